@@ -13,7 +13,9 @@ use super::{
     encoding::{WITH_DASH, WITH_PLUS},
     grade::Find,
     keys::{mentioned, told_of},
-    patterns::{BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold},
+    patterns::{
+        BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold, value_end,
+    },
     scan, userinfo,
     values::{looks_random, says_nothing},
 };
@@ -165,8 +167,14 @@ fn from_scheme(found: &Captures) -> Range<usize> {
 
 fn named(text: &str, finds: &mut Vec<Find>) {
     let mut start = 0;
+    let mut end = 0;
     while let Some(found) = NAMED.captures_at(text, start) {
-        let value = found.name("value").map_or(0..0, |value| value.range());
+        let first = found.name("first").map_or(0, |first| first.start());
+        // A name within the last value has a value with the same end.
+        if first >= end {
+            end = value_end(text, first);
+        }
+        let value = first..end;
         // In prose, words follow a name; after an option comes its value.
         let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
         let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");

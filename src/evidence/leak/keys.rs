@@ -4,7 +4,8 @@ use super::{
     Grade, LeakKind,
     values::{
         has_parts, header_grade, holds_certificate, is_cookie, is_digit, is_document, is_location, is_login,
-        is_long_name, is_name, is_number, is_sign, is_uuid, is_word, looks_random, says_nothing,
+        is_long_name, is_name, is_number, is_path, is_resource, is_sign, is_uuid, is_word, looks_random,
+        says_nothing,
     },
 };
 
@@ -91,7 +92,12 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
         Promise::SecretId if is_uuid(value) => Some(Grade::Certain),
         Promise::SecretOfSome if is_name(value) => None,
         Promise::Secret if is_name(value) => (!is_plural).then_some(Grade::Possible),
+        Promise::SecretOfSome if is_resource(value) => None,
+        Promise::Secret | Promise::Credential if is_resource(value) => {
+            (!is_plural).then_some(Grade::Possible)
+        }
         Promise::Key if is_name(value) && has_parts(value) => None,
+        _ if is_path(value) => (!is_plural).then_some(Grade::Possible),
         _ if is_long_name(value) => (!is_plural).then_some(Grade::Possible),
         _ if looks_random(value) => Some(Grade::Certain),
         // Lists are lists of names rather than of credentials.
@@ -112,19 +118,22 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
 /// Rates the value after such a name within a text, where ordinary words may follow too.
 pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(LeakKind, Grade)> {
     let Named { promise, .. } = promise(key)?;
+    let whole = value;
+    let value = beginning(whole);
     let grade = match promise {
-        _ if says_nothing(value) => return None,
-        Promise::Cookie if is_cookie(value) => Grade::Certain,
-        _ if is_assignment(value) => return None,
         Promise::RegistryLogin if is_login(value) => Grade::Certain,
         // Headers and certificates have patterns of their own.
         Promise::RegistryLogin | Promise::Authorization | Promise::ClientCertificate => return None,
+        _ if says_nothing(value) => return None,
+        Promise::Cookie if is_cookie(value) => Grade::Certain,
+        _ if is_assignment(whole) => return None,
         Promise::Secret | Promise::SecretOfSome if is_name(value) => Grade::Shaped,
+        Promise::Secret | Promise::SecretOfSome | Promise::Credential if is_resource(value) => Grade::Shaped,
         Promise::SecretId if is_uuid(value) => Grade::Certain,
         Promise::Token | Promise::OwnSecret if is_assigned && is_long_name(value) && looks_random(value) => {
             Grade::Possible
         }
-        _ if promise != Promise::Password && is_long_name(value) => Grade::Shaped,
+        _ if promise != Promise::Password && (is_long_name(value) || is_path(value)) => Grade::Shaped,
         _ if looks_random(value) => Grade::Certain,
         Promise::Password if is_assigned && value.len() >= 6 && value.contains(is_digit) => Grade::Certain,
         _ => Grade::Shaped,
@@ -240,6 +249,16 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// The longest beginning of a value in a text that is rated: the text behind a rejected value's name is searched once
+/// more.
+const LONGEST_RATED: usize = 512;
+
+/// Returns the part of a value that is enough to rate it.
+fn beginning(value: &str) -> &str {
+    let end = value.char_indices().nth(LONGEST_RATED);
+    end.map_or(value, |(end, _)| &value[..end])
 }
 
 /// The longest value of which [`is_assignment`] is asked: the text behind it is searched once more.

@@ -80,16 +80,38 @@ pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 /// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
-/// `--key value`, `"name":"key","value":"value"`, and the first item of a list.
+/// `--key value`, `"name":"key","value":"value"`, and the first item of a list. Matches no more of the value than its
+/// first character, so that a text of many names is read once: [`value_end`] tells where the value ends.
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
         r"(?:token|jwt|password|passwd|passphrase|pwd|secret|secret[_-]?id|credential|cookie|auth|key)s?",
         r"|[A-Za-z0-9_.-]*(?:key-?data|certificate-data)))",
         r#"\\*["']?(?:\s{0,3}(?<sign>[:=])\s{0,3}|\\*["']?\s{0,3},\s{0,3}\\*["']value\\*["']\s{0,3}:\s{0,3}|(?<gap>,\s{0,3}|\s{1,3}))"#,
-        r#"(?:\[\s{0,3})?\\*["']?(?<value>[^\s"'\\,;&<>(){}\[\]]+)"#,
+        r#"(?:\[\s{0,3})?\\*["']?(?<first>[^\s"'\\,;&<>(){}\[\]])"#,
     ))
 });
+
+/// A file's path, or the name of a resource in several parts: words that people read, ids and numbers, between slashes.
+/// Base64 with slashes is none: its small letters and capitals alternate.
+pub(super) static RESOURCE: LazyLock<Regex> = LazyLock::new(|| {
+    let word = "(?:[a-z0-9]+|[A-Z0-9]+|(?:[A-Z]{0,4}[a-z]{2,}[0-9]*)+[A-Z]{0,4}[0-9]*)";
+    let step = format!("[._-]*{word}(?:[._-]+{word})*");
+    constant(&format!("^(?<root>(?:~|[.]{{1,2}})?/)?{step}(?:/{step})+/?$"))
+});
+
+/// Returns where the value that begins at `start` ends.
+pub(super) fn value_end(text: &str, start: usize) -> usize {
+    let rest = &text[start..];
+    let ends = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '\\' | ',' | ';' | '&' | '<' | '>' | '(' | ')' | '{' | '}' | '[' | ']'
+            )
+    };
+    start + rest.find(ends).unwrap_or(rest.len())
+}
 
 /// The length of `//u:p@h`, the shortest find.
 const SHORTEST: usize = 7;

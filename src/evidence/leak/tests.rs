@@ -338,6 +338,20 @@ fn names_are_no_secrets_however_random() {
             json!({"credentials": format!("fleet-{ID}@project.example.com")}),
             None,
         ),
+        (
+            json!({"message": "could not read secret: /subscriptions/0b1f6471-1bf0-4dda-aec3-cb9272f09590/resourceGroups/fleet/providers/Microsoft.KeyVault/vaults/hub"}),
+            None,
+        ),
+        (
+            json!({"message": "could not read secret: prod/eu_west/Member_3f2c9a8b7d6e5f4a: not found"}),
+            None,
+        ),
+        (json!({"pull-secret": "prod/Member_3f2c9a8b7d6e5f4a"}), None),
+        (json!({"authorization": "webhook cluster-3f2c9a8b7d6e5f4a"}), None),
+        (
+            json!({"authorization": "webhook fleet/Member_3f2c9a8b7d6e5f4a"}),
+            None,
+        ),
         // A name is a hint, where a secret itself would be expected.
         (
             json!({"credential": "fleet-1@project.example.com"}),
@@ -347,6 +361,25 @@ fn names_are_no_secrets_however_random() {
         (json!({"secret": ID}), Some(Possible)),
         (json!({"token": format!("member-1-{ID}")}), Some(Possible)),
         (json!({"credential": "aws-prod"}), Some(Possible)),
+        (
+            json!({"credential": "/etc/fleet/2b3cq5hf9k7m4n6p8r/creds"}),
+            Some(Possible),
+        ),
+        (
+            json!({"token": "/etc/fleet/2b3cq5hf9k7m4n6p8r/token"}),
+            Some(Possible),
+        ),
+        (
+            json!({"secret": "/subscriptions/0b1f6471-1bf0-4dda-aec3-cb9272f09590/resourceGroups/fleet/providers/Microsoft.KeyVault/vaults/hub"}),
+            Some(Possible),
+        ),
+        (json!({"secret": "prod/member_7"}), Some(Possible)),
+        (json!({"secret": "PROD/EastUS2/memberCluster_7"}), Some(Possible)),
+        (
+            json!({"credential": "prod/Member_3f2c9a8b7d6e5f4a"}),
+            Some(Possible),
+        ),
+        (json!({"authorization": "Fleet 3F2c9a8b7d6e5f4a"}), Some(Possible)),
     ] {
         assert_eq!(surest(&document), expected, "{document}");
     }
@@ -391,6 +424,39 @@ fn secrets_are_found_under_many_names() {
         (json!({"cookies": "a=b; session=0123456789abcdef"}), Certain),
         (json!({"tokens": ["0123456789abcdef0123"]}), Certain),
         (json!({"clientSecret": ID}), Certain),
+        // Slashes make no name of base64, and no password has the benefit.
+        (
+            json!({"secret": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}),
+            Certain,
+        ),
+        (
+            json!({"credential": "/JalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}),
+            Certain,
+        ),
+        (
+            json!({"message": "secret: wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}),
+            Certain,
+        ),
+        (
+            json!({"secretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}),
+            Certain,
+        ),
+        (json!({"password": "Pa55/word_9"}), Certain),
+        (json!({"password": "prod/member_7"}), Certain),
+        (json!({"message": "DB_PASSWORD=Pa55/word_9"}), Certain),
+        (json!({"clientSecret": "prod/member_7"}), Certain),
+        (
+            json!({"authorization": "Negotiate YIIB0123456789abcdef"}),
+            Certain,
+        ),
+        (
+            json!({"authorization": "Digest username=\"u\", realm=\"r\", response=\"6629fae49393a053\""}),
+            Certain,
+        ),
+        (
+            json!({"authorization": "AWS4-HMAC-SHA256 SignedHeaders=host, Signature=fe5f80f77d5fa3be"}),
+            Certain,
+        ),
         (json!({"token": "abcdef.0123456789abcdef"}), Certain),
         (json!(["--pwd", "magpie"]), Certain),
         (
@@ -570,6 +636,10 @@ fn hostile_text_takes_no_more_than_a_moment() {
     for text in [
         "a".repeat(1 << 17),
         "token=".repeat(20_000),
+        "key=".repeat(1 << 18),
+        "auth=".repeat(1 << 18),
+        "auth:".repeat(1 << 14),
+        format!("{}redacted", "token=".repeat(80)).repeat(1 << 6),
         "//a@".repeat(30_000),
         "eyJ".repeat(40_000),
         "-----BEGIN PRIVATE KEY-----".repeat(4_000),

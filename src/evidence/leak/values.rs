@@ -1,6 +1,6 @@
 //! Tells values of credentials from names, references and placeholders.
 
-use super::{Grade, encoding::base64_text};
+use super::{Grade, encoding::base64_text, patterns::RESOURCE};
 
 /// Placeholders and states: values that are no credential.
 const NOTHING: &[&str] = &[
@@ -94,6 +94,22 @@ pub(super) fn is_location(value: &str) -> bool {
     is_reference(value) || (is_path && !looks_random(value))
 }
 
+/// Returns `true` for the name of a resource in several parts, as clouds and vaults give them, or for a file's path.
+pub(super) fn is_resource(value: &str) -> bool {
+    RESOURCE.is_match(trimmed(value))
+}
+
+/// Returns `true` for a file's path from a known folder on, even if a part of it looks random.
+pub(super) fn is_path(value: &str) -> bool {
+    let parts = RESOURCE.captures(trimmed(value));
+    parts.is_some_and(|parts| parts.name("root").is_some())
+}
+
+/// Without the signs that end a part of a sentence.
+fn trimmed(value: &str) -> &str {
+    value.trim().trim_end_matches([':', '.'])
+}
+
 /// Returns `true` for a document: its fields are searched instead.
 pub(super) fn is_document(value: &str) -> bool {
     value.trim_start().starts_with(['{', '['])
@@ -166,16 +182,52 @@ pub(super) fn holds_certificate(value: &str) -> bool {
         || (value.len() >= 64 && (value.starts_with("MII") || value.starts_with("LS0tLS1CRUdJTiBDRVJ")))
 }
 
-/// Rates the value of the header `Authorization`.
+/// Schemes of the header `Authorization` beside `Basic`, `Bearer` and `Token`.
+const SCHEMES: &[&str] = &[
+    "apikey",
+    "aws4-hmac-sha256",
+    "digest",
+    "dpop",
+    "hawk",
+    "negotiate",
+    "ntlm",
+    "sharedaccesssignature",
+    "sharedkey",
+];
+
+/// Parameters of such schemes that prove who the sender is.
+const PROOFS: &[&str] = &["mac", "response", "sig", "signature"];
+
+/// Rates the value of the header `Authorization`. What follows the name of no scheme is a hint at most: it may say how
+/// somebody is authorized.
 pub(super) fn header_grade(value: &str) -> Option<Grade> {
     let (scheme, value) = value.trim().split_once(' ')?;
     let value = value.trim();
-    if scheme.eq_ignore_ascii_case("basic") {
+    let is_scheme = |known: &&str| scheme.eq_ignore_ascii_case(known);
+    if is_scheme(&"basic") {
         return is_login(value).then_some(Grade::Certain);
     }
-    let is_coded = !value.contains(char::is_whitespace) && (value.len() >= 32 || value.contains(is_digit));
-    let is_known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("token");
-    ((is_known && is_coded && !says_nothing(value)) || looks_random(value)).then_some(Grade::Certain)
+    if ["bearer", "token"].iter().any(is_scheme) {
+        let is_coded =
+            !value.contains(char::is_whitespace) && (value.len() >= 32 || value.contains(is_digit));
+        let is_certain = (is_coded && !says_nothing(value)) || looks_random(value);
+        return is_certain.then_some(Grade::Certain);
+    }
+    if SCHEMES.iter().any(is_scheme) {
+        return (looks_random(value) || has_proof(value)).then_some(Grade::Certain);
+    }
+    (looks_random(value) && !is_long_name(value) && !is_resource(value)).then_some(Grade::Possible)
+}
+
+/// Returns `true` for `signature=3f2c` among other parameters.
+fn has_proof(value: &str) -> bool {
+    let mut pairs = value
+        .split([',', ' '])
+        .filter_map(|pair| pair.trim().split_once('='));
+    pairs.any(|(name, value)| {
+        let is_proof = PROOFS.iter().any(|known| name.eq_ignore_ascii_case(known));
+        is_proof && !says_nothing(value.trim_matches('"'))
+    })
 }
 
 /// Returns `true` for base64 of a user's name and password.
