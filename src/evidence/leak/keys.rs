@@ -4,8 +4,8 @@ use super::{
     Grade, LeakKind,
     values::{
         has_parts, header_grade, holds_certificate, is_cookie, is_digit, is_document, is_location, is_login,
-        is_long_name, is_name, is_number, is_path, is_resource, is_sign, is_uuid, is_word, looks_random,
-        says_nothing,
+        is_long_name, is_name, is_number, is_path, is_pin, is_resource, is_sign, is_uuid, is_word,
+        looks_random, says_nothing,
     },
 };
 
@@ -20,6 +20,11 @@ const OF_KEYS: &[&str] = &["access", "account", "api", "private", "secret"];
 /// Words for a field that only holds a digest.
 const OF_DIGESTS: &[&str] = &["checksum", "digest", "hash", "sha256"];
 
+/// Words in the names of fields that count something, such as `maxToken`.
+const OF_COUNTS: &[&str] = &[
+    "count", "limit", "max", "maximum", "min", "minimum", "num", "number",
+];
+
 /// The last words of fields that hold credentials.
 const ENDINGS: &[&str] = &[
     "token",
@@ -28,6 +33,7 @@ const ENDINGS: &[&str] = &[
     "passwd",
     "passphrase",
     "pwd",
+    "pin",
     "secret",
     "secretid",
     "secret_id",
@@ -50,6 +56,8 @@ enum Promise {
     /// A JSON web token.
     WebToken,
     Password,
+    /// A number that somebody enters, or one of a device.
+    Pin,
     /// A secret, or the name of a Secret.
     Secret,
     /// A secret itself.
@@ -84,6 +92,7 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
         Promise::Authorization => header_grade(value),
         Promise::RegistryLogin => is_login(value).then_some(Grade::Certain),
         _ if is_location(value) || is_document(value) => None,
+        Promise::Pin => is_pin(value).then_some(Grade::Possible),
         Promise::Password if value.contains(char::is_whitespace) => Some(Grade::Possible),
         Promise::Password => Some(Grade::Certain),
         Promise::Cookie => is_cookie(value).then_some(Grade::Certain),
@@ -113,6 +122,27 @@ pub(super) fn named(key: &str, value: &str) -> Option<(LeakKind, Grade)> {
         _ => Some(Grade::Certain),
     };
     Some((promise.kind(), grade?))
+}
+
+/// Rates a number in a field with a credential's name, like its text. A count of them is no credential.
+pub(super) fn named_number(key: &str, number: &str) -> Option<(LeakKind, Grade)> {
+    let is_count =
+        number.starts_with('-') || words(key).iter().any(|word| OF_COUNTS.contains(&word.as_str()));
+    let Named { promise, is_plural } = promise(key)?;
+    let may_be_number = matches!(
+        promise,
+        Promise::Token | Promise::Password | Promise::Pin | Promise::Secret | Promise::OwnSecret
+    );
+    if is_count || !may_be_number {
+        return None;
+    }
+    let (kind, grade) = named(key, number)?;
+    let highest = if is_plural {
+        Grade::Possible
+    } else {
+        Grade::Certain
+    };
+    Some((kind, grade.min(highest)))
 }
 
 /// Rates the value after such a name within a text, where ordinary words may follow too.
@@ -157,7 +187,7 @@ impl Promise {
         match self {
             Promise::Token => LeakKind::Token,
             Promise::WebToken => LeakKind::WebToken,
-            Promise::Password => LeakKind::Password,
+            Promise::Password | Promise::Pin => LeakKind::Password,
             Promise::Secret | Promise::OwnSecret | Promise::SecretId | Promise::SecretOfSome => {
                 LeakKind::Secret
             }
@@ -204,6 +234,7 @@ fn promise(key: &str) -> Option<Named> {
         "token" => Promise::Token,
         "jwt" => Promise::WebToken,
         "password" | "passwd" | "passphrase" | "pwd" => Promise::Password,
+        "pin" if words.last().is_some_and(|word| word == "pin") => Promise::Pin,
         "secret" if is_alone => Promise::Secret,
         "secret" if OF_SECRETS.contains(&before) => Promise::OwnSecret,
         "secret" => Promise::SecretOfSome,

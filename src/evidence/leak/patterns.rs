@@ -7,7 +7,7 @@ use regex::Regex;
 /// Part of every find. A text without any of this holds no credential, and most texts hold none of it.
 static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let hints = [
-        r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data)",
+        r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)",
         r"@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
         BASE64_RUN,
     ];

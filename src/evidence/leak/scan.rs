@@ -5,7 +5,12 @@
 
 use serde_json::Value;
 
-use super::{Grade, Leak, finds::finds_within, keys::named, patterns::may_hold};
+use super::{
+    Grade, Leak, LeakKind,
+    finds::finds_within,
+    keys::{named, named_number},
+    patterns::may_hold,
+};
 use crate::digest::read_yaml;
 
 /// The deepest nesting of documents to search.
@@ -105,16 +110,27 @@ impl Found {
             && !is_told
         {
             self.leaks.truncate(before);
-            self.add(Leak {
-                kind,
-                grade,
-                length: text.len(),
-                place: self.place.clone(),
-                encoded: false,
-                key: key.map(short),
-                at: None,
-            });
+            self.add_named(key, text, kind, grade);
         }
+    }
+
+    fn number(&mut self, key: Option<&str>, number: &str) {
+        if let Some((kind, grade)) = key.and_then(|key| named_number(key, number)) {
+            self.add_named(key, number, kind, grade);
+        }
+    }
+
+    /// Adds a value as a whole, which its key gave away.
+    fn add_named(&mut self, key: Option<&str>, value: &str, kind: LeakKind, grade: Grade) {
+        self.add(Leak {
+            kind,
+            grade,
+            length: value.len(),
+            place: self.place.clone(),
+            encoded: false,
+            key: key.map(short),
+            at: None,
+        });
     }
 
     /// Searches a document value by value, and other text as a whole.
@@ -176,7 +192,8 @@ impl Found {
                     });
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Number(number) => self.number(key, &number.to_string()),
+            Value::Null | Value::Bool(_) => {}
         }
     }
 

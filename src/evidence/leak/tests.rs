@@ -473,6 +473,46 @@ fn secrets_are_found_under_many_names() {
 }
 
 #[test]
+fn a_number_is_rated_like_its_text() {
+    use Grade::*;
+    for (document, expected) in [
+        (json!({"password": 31415926}), Some(Certain)),
+        (json!({"users": [{"db_pwd": 31415926}]}), Some(Certain)),
+        (json!([{"name": "DB_PASSWORD", "value": 31415926}]), Some(Certain)),
+        (json!(["--password", 31415926]), Some(Certain)),
+        (json!({"passwords": [31415926]}), Some(Possible)),
+        (json!({"token": 31415926}), Some(Possible)),
+        (json!({"clientSecret": 31415926}), Some(Possible)),
+        (json!({"pin": 3141, "user_pin": "3141"}), Some(Possible)),
+        (json!({"password": true, "token": null, "pin": false}), None),
+        (json!({"password": 0, "token": -1, "pin": 17}), None),
+        (
+            json!({"maxToken": 4096, "max_tokens": 4096, "minPassword": 12, "spin": 3141, "port": 31415}),
+            None,
+        ),
+        (json!({"pin": "GPIO1234", "version-pin": "v1.34.1"}), None),
+    ] {
+        assert_eq!(surest(&document), expected, "{document}");
+        assert_eq!(
+            places_in_value(&document).is_empty(),
+            expected.is_none(),
+            "{document}"
+        );
+        // In a text, too.
+        let text = leaks_in_text(&document.to_string());
+        assert_eq!(
+            text.into_iter().map(|leak| leak.grade).max(),
+            expected,
+            "{document}"
+        );
+    }
+    let document = json!({"users": [{"password": 31415926}]});
+    assert_eq!(places_in_value(&document), [".users[0].password"]);
+    let leaks = leaks_in_text("users:\n- name: u\n  password: 31415926\n");
+    assert_eq!((leaks[0].grade, leaks[0].length), (Certain, 8));
+}
+
+#[test]
 fn a_find_tells_the_name_and_the_place_that_give_it_away() {
     let text = format!("{} and then DB_PASSWORD=magpie-7 follows", "é".repeat(80));
     let leaks = leaks_in_text(&text);

@@ -124,6 +124,11 @@ pub(super) fn is_number(value: &str) -> bool {
     value.chars().all(is_digit)
 }
 
+/// Returns `true` for a number that is long enough for a secret one.
+pub(super) fn is_pin(value: &str) -> bool {
+    is_number(value) && (4..=12).contains(&value.len())
+}
+
 /// Returns `true` for an object's name, with or without a namespace.
 pub(super) fn is_name(value: &str) -> bool {
     let may_stand = |c: char| c.is_ascii_lowercase() || is_digit(c) || matches!(c, '-' | '.' | '/');
