@@ -278,6 +278,20 @@ fn a_fault_that_another_one_hides_is_told() {
 }
 
 #[test]
+fn an_empty_list_is_an_inventory_without_profiles() {
+    let folder = Folder::new();
+    let (dump, junit) = (folder.flag("empty.yaml"), folder.flag("report.xml"));
+    fs::write(
+        &dump,
+        "apiVersion: v1\nkind: List\nitems: []\nmetadata: {resourceVersion: ''}\n",
+    )
+    .expect("written");
+    let told = expect(3, &["run", "--from", &dump, "--junit", &junit]);
+    assert!(told.contains("there is no ClusterProfile to examine"), "{told}");
+    assert!(folder.text("report.xml").contains("<testsuite"));
+}
+
+#[test]
 fn what_is_claimed_is_asked_for_in_a_dump_too() {
     let run = ["run", "--from", "conforming.yaml"];
     expect(0, &run);

@@ -334,7 +334,7 @@ impl<'a> Gatherer<'a> {
     /// Returns the evidence.
     ///
     /// # Errors
-    /// When the dump holds no ClusterProfile, or only unreadable objects.
+    /// When the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
         self.withdraw();
         self.drop_strangers();
@@ -343,7 +343,11 @@ impl<'a> Gatherer<'a> {
                 return Err(failure);
             }
             let mut unreadable = self.evidence.unreadable.iter();
-            if !unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND)) {
+            // Of a hub without profiles, kubectl prints an empty list, or the other kinds that were asked for. Anything
+            // else suggests the wrong file.
+            let is_other = !self.ignored.is_empty();
+            if is_other && !unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND))
+            {
                 return Err(DumpError::NoProfile {
                     name: name.to_owned(),
                     found: self.found(),

@@ -251,9 +251,10 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
         ),
         "{none}"
     );
-    assert!(
-        refused("items: []\nkind: List\n").starts_with("dumps/hub.yaml holds no ClusterProfile: dump with")
-    );
+    // Of a hub without profiles.
+    let empty =
+        read_from(&b"items: []\nkind: List\n"[..], "x", &Digester::new([7; 32])).expect("an inventory");
+    assert!(empty.evidence.profiles.is_empty());
     assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
     assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
     assert_eq!(
