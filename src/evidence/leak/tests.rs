@@ -676,8 +676,8 @@ fn hostile_text_takes_no_more_than_a_moment() {
     for text in [
         "a".repeat(1 << 17),
         "token=".repeat(20_000),
-        "key=".repeat(1 << 18),
-        "auth=".repeat(1 << 18),
+        "key=".repeat(1 << 15),
+        "auth=".repeat(1 << 15),
         "auth:".repeat(1 << 14),
         format!("{}redacted", "token=".repeat(80)).repeat(1 << 6),
         "//a@".repeat(30_000),
