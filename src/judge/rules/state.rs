@@ -7,7 +7,7 @@ mod segments;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use evidence::{Evidence, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
 use jiff::SignedDuration;
 use segments::{Segment, gaps_of, segments};
 
@@ -211,6 +211,11 @@ impl<'e> Walk<'e, '_, '_> {
     fn age(&self, history: &ProfileHistory, stretch: &Stretch) -> Age {
         if !stretch.ever_since_listed {
             return Age::New;
+        }
+        // A single look cannot wait for a fault to pass, and must not pass it.
+        let is_awaited = self.state.filled_later || !self.state.called_by.is_empty();
+        if !is_awaited && !matches!(self.evidence.asked(Kind::Timeline), Asked::Yes) {
+            return Age::Settled;
         }
         let first = &history.versions[0].profile;
         age(self.evidence, history).max(age_of_transitions(self.evidence, first, self.state.called_by))
