@@ -11,7 +11,7 @@ pub const NO_MEMBERS: &str = "no member was asked";
 pub const NO_PLUGINS: &str = "no credential plugin was run";
 /// The plan has no driver.
 pub const NO_DRIVER: &str = "the implementation was not made to act";
-/// The plan claims no Secrets, so nobody looks for those that lack their label.
+/// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
 pub const NO_CLAIM: &str =
     "consumers' Secrets without the label are read only where consumer-secrets is claimed";
 /// The plan has a driver, but no watch that would see what comes of it.

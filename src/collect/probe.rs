@@ -36,20 +36,9 @@ pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
     let allowed = namespaces.iter().any(|namespace| may(permissions, namespace));
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), None),
-        Wish::Asked if !allowed => (Asked::Yes, Some(gap(NO_DRY_RUN))),
+        Wish::Asked if !allowed => (Asked::Yes, Some(Gap::of(Kind::Probe, NO_DRY_RUN))),
         Wish::IfAllowed if !allowed => (Asked::No(NO_DRY_RUN.to_owned()), None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
-    }
-}
-
-/// Something of the probe that could not be had.
-pub(super) fn gap(reason: impl Into<String>) -> Gap {
-    Gap {
-        kind: Kind::Probe,
-        from: None,
-        until: None,
-        object: None,
-        reason: reason.into(),
     }
 }
 

@@ -493,13 +493,7 @@ impl Run<'_> {
     }
 
     fn gap(&mut self, kind: Kind, reason: String) {
-        self.evidence.gaps.push(Gap {
-            kind,
-            from: None,
-            until: None,
-            object: None,
-            reason,
-        });
+        self.evidence.gaps.push(Gap::of(kind, reason));
     }
 
     fn stopped(&self) -> bool {

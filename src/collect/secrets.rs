@@ -61,8 +61,8 @@ fn path_of_unlabelled(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/secrets?labelSelector={label}&fieldSelector={types}")
 }
 
-/// Whether Secrets without the label are to be asked for. They are no manager's, as far as anybody knows, so nobody
-/// reads them unless the implementation is said to push credentials.
+/// Whether to read Secrets without the label. They may belong to anyone, so they are read only if the implementation
+/// claims to push credentials.
 pub(super) fn unlabelled_asked(wish: &Wish) -> Asked {
     match wish {
         Wish::Asked => Asked::Yes,
@@ -80,25 +80,9 @@ pub(super) fn asked(
     let places = places(permissions, scope);
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), Vec::new(), None),
-        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(gap(NO_SECRETS))),
+        Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(Gap::of(Kind::Secrets, NO_SECRETS))),
         Wish::IfAllowed if places.is_empty() => (Asked::No(NO_SECRETS.to_owned()), places, None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, places, None),
-    }
-}
-
-/// Something of the labelled Secrets that could not be had.
-pub(super) fn gap(reason: impl Into<String>) -> Gap {
-    gap_in(Kind::Secrets, reason)
-}
-
-/// Something of those Secrets that could not be had.
-pub(super) fn gap_in(kind: Kind, reason: impl Into<String>) -> Gap {
-    Gap {
-        kind,
-        from: None,
-        until: None,
-        object: None,
-        reason: reason.into(),
     }
 }
 

@@ -51,13 +51,7 @@ pub fn add(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), RequestsErro
 pub fn add_or_miss(evidence: &mut Evidence, logs: &[PathBuf]) {
     if let Err(error) = add(evidence, logs) {
         evidence.header.asked.insert(Kind::Requests, Asked::Yes);
-        evidence.gaps.push(Gap {
-            kind: Kind::Requests,
-            from: None,
-            until: None,
-            object: None,
-            reason: error.to_string(),
-        });
+        evidence.gaps.push(Gap::of(Kind::Requests, error.to_string()));
     }
 }
 

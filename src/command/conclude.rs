@@ -92,16 +92,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
             cut_short: failure.is_stop().then(|| "it was stopped".to_owned()),
             ..Header::default()
         },
-        gaps: kinds
-            .iter()
-            .map(|kind| Gap {
-                kind: *kind,
-                from: None,
-                until: None,
-                object: None,
-                reason: reason.clone(),
-            })
-            .collect(),
+        gaps: kinds.iter().map(|kind| Gap::of(*kind, reason.clone())).collect(),
         ..Evidence::default()
     };
     let selection = Selection::default();

@@ -68,6 +68,19 @@ pub struct Gap {
     pub reason: String,
 }
 
+impl Gap {
+    /// A gap in all evidence of a kind, for the whole run.
+    pub fn of(kind: Kind, reason: impl Into<String>) -> Self {
+        Self {
+            kind,
+            from: None,
+            until: None,
+            object: None,
+            reason: reason.into(),
+        }
+    }
+}
+
 impl Kind {
     /// The name in rule files and reports.
     pub fn name(self) -> &'static str {

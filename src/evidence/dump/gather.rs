@@ -363,13 +363,9 @@ impl<'a> Gatherer<'a> {
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
         let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));
-        evidence.gaps.extend(partial.map(|(kind, reason)| Gap {
-            kind,
-            from: None,
-            until: None,
-            object: None,
-            reason,
-        }));
+        evidence
+            .gaps
+            .extend(partial.map(|(kind, reason)| Gap::of(kind, reason)));
         let header = &mut evidence.header;
         header.format = FORMAT.to_owned();
         header.suite_version = env!("CARGO_PKG_VERSION").to_owned();

@@ -60,16 +60,6 @@ fn evidence(asked: &[Kind]) -> Evidence {
     evidence
 }
 
-fn gap(kind: Kind, reason: &str) -> Gap {
-    Gap {
-        kind,
-        from: None,
-        until: None,
-        object: None,
-        reason: reason.to_owned(),
-    }
-}
-
 fn keeps(_: &Evidence, findings: &mut Findings) {
     findings.examine();
 }
@@ -119,7 +109,7 @@ fn the_level_decides_what_a_violation_weighs() {
 #[test]
 fn a_gap_keeps_a_rule_from_passing_but_not_from_failing() {
     let mut evidence = evidence(&[Kind::Timeline]);
-    evidence.gaps.push(gap(Kind::Timeline, "the watch was lost"));
+    evidence.gaps.push(Gap::of(Kind::Timeline, "the watch was lost"));
     let (verdict, reason) = outcome(rule("MUST", "needs: [timeline]", keeps), &evidence);
     assert_eq!(
         (verdict, reason.as_deref()),
@@ -141,10 +131,12 @@ fn a_gap_of_one_member_is_for_the_rules_to_tell() {
     let rule = rule("MUST", "needs: [members]", keeps);
     evidence.gaps.push(Gap {
         object: Some(ObjectRef::default()),
-        ..gap(Kind::Members, "it does not answer")
+        ..Gap::of(Kind::Members, "it does not answer")
     });
     assert_eq!(outcome(rule, &evidence).0, Verdict::Pass);
-    evidence.gaps.push(gap(Kind::Members, "no member could be asked"));
+    evidence
+        .gaps
+        .push(Gap::of(Kind::Members, "no member could be asked"));
     assert_eq!(outcome(rule, &evidence).0, Verdict::Inconclusive);
 }
 
@@ -152,9 +144,9 @@ fn a_gap_of_one_member_is_for_the_rules_to_tell() {
 fn one_whole_kind_suffices_where_one_of_several_is_needed() {
     let rule = rule("MUST", "needsOneOf: [timeline, requests]", keeps);
     let mut both = evidence(&[Kind::Timeline, Kind::Requests]);
-    both.gaps.push(gap(Kind::Timeline, "the watch was lost"));
+    both.gaps.push(Gap::of(Kind::Timeline, "the watch was lost"));
     assert_eq!(outcome(rule, &both).0, Verdict::Pass);
-    both.gaps.push(gap(Kind::Requests, "the log ends early"));
+    both.gaps.push(Gap::of(Kind::Requests, "the log ends early"));
     let (verdict, reason) = outcome(rule, &both);
     assert_eq!(verdict, Verdict::Inconclusive);
     assert_eq!(reason.as_deref(), Some("the watch was lost; the log ends early"));

@@ -36,13 +36,9 @@ fn evidence() -> Evidence {
         .header
         .asked
         .insert(Kind::Namespaces, evidence::Asked::Yes);
-    evidence.gaps.push(Gap {
-        kind: Kind::Namespaces,
-        from: None,
-        until: None,
-        object: None,
-        reason: "the list of secret-fleet was refused".to_owned(),
-    });
+    evidence
+        .gaps
+        .push(Gap::of(Kind::Namespaces, "the list of secret-fleet was refused"));
     evidence
 }
 

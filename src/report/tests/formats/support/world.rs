@@ -38,13 +38,9 @@ impl World {
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
         evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);
-        evidence.gaps.push(Gap {
-            kind: Kind::Namespaces,
-            from: None,
-            until: None,
-            object: None,
-            reason: "namespaces may not be listed".to_owned(),
-        });
+        evidence
+            .gaps
+            .push(Gap::of(Kind::Namespaces, "namespaces may not be listed"));
         let mut world = Self::of(evidence);
         let broken = |level: &str| {
             let mut verdicts = world.judgement.verdicts.iter();
