@@ -98,7 +98,7 @@ fn why_skipped(rule: &Rule, applies: &Applies, selection: &Selection, claim: &Cl
     (!is_required).then(|| format!("edition {} {}{feature}", claim.edition, reasons::NOT_CLAIMED))
 }
 
-/// Returns the kind of evidence that a rule needs and nobody asked for, with the reason.
+/// Returns a kind of evidence that a rule needs and that was not asked for, with the reason.
 fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
     let reason = |kind: &Kind| Some((*kind, why_not_asked(evidence, *kind)?));
     if let Some(found) = rule.facts.needs.iter().find_map(reason) {

@@ -60,6 +60,11 @@ impl Tally {
         self.deselected > 0
     }
 
+    /// The MUST rules that the user selected.
+    pub fn selected_must(&self) -> usize {
+        self.must.rules - self.deselected_must
+    }
+
     /// Rules of all levels that passed, failed, warned or were waived.
     pub fn judged(&self) -> usize {
         self.must.judged() + self.should.judged() + self.may.judged()

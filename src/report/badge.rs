@@ -17,12 +17,15 @@ const SUBJECT: &str = "ClusterProfile";
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
-    let selected = tally.must.rules - tally.deselected_must;
     let (words, colour) = match report.judgement.decision {
         Decision::Conformant => ("conformant".to_owned(), "#1a7f37"),
         // Grey, and no word of conformance: a whole run may say otherwise.
         Decision::NoViolation => (
-            format!("no violation in {selected}/{} MUST rules", tally.must.rules),
+            format!(
+                "no violation in {}/{} MUST rules",
+                tally.selected_must(),
+                tally.must.rules
+            ),
             "#57606a",
         ),
         Decision::NotConformant => ("not conformant".to_owned(), "#cf222e"),

@@ -20,7 +20,7 @@ pub fn headline(report: &Report) -> String {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
         Decision::NoViolation => format!(
             "no violation among the {} of {} selected, edition {edition}{waived}",
-            tally.must.rules - tally.deselected_must,
+            tally.selected_must(),
             count(tally.must.rules, "MUST rule")
         ),
         Decision::NotConformant => {

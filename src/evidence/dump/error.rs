@@ -64,8 +64,10 @@ pub enum DumpError {
         /// The line.
         line: usize,
     },
-    /// It holds no ClusterProfile.
-    #[error("{name} holds no ClusterProfile{}: dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`", if found.is_empty() { String::new() } else { format!(" (but {found})") })]
+    /// It holds other kinds, and no ClusterProfile.
+    #[error(
+        "{name} holds no ClusterProfile (but {found}): dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`"
+    )]
     NoProfile {
         /// The file or directory.
         name: String,
