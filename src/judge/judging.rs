@@ -15,6 +15,9 @@ use crate::{
 /// The reason for skipping a rule that the user did not select.
 pub const DESELECTED: &str = "deselected";
 
+/// What a rule that examined nothing says if all profiles were deleted meanwhile.
+const NONE_LEFT: &str = "; no profile was left when the window ended";
+
 /// Judges the evidence by the edition and the claims that its header holds.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let edition = evidence.header.claim.edition;
@@ -148,20 +151,19 @@ fn weigh(
     if let Some(evidence) = &findings.not_asked {
         return (Verdict::Skipped, Some(evidence.clone()));
     }
-    match &findings.not_applicable {
-        // Without any profile, "nothing to apply to" says nothing about the implementation.
-        Some(reason) if evidence.histories().next().is_some() => {
-            (Verdict::NotApplicable, Some(reason.clone()))
-        }
-        _ if evidence.histories().next().is_none() => (
-            Verdict::Inconclusive,
-            Some("there is no ClusterProfile to examine".to_owned()),
-        ),
-        _ => (
-            Verdict::Inconclusive,
-            Some("there was nothing to examine".to_owned()),
-        ),
+    // Without any profile, "nothing to apply to" says nothing about the implementation.
+    if evidence.histories().next().is_none() {
+        let reason = "there is no ClusterProfile to examine";
+        return (Verdict::Inconclusive, Some(reason.to_owned()));
     }
+    let (verdict, reason) = match &findings.not_applicable {
+        Some(reason) => (Verdict::NotApplicable, reason.as_str()),
+        None => (Verdict::Inconclusive, "there was nothing to examine"),
+    };
+    // A rule that compares what is there at the end may have had nothing to compare.
+    let is_any_left = evidence.inventory().next().is_some();
+    let left = if is_any_left { "" } else { NONE_LEFT };
+    (verdict, Some(format!("{reason}{left}")))
 }
 
 /// Returns the verdict that violations or doubts lead to, if there are any.

@@ -194,6 +194,19 @@ fn examining_nothing_never_passes() {
 }
 
 #[test]
+fn a_rule_that_examined_nothing_says_when_all_profiles_have_left() {
+    let mut evidence = evidence(&[Kind::Inventory]);
+    evidence.profiles[0].deleted = Some(Timestamp::UNIX_EPOCH);
+    let (verdict, reason) = outcome(rule("MUST", "needs: [inventory]", sees_nothing), &evidence);
+    assert_eq!(verdict, Verdict::Inconclusive);
+    let left = "there was nothing to examine; no profile was left when the window ended";
+    assert_eq!(reason.as_deref(), Some(left));
+    let (verdict, reason) = outcome(rule("MUST", "needs: [inventory]", has_no_use), &evidence);
+    assert_eq!(verdict, Verdict::NotApplicable);
+    assert!(reason.is_some_and(|reason| reason.ends_with("; no profile was left when the window ended")));
+}
+
+#[test]
 fn an_unreadable_object_leaves_inventory_rules_in_doubt() {
     let mut evidence = evidence(&[Kind::Inventory]);
     let object = ObjectRef {
