@@ -66,9 +66,14 @@ impl Finding {
         self
     }
 
-    /// What was observed instead.
+    /// What was observed instead. An empty text is quoted, since nobody sees one.
     pub fn observed(mut self, observed: impl Into<String>) -> Self {
-        self.observed = redacted_field(&observed.into());
+        let observed = redacted_field(&observed.into());
+        self.observed = if observed.is_empty() {
+            r#""""#.to_owned()
+        } else {
+            observed
+        };
         self
     }
 
