@@ -124,10 +124,23 @@ pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
 fn narrowed<T: DeserializeOwned>(value: &Value, error: &serde_json::Error) -> String {
     let refused = |part: Value| T::deserialize(part).err().map(|error| error.to_string());
     let (path, error) = narrow(value, &refused, String::new(), error.to_string());
+    let fault = with_hint(without_values(&error));
     if path.is_empty() {
-        without_values(&error)
+        fault
     } else {
-        format!("{path}: {}", without_values(&error))
+        format!("{path}: {fault}")
+    }
+}
+
+/// What serde says of scalars where a text belongs. In YAML, an unquoted `True` or `1.31` is no text.
+const UNQUOTED: [&str; 3] = ["boolean", "integer", "floating point"];
+
+fn with_hint(fault: String) -> String {
+    let is_unquoted = |kind: &&str| fault == format!("invalid type: {kind}, expected a string");
+    if UNQUOTED.iter().any(is_unquoted) {
+        format!("{fault}: quote it")
+    } else {
+        fault
     }
 }
 

@@ -39,7 +39,7 @@ fn names_the_part_and_quotes_nothing() {
     let number = refused(json!({"metadata": {"name": 7}}));
     assert_eq!(
         number.message,
-        "metadata.name: invalid type: integer, expected a string"
+        "metadata.name: invalid type: integer, expected a string: quote it"
     );
     assert_eq!(number.object.name, "");
 
@@ -57,6 +57,14 @@ fn goes_down_to_the_smallest_part_whose_name_is_known() {
     assert_eq!(
         named(json!({"metadata": {}, "status": {"properties": properties}})),
         "status.properties[1].value: invalid type: map, expected a string"
+    );
+    assert_eq!(
+        named(json!({"status": {"conditions": [{"type": "Joined", "status": true}]}})),
+        "status.conditions[0].status: invalid type: boolean, expected a string: quote it"
+    );
+    assert_eq!(
+        named(json!({"status": {"version": {"kubernetes": 1.31}}})),
+        "status.version.kubernetes: invalid type: floating point, expected a string: quote it"
     );
     assert_eq!(
         named(json!({"metadata": {"labels": {"canary": [1]}}})),
