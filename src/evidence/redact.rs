@@ -135,6 +135,14 @@ mod tests {
                 &format!("Authorization: Bearer {}", "x1".repeat(20)),
                 "Authorization: …",
             ),
+            (
+                "joined with pin=4711, pin: 3 nodes",
+                "joined with pin=…, pin: 3 nodes",
+            ),
+            (
+                "login with token 0f3c5a112233445566778899 failed",
+                "login with token … failed",
+            ),
             (&format!("a {key} b"), "a … b"),
             (&key[..40], "…"),
             ("a: 1\npassword: CANARY-hunter2\n", "a: 1\npassword: …\n"),

@@ -154,6 +154,7 @@ pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(Le
         Promise::RegistryLogin if is_login(value) => Grade::Certain,
         // Headers and certificates have patterns of their own.
         Promise::RegistryLogin | Promise::Authorization | Promise::ClientCertificate => return None,
+        Promise::Pin if !is_pin(value) => return None,
         _ if says_nothing(value) => return None,
         Promise::Cookie if is_cookie(value) => Grade::Certain,
         _ if is_assignment(whole) => return None,

@@ -85,7 +85,7 @@ pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
-        r"(?:token|jwt|password|passwd|passphrase|pwd|secret|secret[_-]?id|credential|cookie|auth|key)s?",
+        r"(?:token|jwt|password|passwd|passphrase|pwd|secret|secret[_-]?id|credential|cookie|auth|key|\bpin)s?",
         r"|[A-Za-z0-9_.-]*(?:key-?data|certificate-data)))",
         r#"\\*["']?(?:\s{0,3}(?<sign>[:=])\s{0,3}|\\*["']?\s{0,3},\s{0,3}\\*["']value\\*["']\s{0,3}:\s{0,3}|(?<gap>,\s{0,3}|\s{1,3}))"#,
         r#"(?:\[\s{0,3})?\\*["']?(?<first>[^\s"'\\,;&<>(){}\[\]])"#,
