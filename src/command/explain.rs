@@ -1,6 +1,8 @@
 //! `explain`: everything about one rule.
 
+use anyhow::anyhow;
 use clap::Args;
+use evidence::api::Edition;
 use judge::{
     RuleVerdict, Selection, judge,
     rules::{Applies, Rule, example::Example},
@@ -20,6 +22,9 @@ use super::{
 pub struct Explain {
     /// The rule's id, such as identity/manager-label-present
     rule: String,
+    /// The edition to explain it by: its source there, and an example of it [default: all editions]
+    #[arg(long, value_name = "EDITION")]
+    edition: Option<Edition>,
 }
 
 /// The indent of examples, and the width that is left.
@@ -33,25 +38,39 @@ impl Explain {
     /// When there is no such rule, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let rule = named(&self.rule).map_err(Failure::usage)?;
-        print(&explanation(rule)).map(|()| Exit::Success)
+        let applies = match self.edition {
+            Some(edition) => Some(applies(rule, edition)?),
+            None => None,
+        };
+        print(&explanation(rule, applies)).map(|()| Exit::Success)
     }
 }
 
-fn explanation(rule: &Rule) -> String {
+fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
+    rule.facts.in_edition(edition).ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "edition {edition} has no rule {}: it is in {}",
+            rule.id,
+            editions(&rule.facts)
+        ))
+    })
+}
+
+/// Explains a rule in all its editions, or in one.
+fn explanation(rule: &Rule, only: Option<&Applies>) -> String {
     let mut page = Page::default();
     page.marked(0, &format!("[{}]", rule.facts.level), rule.id);
     page.gap();
     page.paragraph(2, &rule.facts.title);
     page.gap();
-    show_facts(&mut page, rule);
+    show_facts(&mut page, rule, only);
     page.gap();
     page.paragraph(
         2,
         "The examples show only what matters; everything else in them conforms.",
     );
     for kind in ["passes", "fails"] {
-        let mut examples = rule.facts.examples.iter();
-        if let Some(place) = examples.position(|example| example.get(kind).is_some()) {
+        if let Some(place) = place_of_example(rule, kind, only) {
             show_example(&mut page, rule, kind, place);
         }
     }
@@ -60,17 +79,44 @@ fn explanation(rule: &Rule) -> String {
     page.into_text()
 }
 
-fn show_facts(page: &mut Page, rule: &Rule) {
+/// Finds the first example of a kind, rather one of the edition itself.
+fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>) -> Option<usize> {
+    let edition = only.map(|applies| applies.edition().to_string());
+    let examples = || rule.facts.examples.iter();
+    let of_edition = |example: &Value| edition.is_some() && example["edition"].as_str() == edition.as_deref();
+    let is_one = |example: &Value| example.get(kind).is_some();
+    examples()
+        .position(|example| is_one(example) && of_edition(example))
+        .or_else(|| examples().position(is_one))
+}
+
+fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
     let facts = &rule.facts;
-    page.field(2, "source", &facts.source);
-    for applies in &facts.editions {
-        if let Applies::Specially(special) = applies
-            && let Some(source) = &special.source
-        {
-            page.field(2, "", &format!("{} (edition {})", source, special.edition));
+    let own_source = |applies: &Applies| match applies {
+        Applies::Specially(special) => special.source.clone(),
+        Applies::Plainly(_) => None,
+    };
+    match only {
+        Some(applies) => {
+            let source = own_source(applies);
+            page.field(2, "source", source.as_ref().unwrap_or(&facts.source));
+            let claimed = if applies.only_if_claimed() {
+                " (once claimed)"
+            } else {
+                ""
+            };
+            page.field(2, "edition", &format!("{}{claimed}", applies.edition()));
+        }
+        None => {
+            page.field(2, "source", &facts.source);
+            for applies in &facts.editions {
+                if let Some(source) = own_source(applies) {
+                    page.field(2, "", &format!("{source} (edition {})", applies.edition()));
+                }
+            }
+            page.field(2, "editions", &editions(facts));
         }
     }
-    page.field(2, "editions", &editions(facts));
     match &facts.reasoning {
         Some(reasoning) => page.field(2, "derived", reasoning),
         None => page.field(2, "explicit", "the documents state this directly"),
@@ -128,7 +174,7 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
         for rule in rules::all() {
-            let told = strip_str(&explanation(rule)).to_string();
+            let told = strip_str(&explanation(rule, None)).to_string();
             for line in told.lines() {
                 assert!(line.chars().count() <= 80, "{}: too wide: {line}", rule.id);
                 assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
@@ -154,6 +200,25 @@ mod tests {
                     "{}: {text} is not in: {told}",
                     rule.id
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn an_edition_has_its_own_source_and_its_own_examples() {
+        let rule = rules::find("consumers/secret-has-kubeconfig").expect("a rule");
+        for applies in &rule.facts.editions {
+            let told = strip_str(&explanation(rule, Some(applies))).to_string();
+            assert!(
+                told.contains(&format!("edition   {}", applies.edition())),
+                "{told}"
+            );
+            if let Applies::Specially(special) = applies
+                && let Some(source) = &special.source
+            {
+                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(words(&told).contains(&words(source)), "{told}");
+                assert!(!words(&told).contains(&words(&rule.facts.source)), "{told}");
             }
         }
     }
