@@ -36,7 +36,7 @@ pub struct Plan {
 /// How much a kind of evidence is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// It was asked for: what cannot be had is a gap.
+    /// It was asked for: what is unavailable is a gap.
     Asked,
     /// By default: what the runner may not have counts as not asked for.
     IfAllowed,

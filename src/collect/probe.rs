@@ -28,7 +28,7 @@ const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
 /// The longest value of a label: the hub must refuse the change, not the value.
 const LONGEST: usize = 63;
 
-/// Whether the probe is to be made, and what of it cannot be had.
+/// Whether to make the probe, and what of it is unavailable.
 pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) -> (Asked, Option<Gap>) {
     let everywhere = [String::new()];
     let namespaces = if scope.is_empty() { &everywhere[..] } else { scope };

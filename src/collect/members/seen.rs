@@ -62,7 +62,7 @@ impl Asking {
 }
 
 impl Seen {
-    /// A member of whom nothing could ever be had has no looks, but a gap.
+    /// A member that never answered has no looks, but a gap.
     fn add(&mut self, profile: ObjectRef, recorded: Recorded) {
         let Recorded {
             way,
