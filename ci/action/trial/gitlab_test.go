@@ -1,0 +1,7 @@
+package trial
+
+import "testing"
+
+type component struct{ inputs entries }
+
+func readComponent(t *testing.T) component { return component{} }
