@@ -22,11 +22,12 @@ type action struct {
 	}
 }
 
-// entry is an input or an output; a component's options become `Options`.
+// entry is an input or an output; the last three are of GitLab's inputs.
 type entry struct {
 	Name        string
 	Description string
 	Default     string
+	Type, Regex string
 	Options     []string
 }
 

@@ -17,7 +17,6 @@ func hub(t *testing.T, flags ...string) string {
 	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "hub.kubeconfig")
 	command := exec.Command(fromEnvironment(t, "SUITE"), append([]string{"hub", "--kubeconfig-out", kubeconfig}, flags...)...)
-	command.Stdout = os.Stderr
 	check(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill()

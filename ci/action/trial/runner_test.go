@@ -65,7 +65,7 @@ func version(t *testing.T) string {
 // The programs that the action may rely on besides gh: those of every runner. act itself needs git.
 var tools = []string{
 	"awk", "bash", "cat", "cp", "curl", "cut", "dirname", "env", "git", "gzip", "head", "mkdir", "mktemp", "rm", "sed",
-	"sh", "sha256sum", "sleep", "tail", "tar", "touch",
+	"sh", "sha256sum", "sleep", "tail", "tar", "touch", "uname",
 }
 
 // toolsIn links those programs into a folder, which then serves as PATH.
