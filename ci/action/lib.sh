@@ -40,6 +40,15 @@ refuse() {
     exit "$1"
 }
 
+# A path that scripts can take apart: on Windows, D:/a for D:\a.
+path_of() {
+    if [ "${RUNNER_OS:-}" = Windows ]; then
+        printf '%s' "${1//\\//}"
+    else
+        printf '%s' "$1"
+    fi
+}
+
 # one_of INPUT VALUE ALLOWED…
 one_of() {
     local input=$1 value=$2 allowed

@@ -3,7 +3,10 @@ package trial
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,4 +120,62 @@ func TestInputsReachScriptsThroughEnv(t *testing.T) {
 			t.Errorf("nothing reads the input %s", input.Name)
 		}
 	}
+}
+
+// What the page shows can be copied: the newest version, inputs that exist, workflows that actionlint accepts.
+func TestDocumentedSnippets(t *testing.T) {
+	page := read(t, root, "docs/ci.md")
+	for _, found := range regexp.MustCompile(`\bv?(\d+\.\d+\.\d+)\b`).FindAllStringSubmatch(page, -1) {
+		if found[1] != version(t) {
+			t.Errorf("the page names version %s, Cargo.toml has %s", found[1], version(t))
+		}
+	}
+	workflows := 0
+	for _, block := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		var parsed yaml.Node
+		check(t, yaml.Unmarshal([]byte(block[1]), &parsed))
+		for _, key := range keysIn(&parsed, "with", "kubeconfig", "archive") {
+			if !readAction(t).Inputs.has(key) {
+				t.Errorf("the action has no input %s", key)
+			}
+		}
+		for _, key := range keysIn(&parsed, "inputs", "observe") {
+			if !readComponent(t).inputs.has(key) {
+				t.Errorf("the component has no input %s", key)
+			}
+		}
+		if strings.Contains(block[1], "\njobs:\n") {
+			workflows++
+			path := filepath.Join(t.TempDir(), "workflow.yaml")
+			check(t, os.WriteFile(path, []byte(block[1]), 0o644))
+			if out, err := exec.Command(fromEnvironment(t, "ACTIONLINT"), path).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		}
+	}
+	if workflows == 0 {
+		t.Error("the page shows no workflow")
+	}
+}
+
+func (all entries) has(name string) bool {
+	return slices.ContainsFunc(all, func(one entry) bool { return one.Name == name })
+}
+
+// keysIn are the keys of every mapping under the key `parent` that has one of the others.
+func keysIn(node *yaml.Node, parent string, oneOf ...string) []string {
+	var found []string
+	for i, child := range node.Content {
+		if node.Kind == yaml.MappingNode && i%2 == 1 && node.Content[i-1].Value == parent {
+			var keys []string
+			for k := 0; k < len(child.Content); k += 2 {
+				keys = append(keys, child.Content[k].Value)
+			}
+			if slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(oneOf, key) }) {
+				found = append(found, keys...)
+			}
+		}
+		found = append(found, keysIn(child, parent, oneOf...)...)
+	}
+	return found
 }
