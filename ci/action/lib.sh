@@ -6,7 +6,8 @@ escape_data() {
     local text=$1
     text=${text//'%'/%25}
     text=${text//$'\r'/%0D}
-    printf '%s' "${text//$'\n'/%0A}"
+    text=${text//$'\n'/%0A}
+    printf '%s' "$text"
 }
 
 # annotate error|warning|notice MESSAGE

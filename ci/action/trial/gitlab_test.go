@@ -200,6 +200,19 @@ func TestGitLab(t *testing.T) {
 			}
 		}
 	})
+	t.Run("shellcheck", func(t *testing.T) {
+		t.Parallel()
+		if _, err := exec.LookPath("shellcheck"); err != nil {
+			t.Skip("shellcheck is not installed")
+		}
+		job, err := readComponent(t).with(t, nil)
+		check(t, err)
+		command := exec.Command("shellcheck", "--shell=sh", "-")
+		command.Stdin = strings.NewReader(strings.Join(job.Script, "\n"))
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 	t.Run("no network", func(t *testing.T) {
 		t.Parallel()
 		runJob(t, "sh", "", nil).expect(t, "4", "failed to download https://github.com/"+repository)
