@@ -226,7 +226,7 @@ func TestInputs(t *testing.T) {
 				"run", "", "--format", "--json", "--junit", "--html", "--sarif", "--record", "--report", "--markdown",
 			}
 			if !slices.Contains(outputs, name) {
-				t.Errorf("nobody asked for %q", argument)
+				t.Errorf("unexpected argument %q", argument)
 			}
 		}
 	})

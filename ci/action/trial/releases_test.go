@@ -11,14 +11,18 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
-// The repository of the action, and the platform that the trials run on.
-const (
-	repository = "clusterprofile-conformance/clusterprofile-conformance"
-	target     = "x86_64-unknown-linux-musl"
-)
+// repository is that of the action.
+const repository = "clusterprofile-conformance/clusterprofile-conformance"
+
+// target is the platform that the trials run on, as Rust names it.
+var target = map[string]string{
+	"amd64": "x86_64-unknown-linux-musl",
+	"arm64": "aarch64-unknown-linux-musl",
+}[runtime.GOARCH]
 
 // stem is the name of an archive of that version, and of the folder in it.
 func stem(version string) string {
