@@ -43,6 +43,10 @@ imports:
 envtest:
     ci/envtest/build
 
+# Lint and run what other pipelines use: action.yml, the GitLab component, the Prow job. Usage: just action [PATTERN]
+action *PATTERN:
+    ci/action/try {{PATTERN}}
+
 # Dependencies: licences, bans, sources, and known advisories (needs the network).
 audit:
     cargo deny check
