@@ -7,8 +7,8 @@ mod config;
 mod hub;
 #[path = "cli/managers.rs"]
 mod managers;
-#[path = "cli/pictures.rs"]
-mod pictures;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/reports.rs"]
 mod reports;
 #[path = "cli/schemas.rs"]
