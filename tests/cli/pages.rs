@@ -19,6 +19,7 @@ const SHOWN: &[&str] = &[
 fn the_picture_of_the_terminal_is_that_of_a_run() {
     let done = command(SHOWN)
         .env("CLICOLOR_FORCE", "1")
+        .env("COLUMNS", "100")
         .env_remove("NO_COLOR")
         .output()
         .expect("the command runs");

@@ -73,7 +73,7 @@ pub fn agree(what: &str, report: &Report) {
     );
     let heading = markdown.lines().next().expect("a heading");
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
-    let last = strip_str(&terminal::decision(report)).to_string();
+    let last = strip_str(&terminal::decision(report, None)).to_string();
     assert_eq!(in_one_line(&last), format!("{headline}; {scope}"), "{what}");
     for told in [&headline, &scope] {
         assert!(html.contains(told.as_str()), "{what}: HTML without {told:?}");
