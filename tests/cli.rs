@@ -588,7 +588,7 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         assert!(line.chars().count() <= 80, "too wide: {line}");
         assert!(!line.chars().any(char::is_control), "harmful: {line:?}");
     }
-    let piped = call(&["run", "--from", "violating.yaml", "conditions/"]);
+    let piped = call(&["run", "--from", "violating.yaml", "identity/manager"]);
     let unwrapped =
         |line: &str| line.starts_with("not conformant with edition") && line.contains("single snapshot");
     assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
