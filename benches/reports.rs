@@ -44,7 +44,9 @@ const FORMATS: &[(&str, Write)] = &[
     ("terminal", |report, into| {
         io::Write::write_all(
             into,
-            strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+            strip_str(&terminal::after_list(report, Some(80)))
+                .to_string()
+                .as_bytes(),
         )
     }),
     ("GitHub annotations", |report, into| {

@@ -7,8 +7,8 @@ mod config;
 mod hub;
 #[path = "cli/managers.rs"]
 mod managers;
-#[path = "cli/pictures.rs"]
-mod pictures;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/reports.rs"]
 mod reports;
 #[path = "cli/schemas.rs"]
@@ -48,15 +48,22 @@ fn command(arguments: &[&str]) -> Command {
     command
         .env_remove("KUBECONFIG")
         .env_remove("KUBERNETES_SERVICE_HOST")
+        .env_remove("COLUMNS")
         .env("HOME", "/nonexistent");
     command
 }
 
 fn call(arguments: &[&str]) -> Done {
-    let done = command(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the command runs");
+    done(&mut command(arguments))
+}
+
+/// Calls it on a terminal of 80 columns.
+fn call_in_80_columns(arguments: &[&str]) -> Done {
+    done(command(arguments).env("COLUMNS", "80"))
+}
+
+fn done(command: &mut Command) -> Done {
+    let done = command.stdin(Stdio::null()).output().expect("the command runs");
     Done {
         code: done.status.code(),
         out: String::from_utf8(done.stdout).expect("UTF-8"),
@@ -568,7 +575,7 @@ fn a_conforming_dump_is_conformant() {
 
 #[test]
 fn a_violation_is_told_so_that_it_can_be_mended() {
-    let done = call(&[
+    let done = call_in_80_columns(&[
         "run",
         "--from",
         "violating.yaml",
@@ -581,6 +588,10 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         assert!(line.chars().count() <= 80, "too wide: {line}");
         assert!(!line.chars().any(char::is_control), "harmful: {line:?}");
     }
+    let piped = call(&["run", "--from", "violating.yaml", "identity/manager"]);
+    let unwrapped =
+        |line: &str| line.starts_with("not conformant with edition") && line.contains("single snapshot");
+    assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
     // How many rules there are besides is not of this test.
     let (counts, rest) = done.out.split_once(" filtered out").expect("a count");
     let (counts, _) = counts.rsplit_once(", ").expect("counts");

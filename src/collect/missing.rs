@@ -10,7 +10,7 @@ pub const NO_MEMBERS: &str = "no member was asked";
 /// The plan names no credential plugin.
 pub const NO_PLUGINS: &str = "no credential plugin was run";
 /// The plan has no driver.
-pub const NO_DRIVER: &str = "the implementation was not made to act";
+pub const NO_DRIVER: &str = "no driver was given";
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
 pub const NO_CLAIM: &str =
     "consumers' Secrets without the label are read only where consumer-secrets is claimed";

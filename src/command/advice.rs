@@ -154,7 +154,7 @@ mod tests {
         let mut reason = missing::NO_DRIVER.to_owned();
         add_flag(&mut reason);
         add_flag(&mut reason);
-        assert_eq!(reason, "the implementation was not made to act (`--driver FILE`)");
+        assert_eq!(reason, "no driver was given (`--driver FILE`)");
         for (mut reason, told) in [
             (
                 missing::NO_DRY_RUN.to_owned(),

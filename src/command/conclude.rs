@@ -10,7 +10,11 @@ use report::{
     trials,
 };
 
-use super::{Exit, Failure, advice, output::Format, print::print};
+use super::{
+    Exit, Failure, advice,
+    output::Format,
+    print::{print, width},
+};
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -180,10 +184,10 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
         // Standard output is then for a machine.
         Format::Json => {
             if trials::print_json(report).is_ok() {
-                anstream::eprint!("{}", terminal::decision(report));
+                anstream::eprint!("{}", terminal::decision(report, width()));
             }
             return Ok(());
         }
     };
-    print(&(list + &terminal::after_list(report)))
+    print(&(list + &terminal::after_list(report, width())))
 }

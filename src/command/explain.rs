@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Exit, Failure,
-    print::print,
+    print::{print, width},
     rule::{editions, evidence, named},
 };
 
@@ -42,7 +42,7 @@ impl Explain {
             Some(edition) => Some(applies(rule, edition)?),
             None => None,
         };
-        print(&explanation(rule, applies)).map(|()| Exit::Success)
+        print(&explanation(rule, applies, width())).map(|()| Exit::Success)
     }
 }
 
@@ -57,8 +57,8 @@ fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
 }
 
 /// Explains a rule in all its editions, or in one.
-fn explanation(rule: &Rule, only: Option<&Applies>) -> String {
-    let mut page = Page::default();
+fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
     page.marked(0, &format!("[{}]", rule.facts.level), rule.id);
     page.gap();
     page.paragraph(2, &rule.facts.title);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
         for rule in rules::all() {
-            let told = strip_str(&explanation(rule, None)).to_string();
+            let told = strip_str(&explanation(rule, None, Some(80))).to_string();
             for line in told.lines() {
                 assert!(line.chars().count() <= 80, "{}: too wide: {line}", rule.id);
                 assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
@@ -208,7 +208,7 @@ mod tests {
     fn an_edition_has_its_own_source_and_its_own_examples() {
         let rule = rules::find("consumers/secret-has-kubeconfig").expect("a rule");
         for applies in &rule.facts.editions {
-            let told = strip_str(&explanation(rule, Some(applies))).to_string();
+            let told = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
             assert!(
                 told.contains(&format!("edition   {}", applies.edition())),
                 "{told}"

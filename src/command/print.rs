@@ -1,8 +1,29 @@
 //! Printing to standard output, which may be a pipe that its reader has closed.
 
-use std::io::{self, Write};
+use std::{
+    env,
+    io::{self, Write},
+};
 
 use super::Failure;
+
+/// The widest page, in columns: longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// The narrowest page, in columns.
+const NARROWEST: usize = 40;
+
+/// Returns how wide to lay out text on standard output, in columns: as wide as the terminal, or as `COLUMNS` says. None
+/// where a file or a program reads it.
+pub fn width() -> Option<usize> {
+    let told = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || {
+        let (_, columns) = console::Term::stdout().size_checked()?;
+        Some(columns.into())
+    };
+    let columns: usize = told.or_else(terminal)?;
+    Some(columns.clamp(NARROWEST, WIDEST))
+}
 
 /// Prints text, without its colours where the output shows none.
 ///

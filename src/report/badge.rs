@@ -18,7 +18,14 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
     let (words, colour) = match report.judgement.decision {
-        Decision::Conformant => ("conformant".to_owned(), "#1a7f37"),
+        Decision::Conformant => (
+            format!(
+                "conformant, {}/{} MUST rules",
+                tally.must.judged(),
+                tally.must.rules
+            ),
+            "#1a7f37",
+        ),
         // Grey, and no word of conformance: a whole run may say otherwise.
         Decision::NoViolation => (
             format!(
@@ -28,7 +35,13 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             ),
             "#57606a",
         ),
-        Decision::NotConformant => ("not conformant".to_owned(), "#cf222e"),
+        Decision::NotConformant => (
+            format!(
+                "not conformant, {}/{} MUST rules fail",
+                tally.must.failed, tally.must.rules
+            ),
+            "#cf222e",
+        ),
         Decision::Inconclusive => ("inconclusive".to_owned(), "#57606a"),
     };
     // All of it is our own text: nothing to escape.

@@ -6,7 +6,7 @@ use evidence::runs;
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
-use super::{Coverage, Report, escape, number::count};
+use super::{Coverage, Report, escape, locked::locked, number::count};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
@@ -66,10 +66,11 @@ pub fn scope(report: &Report) -> String {
         None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(
-        "{} of {} judged{}, over {}, {window}",
+        "{} of {} judged{}{}, over {}, {window}",
         must.judged(),
         count(must.rules, "MUST rule"),
         unjudged(must),
+        more_with(report),
         count(coverage.profiles, "profile"),
     );
     let scope = &report.evidence.header.scope;
@@ -90,6 +91,17 @@ pub fn scope(report: &Report) -> String {
         sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
+}
+
+/// Names the evidence that was not requested and would let more MUST rules be judged.
+fn more_with(report: &Report) -> String {
+    let locked = locked(report).into_iter().filter(|locked| locked.must > 0);
+    let kinds: Vec<&str> = locked.map(|locked| locked.kind.name()).collect();
+    match kinds.split_last() {
+        None => String::new(),
+        Some((kind, [])) => format!(", more with {kind}"),
+        Some((last, others)) => format!(", more with {} or {last}", others.join(", ")),
+    }
 }
 
 /// Why the run was cut short, if it was.

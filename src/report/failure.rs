@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The number of kinds of violation to show for a rule, and of objects for each kind.
-const SHOWN: usize = 5;
+const SHOWN: usize = 3;
 
 /// The same kind of violation on one or more objects.
 pub(super) struct Group<'a> {

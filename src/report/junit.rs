@@ -1,8 +1,9 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
-//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), warnings and
-//! notes are in its output, the decision and unreadable objects in the output of every suite. Waived rules are skipped
-//! with the message `waived`; they never pass.
+//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), notes are in
+//! its output, the decision and unreadable objects in the output of every suite, and what a program wants of the run in
+//! the properties. Warnings and waived rules are skipped with a message of their own, since many readers show nothing of
+//! a case that passed.
 //!
 //! For a case that did not pass, GitLab shows the element's text, Prow's Spyglass its message and then the text, GitHub
 //! actions the message and the beginning of the text. So the message names the problem, and the text repeats it with
@@ -68,12 +69,43 @@ fn write_suite(
             "timestamp",
             &report.judged_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         ),
-        ("time", "0"),
     ]);
     suite.write_inner_content(|writer| {
+        write_properties(writer, report)?;
         cases.iter().try_for_each(|case| case.write(writer))?;
         write_text(writer, "system-out", [], output)
     })?;
+    Ok(())
+}
+
+/// Writes what a program wants to know of the run.
+fn write_properties(writer: &mut Writer<impl io::Write>, report: &Report) -> io::Result<()> {
+    let header = &report.evidence.header;
+    let window = header.window;
+    let properties = [
+        ("decision", Some(report.judgement.decision.name().to_owned())),
+        ("edition", Some(report.judgement.edition.to_string())),
+        ("hub", Some(header.hub.source.clone())),
+        ("hub.version", header.hub.server_version.clone()),
+        ("api.version", header.hub.api_version.clone()),
+        ("suite.version", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        ("window.from", window.map(|window| window.from.to_string())),
+        ("window.until", window.map(|window| window.until.to_string())),
+        ("partial", report.judgement.partial.then(|| "true".to_owned())),
+    ];
+    writer
+        .create_element("properties")
+        .write_inner_content(|writer| {
+            for (name, value) in properties {
+                let Some(value) = value else { continue };
+                let value = escape::xml(&escape::line(&value)).into_owned();
+                let property = writer.create_element("property");
+                property
+                    .with_attributes([("name", name), ("value", &value)])
+                    .write_empty()?;
+            }
+            Ok(())
+        })?;
     Ok(())
 }
 
@@ -141,10 +173,6 @@ impl<'a> Case<'a> {
         let head = format!("[{}] {}", facts.level, facts.title);
         let (outcome, output) = match verdict.verdict {
             Verdict::Pass => (None, details),
-            Verdict::Warn => {
-                let warning = format!("warning: {head}: {}\n{details}", failure::extent(verdict));
-                (None, warning)
-            }
             _ => (Some(Outcome::of(report, verdict, &head, &details)), String::new()),
         };
         Self {
@@ -158,7 +186,7 @@ impl<'a> Case<'a> {
         let rule = self.verdict.rule;
         let case = writer.create_element("testcase").with_attributes([
             ("name", rule.id),
-            // Judging takes almost no time, and a replay must give the same report.
+            // Surefire's schema wants one. Judging takes almost none, and a replay must give the same report.
             ("time", "0"),
             ("classname", &format!("{}.{}", rule.suite(), rule.facts.level)),
         ]);
@@ -185,9 +213,14 @@ impl Outcome {
         let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
         let name = verdict.verdict.name();
         let matter = match verdict.verdict {
-            Verdict::Fail => {
+            Verdict::Fail | Verdict::Warn => {
                 let first = verdict.findings.first().map_or("", |finding| &finding.message);
-                format!("{}: {first}", failure::extent(verdict))
+                let mark = if verdict.verdict == Verdict::Warn {
+                    "warning: "
+                } else {
+                    ""
+                };
+                format!("{mark}{}: {first}", failure::extent(verdict))
             }
             Verdict::Waived => decision::waived(report.judgement, verdict),
             _ => format!("{name}: {reason}"),

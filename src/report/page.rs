@@ -1,31 +1,40 @@
-//! Text laid out for a terminal of 80 columns.
+//! Text laid out for people: as wide as the terminal, and unwrapped where there is none.
 
 use std::fmt::Write;
 
 use owo_colors::{OwoColorize, Style};
 use unicode_width::UnicodeWidthChar;
 
-/// The line width, the same for all terminals so that logs look alike.
-const WIDTH: usize = 80;
-
-/// The widest part of a long word to keep in one piece, in columns.
-const PART: usize = 20;
+/// The least room for text behind a deep indent, in columns.
+const ROOM: usize = 20;
 
 const PLAIN: Style = Style::new();
 
 /// Text under construction. It always has colours; the output stream strips them if needed.
-#[derive(Debug, Default)]
-pub struct Page(String);
+#[derive(Debug)]
+pub struct Page {
+    text: String,
+    /// Where lines end, in columns; none where they never do.
+    width: Option<usize>,
+}
 
 impl Page {
+    /// Starts a page of so many columns. Without a width no line is wrapped: logs and programs read it.
+    pub fn new(width: Option<usize>) -> Self {
+        Self {
+            text: String::new(),
+            width,
+        }
+    }
+
     /// A heading that begins a part of the page.
     pub fn heading(&mut self, text: &str) {
-        let _ = writeln!(self.0, "{}:\n", text.bold());
+        let _ = writeln!(self.text, "{}:\n", text.bold());
     }
 
     /// An empty line.
     pub fn gap(&mut self) {
-        self.0.push('\n');
+        self.text.push('\n');
     }
 
     /// A paragraph, each line of it indented.
@@ -56,7 +65,7 @@ impl Page {
     /// Lines that must stay as they are, such as YAML, indented.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         for line in text.lines() {
-            let _ = writeln!(self.0, "{:indent$}{line}", "");
+            let _ = writeln!(self.text, "{:indent$}{line}", "");
         }
     }
 
@@ -71,29 +80,30 @@ impl Page {
     fn lay(&mut self, hang: usize, mark: Option<(&str, Style)>, spans: &[(&str, Style)]) {
         let margin = " ".repeat(hang);
         let (first, style) = mark.unwrap_or((&margin, PLAIN));
-        let lines = Wrapping::of(spans, hang, first);
+        let lines = Wrapping::of(spans, hang, first, self.width);
         for (number, line) in lines.into_iter().enumerate() {
             let _ = match number {
-                0 => write!(self.0, "{}", first.style(style)),
-                _ => write!(self.0, "{margin}"),
+                0 => write!(self.text, "{}", first.style(style)),
+                _ => write!(self.text, "{margin}"),
             };
             for (text, style) in line {
-                let _ = write!(self.0, "{}", text.style(style));
+                let _ = write!(self.text, "{}", text.style(style));
             }
-            self.0.push('\n');
+            self.text.push('\n');
         }
     }
 
     /// The text so far.
     pub fn into_text(self) -> String {
-        self.0
+        self.text
     }
 }
 
 /// A line: texts of one style each.
 type Line = Vec<(String, Style)>;
 
-/// Text broken into lines: between words, and within a word only if it does not fit a line.
+/// Text broken into lines between words. A word stays whole, and so does what stands between backticks: people copy
+/// commands, paths, addresses and ids.
 struct Wrapping {
     /// Where lines end.
     edge: usize,
@@ -108,17 +118,16 @@ struct Wrapping {
 
 impl Wrapping {
     /// At least one line. Texts are a space apart; the first line has `mark` before it.
-    fn of(spans: &[(&str, Style)], hang: usize, mark: &str) -> Vec<Line> {
+    fn of(spans: &[(&str, Style)], hang: usize, mark: &str, width_of_page: Option<usize>) -> Vec<Line> {
         let mut wrapping = Self {
-            // Deep indents must leave room for some text.
-            edge: WIDTH.max(hang + 20),
+            edge: width_of_page.map_or(usize::MAX, |columns| columns.max(hang + ROOM)),
             hang,
             lines: vec![Line::new()],
             column: width(mark),
             blank: mark.trim().is_empty(),
         };
         for (text, style) in spans {
-            for word in text.split(' ') {
+            for word in words(text) {
                 wrapping.word(word, *style);
             }
         }
@@ -127,30 +136,21 @@ impl Wrapping {
 
     fn word(&mut self, word: &str, style: Style) {
         let fresh = self.lines.last().is_none_or(Vec::is_empty);
-        if !fresh && self.column + 1 + width(word) > self.edge {
+        if !fresh && self.column.saturating_add(1 + width(word)) > self.edge {
             self.next_line();
         } else if !fresh {
             self.put(" ", style);
         }
-        let mut rest = word;
-        // Paths and addresses break between their parts.
-        for part in word.split_inclusive(['.', '/', ',', ']']) {
-            if self.column + width(part) > self.edge && width(part) < PART {
-                self.next_line();
+        // A runner of pipelines takes a line that begins so for a command.
+        let rest = if self.blank { word.strip_prefix("::") } else { None };
+        match rest {
+            Some(rest) => {
+                self.put("\\u{3a}:", style);
+                self.put(rest, style);
             }
-            for c in part.chars() {
-                if self.column + width_of(c) > self.edge {
-                    self.next_line();
-                }
-                if self.blank && rest.starts_with("::") {
-                    self.put("\\u{3a}", style)
-                } else {
-                    self.put(c.encode_utf8(&mut [0; 4]), style)
-                }
-                self.blank = false;
-                rest = &rest[c.len_utf8()..];
-            }
+            None => self.put(word, style),
         }
+        self.blank &= word.is_empty();
     }
 
     fn next_line(&mut self) {
@@ -169,6 +169,20 @@ impl Wrapping {
     }
 }
 
+/// Splits a text at spaces, but for those between backticks.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_quoted = false;
+    let mut left = text.matches('`').count();
+    text.split(move |c: char| {
+        if c == '`' {
+            left -= 1;
+            // The last one of an odd number closes nothing.
+            is_quoted = !is_quoted && left > 0;
+        }
+        c == ' ' && !is_quoted
+    })
+}
+
 /// Returns the width of a text in columns.
 fn width(text: &str) -> usize {
     text.chars().map(width_of).sum()
@@ -182,48 +196,68 @@ fn width_of(c: char) -> usize {
 mod tests {
     use super::*;
 
+    const WIDTH: usize = 80;
+
     fn told(lay: impl FnOnce(&mut Page)) -> Vec<String> {
-        let mut page = Page::default();
+        told_within(Some(WIDTH), lay)
+    }
+
+    fn told_within(width: Option<usize>, lay: impl FnOnce(&mut Page)) -> Vec<String> {
+        let mut page = Page::new(width);
         lay(&mut page);
         let text = anstream::adapter::strip_str(&page.into_text()).to_string();
-        let columns = |line: &str| line.chars().map(width_of).sum::<usize>();
-        assert!(text.lines().all(|line| columns(line) <= WIDTH), "{text}");
         text.lines().map(str::to_owned).collect()
     }
 
     #[test]
-    fn wraps_between_words_and_splits_only_what_cannot_fit() {
-        let text = format!("the quick brown fox jumps {} over", "x".repeat(45));
+    fn wraps_between_words_and_splits_none() {
+        let long = "x".repeat(45);
+        let text = format!("the quick brown fox jumps {long} over");
         assert_eq!(
             told(|page| page.paragraph(60, &text)),
-            [
-                "the quick brown fox",
-                "jumps",
-                &"x".repeat(20),
-                &"x".repeat(20),
-                "xxxxx over"
-            ]
-            .map(|line| format!("{:60}{line}", ""))
+            ["the quick brown fox", "jumps", &long, "over"].map(|line| format!("{:60}{line}", ""))
         );
         assert_eq!(told(|page| page.paragraph(0, "")), [""]);
     }
 
     #[test]
-    fn a_path_breaks_between_its_parts() {
+    fn without_a_width_nothing_is_wrapped() {
+        let text = "word ".repeat(100);
+        let lines = told_within(None, |page| page.field(4, "observed", text.trim()));
+        assert_eq!(lines, [format!("    observed  {}", text.trim())]);
+    }
+
+    #[test]
+    fn a_wider_terminal_takes_more() {
+        let lines = told_within(Some(120), |page| page.paragraph(0, &"word ".repeat(40)));
+        assert!(lines[0].len() > 110 && lines[0].len() <= 120, "{lines:?}");
+    }
+
+    #[test]
+    fn a_path_stays_whole() {
         let path = "status.accessProviders[one].cluster.extensions[client.authentication.k8s.io/exec].token";
         let lines = told(|page| page.field(4, "path", path));
-        assert_eq!(
-            lines[0],
-            "    path      status.accessProviders[one].cluster.extensions[client."
-        );
-        assert_eq!(lines[1], "              authentication.k8s.io/exec].token");
+        assert_eq!(lines, [format!("    path      {path}")]);
+    }
+
+    #[test]
+    fn a_quoted_command_stays_whole() {
+        let command = "`kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`";
+        let lines =
+            told(|page| page.paragraph(2, &format!("the dump holds no Secrets: add {command} to it")));
+        assert_eq!(lines[1], format!("  {command} to it"));
+        let lines = told(|page| page.paragraph(0, &format!("an odd ` {}", "word ".repeat(30))));
+        assert!(lines.len() > 1, "{lines:?}");
     }
 
     #[test]
     fn wide_characters_take_two_columns() {
-        let lines = told(|page| page.field(4, "observed", &"漢字".repeat(40)));
-        assert_eq!(lines[0], format!("    observed  {}", "漢字".repeat(16) + "漢"));
-        assert_eq!(lines.len(), 3);
+        let lines = told(|page| page.field(4, "observed", &"漢字 ".repeat(40)));
+        assert_eq!(
+            lines[0],
+            format!("    observed  {}", "漢字 ".repeat(13)).trim_end()
+        );
+        assert!(lines.iter().all(|line| width(line) <= WIDTH), "{lines:?}");
     }
 
     #[test]
@@ -240,36 +274,36 @@ mod tests {
     fn no_line_gives_orders_to_the_runner_of_a_pipeline() {
         let lines = told(|page| {
             page.paragraph(2, "::add-mask::e");
-            page.field(2, "observed", &format!("::1 {}", "::stop-commands::x".repeat(9)));
+            page.field(2, "observed", &format!("::1 {}", "::stop-commands::x ".repeat(9)));
         });
         assert_eq!(lines[0], r"  \u{3a}:add-mask::e");
-        assert_eq!(lines[1], "  observed  ::1");
+        assert!(lines[1].starts_with("  observed  ::1 ::stop"), "{lines:?}");
         assert!(
-            !lines.iter().any(|line| line.trim_start().starts_with("::")),
+            lines.len() > 3 && !lines.iter().any(|line| line.trim_start().starts_with("::")),
             "{lines:?}"
         );
     }
 
     #[test]
     fn no_line_becomes_a_command_by_wrapping() {
-        let mut page = Page::default();
-        page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
-        page.paragraph(2, &format!("{}::stop-commands::x", "x".repeat(WIDTH - 2)));
-        let text = anstream::adapter::strip_str(&page.into_text()).to_string();
+        let lines = told(|page| {
+            page.field(4, "", &format!("{} ::error::forged", "x".repeat(60)));
+            page.field(4, "", &format!("{}  ::error::forged", "x".repeat(66)));
+        });
         assert!(
-            text.contains("error::forged") && text.lines().count() == 4,
-            "{text}"
+            lines.iter().any(|line| line.contains(r"\u{3a}:error::forged")),
+            "{lines:?}"
         );
         assert!(
-            text.lines().all(|line| !line.trim_start().starts_with("::")),
-            "{text}"
+            lines.iter().all(|line| !line.trim_start().starts_with("::")),
+            "{lines:?}"
         );
     }
 
     #[test]
     fn a_hanging_paragraph_keeps_within_the_width() {
         let lines = told(|page| page.field(4, "observed", &"word ".repeat(40)));
-        assert!(lines.len() > 2);
+        assert!(lines.len() > 2 && lines.iter().all(|line| width(line) <= WIDTH));
         assert!(lines.iter().skip(1).all(|line| line.starts_with(&" ".repeat(14))));
     }
 }

@@ -3,14 +3,15 @@
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, escape, failure, page::Page, unread};
+use super::{Coverage, Report, decision, escape, failure, number::count, page::Page, unread};
 
 /// The number of unreadable objects to list.
 const UNREAD: usize = 5;
 
-/// Writes the parts after the list. The text has colours; print it through a stream that strips them if needed.
-pub fn after_list(report: &Report) -> String {
-    let mut page = Page::default();
+/// Writes the parts after the list, so many columns wide ([`Page::new`]). The text has colours; print it through a stream
+/// that strips them if needed.
+pub fn after_list(report: &Report, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
     let verdicts = &report.judgement.verdicts;
     not_asked(&mut page, report);
     by_reason(&mut page, verdicts, Verdict::NotApplicable);
@@ -21,13 +22,14 @@ pub fn after_list(report: &Report) -> String {
     warnings(&mut page, report);
     by_reason(&mut page, verdicts, Verdict::Inconclusive);
     failures(&mut page, report);
+    to_mend(&mut page, report);
     decide(&mut page, report);
     page.into_text()
 }
 
 /// Writes the decision alone, for a list that a machine reads.
-pub fn decision(report: &Report) -> String {
-    let mut page = Page::default();
+pub fn decision(report: &Report, width: Option<usize>) -> String {
+    let mut page = Page::new(width);
     decide(&mut page, report);
     page.into_text()
 }
@@ -46,6 +48,27 @@ fn failures(page: &mut Page, report: &Report) {
         failure::in_full(page, verdict);
         page.gap();
     }
+}
+
+/// Lists what to mend, MUST first: the last screen of a long report shows it.
+fn to_mend(page: &mut Page, report: &Report) {
+    let mut failing: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Fail).collect();
+    if failing.len() < 2 {
+        return;
+    }
+    failing.sort_by_key(|verdict| verdict.rule.facts.level);
+    page.heading("to mend, in this order");
+    for verdict in failing {
+        let rule = verdict.rule;
+        let extent = count(verdict.findings.len(), "finding");
+        page.marked(
+            2,
+            &format!("[{}]", rule.facts.level),
+            &format!("{} ({extent})", rule.id),
+        );
+        page.paragraph(6, &rule.facts.remedy);
+    }
+    page.gap();
 }
 
 fn warnings(page: &mut Page, report: &Report) {

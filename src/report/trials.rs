@@ -1,8 +1,7 @@
 //! The list of rules, as `cargo test` lists tests.
 //!
 //! For machines, libtest-mimic prints it: everything is judged before, and a trial just returns its verdict. As it has
-//! only three outcomes and prints failures first, this module lays out the list for people, in the same form and in 80
-//! columns.
+//! only three outcomes and prints failures first, this module lays out the list for people, in the same form.
 
 use std::{fmt::Write, panic};
 
@@ -88,7 +87,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
     let outcome = match verdict.verdict {
         Verdict::Pass => Ok(Completion::Completed),
         Verdict::Fail => {
-            let mut page = Page::default();
+            let mut page = Page::new(None);
             failure::in_full(&mut page, verdict);
             // The printer escapes colours rather than taking them out.
             Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
@@ -114,7 +113,7 @@ fn outcome(verdict: &RuleVerdict) -> String {
     describe(verdict).style(style(verdict.verdict)).to_string()
 }
 
-/// With the longest of the rules' ids it fits 80 columns.
+/// In few words: with the longest of the rules' ids it fits 80 columns.
 fn describe(verdict: &RuleVerdict) -> String {
     match verdict.verdict {
         Verdict::Pass => "ok".to_owned(),
@@ -156,9 +155,5 @@ fn counts(report: &Report, picked: &[&RuleVerdict]) -> String {
         .filter(|(number, _)| *number > 0)
         .map(|(number, name)| format!("{number} {name}"))
         .collect();
-    let mut page = Page::default();
-    page.gap();
-    page.paragraph(0, &told.join(", "));
-    page.gap();
-    page.into_text()
+    format!("\n{}\n\n", told.join(", "))
 }

@@ -41,34 +41,59 @@ fn published_reports_follow_from_their_evidence() {
 fn published_counts_follow_from_the_evidence_in_every_edition() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("ci/managers/README.md")).expect("a README");
+    let front = fs::read_to_string(root.join("README.md")).expect("a README");
     for folder in published() {
+        let mut cells = Vec::new();
         for edition in ["standard", "2026-07", "2026-09"] {
             let evidence = folder.join("evidence.jsonl.zst").display().to_string();
             let out = Folder::new();
             let report = out.flag("report.json");
             call(&["replay", &evidence, "--edition", edition, "--json", &report]);
-            let row = row(
-                &out.json("report.json"),
-                folder.strip_prefix(root).expect("within"),
-            );
+            let report = out.json("report.json");
+            let row = row(&report, folder.strip_prefix(root).expect("within"));
             assert!(readme.contains(&row), "ci/managers/README.md lacks:\n{row}");
+            if cells.is_empty() {
+                cells.push(name_of(&report));
+            }
+            cells.push(failing(&report));
         }
+        let row = format!("| {} |\n", cells.join(" | "));
+        assert!(front.contains(&row), "README.md lacks:\n{row}");
+    }
+}
+
+/// An implementation and its version, as people call it.
+fn name_of(report: &Value) -> String {
+    let implementation = &report["claim"]["implementation"];
+    let text = |key: &str| implementation[key].as_str().expect("text").to_owned();
+    format!("{} {}", text("organization"), text("version"))
+}
+
+/// The MUST rules that fail, as the front page lists them.
+fn failing(report: &Value) -> String {
+    let verdicts = report["verdicts"].as_array().expect("verdicts").iter();
+    let failing = verdicts.filter(|verdict| verdict["level"] == "MUST" && verdict["verdict"] == "fail");
+    let names: Vec<String> = failing
+        .map(|verdict| format!("`{}`", verdict["rule"].as_str().expect("an id")))
+        .collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
     }
 }
 
 /// The row of the README's table that a report gives.
 fn row(report: &Value, folder: &Path) -> String {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let implementation = &report["claim"]["implementation"];
     let counts = |level: &str, broken: &str| {
         let of = &report["tally"][level];
         let (judged, passed, broken, open) = (&of["judged"], &of["passed"], &of[broken], &of["inconclusive"]);
         format!("{judged}: {passed}, {broken} ({open} inconclusive)")
     };
     format!(
-        "| [{} {}](../../{}/report.md) | `{}` | {} | {} | {} |\n",
-        text(&implementation["organization"]),
-        text(&implementation["version"]),
+        "| [{}](../../{}/report.md) | `{}` | {} | {} | {} |\n",
+        name_of(report),
         folder.display(),
         text(&report["edition"]),
         text(&report["decision"]).replace('-', " "),

@@ -44,7 +44,6 @@ fn a_report_is_verified_against_its_evidence() {
         told.contains("not fit to be submitted: it does not say who made"),
         "{told}"
     );
-    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let kept = &folder.yaml("one.yaml")["evidence"];
     assert_eq!(kept["file"], "one.jsonl.zst");
     assert_eq!(
@@ -65,7 +64,6 @@ fn a_report_is_verified_against_its_evidence() {
         told.starts_with("does not hold: ") && told.contains("identity/"),
         "{told}"
     );
-    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     folder.edit("again.yaml", "sha256: ", "sha256: 0");
     assert!(expect(1, &["report", "verify", &again, &evidence]).contains("evidence.sha256"));
 }
@@ -158,7 +156,6 @@ fn a_diff_exits_by_whether_something_got_worse() {
         told.contains("decision: ") && told.contains("→ not-conformant"),
         "{told}"
     );
-    assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
     let told = expect(0, &["report", "diff", &bad, &good]);
     assert!(told.contains("nothing got worse"), "{told}");
     let json: Value =

@@ -12,7 +12,10 @@ use report::{
 };
 
 use super::read::read;
-use crate::command::{Exit, Failure, print::print};
+use crate::command::{
+    Exit, Failure,
+    print::{print, width},
+};
 
 /// List the changes between two reports
 #[derive(Debug, Args)]
@@ -63,7 +66,7 @@ impl Diff {
 }
 
 fn describe(changed: &submitted::Diff) -> String {
-    let mut page = Page::default();
+    let mut page = Page::new(width());
     if changed.head.is_empty() && changed.rules.is_empty() {
         page.paragraph(0, "nothing changed");
         return page.into_text();

@@ -12,7 +12,11 @@ use report::{
 };
 
 use super::read::read;
-use crate::command::{Exit, Failure, print::print, run::read_evidence};
+use crate::command::{
+    Exit, Failure,
+    print::{print, width},
+    run::read_evidence,
+};
 
 /// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
@@ -72,7 +76,7 @@ fn held(path: &Path) -> Result<Held, Failure> {
 }
 
 fn describe(document: &Document, verified: &Verified) -> String {
-    let mut page = Page::default();
+    let mut page = Page::new(width());
     match verified.differences.len() {
         0 => page.marked(
             0,

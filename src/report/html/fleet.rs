@@ -64,6 +64,13 @@ impl Fleet {
     }
 }
 
+impl Fleet {
+    /// Whether a profile is drawn at the top of the page.
+    pub(super) fn is_any_on_top(&self) -> bool {
+        self.detailed.iter().any(|profile| profile.is_on_top)
+    }
+}
+
 /// Returns the window to draw: that of the watch, else of the audit log.
 fn window(report: &Report) -> Option<Window> {
     let requests = report.evidence.requests.as_ref();

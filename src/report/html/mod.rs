@@ -11,6 +11,7 @@ mod excerpt;
 mod findings;
 mod fleet;
 mod head;
+mod mend;
 mod namespaces;
 mod notices;
 mod objects;

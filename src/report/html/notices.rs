@@ -1,8 +1,9 @@
 //! Limits of the verdicts: a run that was cut short, and evidence that was missed, unreadable or not requested.
 
+use evidence::Kind;
 use judge::WaiverOutcome;
 
-use super::text::shown;
+use super::{mend::LockedView, text::shown};
 use crate::{
     Coverage, Report,
     number::{count, thousands},
@@ -19,7 +20,7 @@ pub(super) struct Notices {
     /// Evidence that was requested but unavailable.
     pub(super) missed: Vec<String>,
     pub(super) unread: Vec<String>,
-    /// Kinds of evidence that were not requested, and why.
+    /// Kinds of evidence that were not requested though some rules would be sharper with them, and why.
     pub(super) not_asked: Vec<(&'static str, String)>,
     pub(super) waivers: Vec<WaiverView>,
 }
@@ -35,15 +36,17 @@ pub(super) struct WaiverView {
 }
 
 impl Notices {
-    /// Gathers them.
-    pub(super) fn of(report: &Report) -> Self {
+    /// Gathers them. What is `locked` is told at the top of the page.
+    pub(super) fn of(report: &Report, locked: &[LockedView]) -> Self {
         let evidence = report.evidence;
         let waivers = &report.judgement.waivers;
         let gaps = evidence.gaps.iter().map(|gap| match &gap.object {
             Some(object) => format!("{} of {object}: {}", gap.kind, gap.reason),
             None => format!("{}: {}", gap.kind, gap.reason),
         });
+        let is_told = |kind: &Kind| locked.iter().any(|locked| locked.kind == kind.name());
         let not_asked = Coverage::of(report).not_asked.into_iter();
+        let not_asked = not_asked.filter(|(kind, _)| !is_told(kind));
         Self {
             partial: partial(report).map(shown),
             complaints: waivers

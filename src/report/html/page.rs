@@ -10,6 +10,7 @@ use super::{
     excerpt::Line,
     fleet::Fleet,
     head::Head,
+    mend::Mend,
     notices::Notices,
     objects::Objects,
     profiles::{Places, ranked},
@@ -28,6 +29,7 @@ struct Page<'a> {
     style: &'static str,
     script: &'static str,
     head: Head,
+    mend: Mend<'a>,
     notices: Notices,
     rules: Rules<'a>,
     fleet: Fleet,
@@ -38,12 +40,14 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let objects = Objects::of(report.evidence);
     let entries = ranked(report);
     let places = Places::of_ranked(&entries);
+    let mend = Mend::of(report);
     let page = Page {
         policy: policy(),
         style: STYLE,
         script: SCRIPT,
         head: Head::of(report),
-        notices: Notices::of(report),
+        notices: Notices::of(report, &mend.locked),
+        mend,
         rules: Rules::of(report, &objects, &places),
         fleet: Fleet::of(report, &objects, &entries),
     };

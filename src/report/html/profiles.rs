@@ -24,6 +24,9 @@ pub(super) const DETAILED: usize = 50;
 /// How many of those with findings are open at first.
 const OPEN: usize = 3;
 
+/// How many of those that fail are drawn at the top of the page.
+const ON_TOP: usize = 2;
+
 /// How many findings of a profile are listed, and how many buckets of one name are drawn.
 const FINDINGS: usize = 20;
 const BUCKETS: usize = 3;
@@ -57,6 +60,8 @@ pub(super) struct ProfileView {
     pub(super) is_quiet: bool,
     pub(super) bars: Option<Bars>,
     pub(super) is_open: bool,
+    /// Whether it is one of the worst, drawn at the top of the page.
+    pub(super) is_on_top: bool,
 }
 
 /// A finding on a profile.
@@ -186,6 +191,7 @@ impl ProfileView {
             is_quiet: axis.is_some() && entry.spendings.is_empty(),
             bars: axis.and_then(|axis| Bars::draw(report.evidence, histories, axis)),
             is_open: place < OPEN && entry.worst >= Worst::Warned,
+            is_on_top: place < ON_TOP && entry.worst == Worst::Failed && axis.is_some(),
         }
     }
 }

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     Report,
     number::{count, thousands},
+    sources::{Cited, cited},
 };
 
 /// How many of a rule's notes are shown.
@@ -51,7 +52,7 @@ pub(super) struct RuleView<'a> {
     pub(super) level: Level,
     pub(super) sign: Sign,
     pub(super) title: &'a str,
-    pub(super) source: &'a str,
+    pub(super) source: Vec<Cited<'a>>,
     pub(super) reasoning: Option<&'a str>,
     pub(super) remedy: &'a str,
     /// What was counted, in few words.
@@ -171,7 +172,7 @@ fn view<'a>(
         level: facts.level,
         sign: sign::of(verdict.verdict),
         title: &facts.title,
-        source: &facts.source,
+        source: cited(&facts.source),
         reasoning: facts.reasoning.as_deref(),
         remedy: &facts.remedy,
         extent: extent(verdict),

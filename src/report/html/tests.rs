@@ -63,7 +63,10 @@ fn well_formed(page: &str) {
                     let key = key.as_ref();
                     assert!(!key.starts_with("on") && key != "style" && key != "src", "{key}");
                     assert!(
-                        key != "href" || value.starts_with('#'),
+                        key != "href"
+                            || value.starts_with('#')
+                            || value.starts_with("https://github.com/kubernetes/enhancements/")
+                            || value.starts_with("https://multicluster.sigs.k8s.io/"),
                         "leads elsewhere: {value}"
                     );
                 }
@@ -111,7 +114,9 @@ fn tells_the_decision_and_each_broken_rule_with_what_was_found() {
                 verdict.rule.id
             );
         }
-        assert!(entry.contains("<dt>Remedy</dt>"), "{entry}");
+        let remedy = entry.find("<strong>Remedy:</strong>").expect("a remedy");
+        let finding = entry.find(r#"<article class="finding">"#).expect("a finding");
+        assert!(remedy < finding, "the remedy comes first: {entry}");
     }
     assert!(broken >= 2, "{broken}");
     for verdict in &judgement.verdicts {

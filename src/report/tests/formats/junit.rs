@@ -62,6 +62,13 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
         ] {
             assert!(told.contains(part), "{part}: {told}");
         }
+        let property = |name: &str| {
+            let found = suite.properties.vec.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(property("decision"), json["decision"].as_str());
+        assert_eq!(property("edition"), json["edition"].as_str());
+        assert_eq!(property("hub"), Some("context hub"));
         for case in &suite.cases {
             cases += 1;
             let told = case
@@ -69,12 +76,9 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
                 .is_failure()
                 .then_some("fail")
                 .or_else(|| case.status.is_error().then_some("inconclusive"));
-            let is_warning = |out: &String| out.starts_with("warning: ");
             let told = told.unwrap_or_else(|| {
                 if case.status.is_skipped() {
                     &case.status.skipped_as_ref().skipped_type
-                } else if case.system_out.as_ref().is_some_and(is_warning) {
-                    "warn"
                 } else {
                     "pass"
                 }
@@ -105,6 +109,21 @@ fn what_did_not_pass_says_so_wherever_it_is_looked_at() {
             "{told}"
         );
     }
+    let warned = cases()
+        .filter(|case| case.status.is_skipped())
+        .map(|case| case.status.skipped_as_ref())
+        .filter(|skipped| skipped.skipped_type == "warn");
+    let mut warnings = 0;
+    for warning in warned {
+        warnings += 1;
+        assert!(
+            warning.message.starts_with("warning: 1 finding"),
+            "{}",
+            warning.message
+        );
+        assert!(warning.text.contains("remedy: "), "{}", warning.text);
+    }
+    assert!(warnings > 0);
     for case in cases().filter(|case| case.status.is_failure()) {
         let failure = case.status.failure_as_ref();
         assert!(failure.message.contains("examined: "), "{}", failure.message);

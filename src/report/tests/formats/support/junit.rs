@@ -70,6 +70,8 @@ const JENKINS: &[Known] = &[
     outcome("error"),
     outcome("skipped"),
     text("system-out"),
+    PROPERTIES,
+    PROPERTY,
 ];
 
 /// Without a root of many suites, which Surefire writes into files of their own.
@@ -117,7 +119,27 @@ const SUREFIRE: &[Known] = &[
     // It has no `type` there; its readers pass over what they do not know.
     outcome("skipped"),
     text("system-out"),
+    PROPERTIES,
+    PROPERTY,
 ];
+
+const PROPERTIES: Known = Known {
+    name: "properties",
+    attributes: &[],
+    required: &[],
+    children: &["property"],
+    text: false,
+    ordered: false,
+};
+
+const PROPERTY: Known = Known {
+    name: "property",
+    attributes: &["name", "value"],
+    required: &["name", "value"],
+    children: &[],
+    text: false,
+    ordered: false,
+};
 
 const fn outcome(name: &'static str) -> Known {
     Known {

@@ -35,7 +35,9 @@ pub const FORMATS: &[Format] = &[
         write: |report, into| {
             io::Write::write_all(
                 into,
-                strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+                strip_str(&terminal::after_list(report, Some(80)))
+                    .to_string()
+                    .as_bytes(),
             )
         },
         read: |_| {},
