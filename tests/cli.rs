@@ -2,6 +2,8 @@
 
 #[path = "cli/config.rs"]
 mod config;
+#[path = "cli/everyday.rs"]
+mod everyday;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;

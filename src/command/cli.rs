@@ -3,19 +3,21 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, completions, config, crd, explain, hub, list, rbac, replay, report, run, schema,
+    Exit, Failure, claim, color, completions, config, crd, explain, hub, list, rbac, replay, report, run,
+    schema, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
 #[derive(Debug, Parser)]
 #[command(
     version,
-    disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Exit codes: 0 conformant, 1 not conformant, 2 bad usage or configuration, 3 inconclusive, \
                   4 could not run."
 )]
 pub struct Cli {
+    #[command(flatten)]
+    color: color::ColorFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -32,6 +34,7 @@ enum Command {
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Completions(completions::Completions),
+    Version(version::PrintVersion),
 }
 
 impl Cli {
@@ -60,6 +63,7 @@ impl Cli {
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
+            Command::Version(version) => version.execute(),
         }
     }
 }

@@ -51,8 +51,8 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "provider_file", "probe",
-            "no_probe", "driver", "allow_mutations", "clean",
+            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "members",
+            "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
     from: Option<PathBuf>,
