@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, explain, hub, list, rbac, replay, report, run,
-    schema, version,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, rbac, replay, report,
+    run, schema, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -25,6 +25,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    Doctor(Box<doctor::Doctor>),
     Replay(Box<replay::Replay>),
     Report(report::Report),
     List(list::List),
@@ -42,6 +43,7 @@ impl Cli {
     pub(super) fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
         match &mut self.command {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
+            Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),
             Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
             _ => None,
         }
@@ -54,6 +56,7 @@ impl Cli {
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Run(run) => run.execute(),
+            Command::Doctor(doctor) => doctor.execute(),
             Command::Replay(replay) => replay.execute(),
             Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),

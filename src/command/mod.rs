@@ -10,6 +10,7 @@ mod completions;
 mod conclude;
 mod config;
 mod crd;
+mod doctor;
 mod driver;
 mod duration;
 mod exit;

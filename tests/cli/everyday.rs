@@ -86,7 +86,7 @@ fn colours_are_as_the_flag_says_and_else_as_the_environment_does() {
 }
 
 /// A hub that tells its version, and answers nothing else.
-fn silent_hub(folder: &Folder) -> String {
+pub fn silent_hub(folder: &Folder) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let kubeconfig = folder.kubeconfig(listener.local_addr().expect("an address").port());
     thread::spawn(move || {
