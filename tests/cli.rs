@@ -2,6 +2,10 @@
 
 #[path = "cli/config.rs"]
 mod config;
+#[path = "cli/doctor.rs"]
+mod doctor;
+#[path = "cli/everyday.rs"]
+mod everyday;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;

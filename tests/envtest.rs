@@ -30,6 +30,9 @@ fn main() -> ExitCode {
         trial("a_run_stores_nothing", |assets| {
             runtime().block_on(a_run_stores_nothing(assets));
         }),
+        trial("the_doctor_asks_and_stores_nothing", |assets| {
+            runtime().block_on(the_doctor_asks_and_stores_nothing(assets));
+        }),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -148,6 +151,62 @@ async fn a_run_stores_nothing(assets: Assets) {
         assert!(reads || asks || dry, "{verb} {uri}");
     }
     assert!(dry_runs > 0, "it was not even tried: {told}");
+    assert_eq!(everything(&manager).await, before);
+    hub.stop().await.unwrap();
+}
+
+/// The doctor knows a real API server's answers: who asks, what is allowed, and which CRD is served.
+async fn the_doctor_asks_and_stores_nothing(assets: Assets) {
+    let hub = Hub::envtest(&assets, envtest_options()).await.unwrap();
+    let envtest = hub.as_envtest().unwrap();
+    let manager = hub.client_as("reference-manager", "reference-manager").unwrap();
+    Manager::new(Vec::new(), Clock::system())
+        .set_up(&manager)
+        .await
+        .unwrap();
+    let before = everything(&manager).await;
+    let kubeconfig = envtest.folder().join("kubeconfig");
+    fs::write(&kubeconfig, envtest.kubeconfig("conformance")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+    command.args(["doctor", "--format", "json", "--kubeconfig"]);
+    command
+        .arg(&kubeconfig)
+        .arg("--audit-log")
+        .arg(envtest.audit_log());
+    command.env_remove("KUBECONFIG").stdin(Stdio::null());
+    let done = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    let diagnosis: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(done.status.code(), Some(0), "{diagnosis:#}");
+    assert_eq!(diagnosis["hub"]["user"], "conformance");
+    assert_eq!(diagnosis["hub"]["apiVersion"], "v1alpha1");
+    assert!(
+        diagnosis["hub"]["profiles"].as_u64().unwrap() > 10,
+        "{diagnosis:#}"
+    );
+    let checks = diagnosis["checks"].as_array().unwrap();
+    let log = checks.iter().find(|check| check["check"] == "evidence/audit-log");
+    let told = log.unwrap()["fact"].as_str().unwrap();
+    assert!(told.contains("with writes at level RequestResponse"), "{told}");
+    let flawed = checks
+        .iter()
+        .filter(|check| !matches!(check["state"].as_str(), Some("ok" | "missing")));
+    assert_eq!(flawed.count(), 0, "{diagnosis:#}");
+
+    let log = fs::read_to_string(envtest.audit_log()).unwrap();
+    let events = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    for event in events.filter(|event| event["user"]["username"] == "conformance") {
+        let (verb, uri) = (
+            event["verb"].as_str().unwrap(),
+            event["requestURI"].as_str().unwrap(),
+        );
+        let reviews = ["/selfsubjectaccessreviews", "/selfsubjectreviews"];
+        let asks = verb == "create" && reviews.iter().any(|review| uri.ends_with(review));
+        assert!(matches!(verb, "get" | "list") || asks, "{verb} {uri}");
+    }
     assert_eq!(everything(&manager).await, before);
     hub.stop().await.unwrap();
 }

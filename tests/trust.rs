@@ -327,6 +327,18 @@ async fn no_secret_of_a_hub_gets_out() {
         assert_eq!(again["verdicts"], report["verdicts"]);
         replayed.is_clean("replayed");
     }
+    for format in ["pretty", "json"] {
+        let arguments = ["doctor", "--kubeconfig", &path, "--format", format];
+        let left = call_beside(arguments.map(str::to_owned).into()).await;
+        assert_eq!(left.code, Some(0), "{}", left.told());
+        assert!(
+            left.told().contains("1 profile in 1 Namespace"),
+            "{}",
+            left.told()
+        );
+        left.is_clean(format);
+        assert!(!left.told().contains(&token), "{}", left.told());
+    }
     digests.sort_unstable();
     digests.dedup();
     assert_eq!(digests.len(), 3, "a digest tells of another run: {digests:?}");
@@ -470,6 +482,15 @@ async fn no_secret_of_a_member_gets_out() {
         "--members",
         "from-secrets",
     ];
+    let doctor = ["doctor", "--kubeconfig", &runner, "--members", &members];
+    let left = call_beside(doctor.map(str::to_owned).into()).await;
+    assert_eq!(left.code, Some(0), "{}", left.told());
+    assert!(
+        left.told().contains("default/a (context here of"),
+        "{}",
+        left.told()
+    );
+    left.is_clean("members of the doctor");
     let left = call_beside(arguments.map(str::to_owned).into()).await;
     assert_eq!(left.code, Some(1), "{}", left.told());
     left.is_clean("members");
@@ -654,6 +675,9 @@ fn no_secret_of_the_runner_gets_out() {
             .count();
         assert_eq!(errors, 1, "{}", left.told());
         left.is_clean(&format!("{cluster} {user}"));
+        let left = call(&["doctor", "--kubeconfig", &path]);
+        assert_eq!(left.code, Some(4), "{user}: {}", left.told());
+        left.is_clean(&format!("the doctor and {cluster} {user}"));
     }
 }
 

@@ -14,12 +14,31 @@ use tokio::time::{sleep, timeout};
 use super::words::one_line;
 use crate::{connect, connect::OwnCredentials};
 
-/// How long a small request may take in all, and a large one may be silent.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a request may take, unless the caller says otherwise: a small one in all, and a large one without sending
+/// anything more.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest wait before a request is sent again.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(super) const ATTEMPTS: u32 = 5;
+
+/// A client for the hub, and how long a request may take.
+#[derive(Clone)]
+pub(super) struct TimedClient {
+    client: Client,
+    /// How long a small request may take in all, and a large one without sending anything more.
+    pub request_timeout: Duration,
+}
+
+impl TimedClient {
+    /// Limits the requests of a client.
+    pub fn new(client: Client, request_timeout: Duration) -> Self {
+        Self {
+            client,
+            request_timeout,
+        }
+    }
+}
 
 /// Why a request had no good answer.
 #[derive(Clone, Debug)]
@@ -187,9 +206,10 @@ fn name(code: u16) -> String {
 ///
 /// # Errors
 /// Anything but success, the body then read as a `metav1.Status` where it is one.
-pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Response<Body>, Failure> {
-    let late = || Failure::silent("no answer came", PATIENCE);
-    let response = timeout(PATIENCE, client.send(request))
+pub(super) async fn send(client: &TimedClient, request: Request<Body>) -> Result<Response<Body>, Failure> {
+    let limit = client.request_timeout;
+    let late = || Failure::silent("no answer came", limit);
+    let response = timeout(limit, client.client.send(request))
         .await
         .map_err(|_| late())??;
     if response.status().is_success() {
@@ -202,7 +222,7 @@ pub(super) async fn send(client: &Client, request: Request<Body>) -> Result<Resp
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.trim().parse().ok());
     // Without its body a refusal is a refusal still.
-    let body = timeout(PATIENCE, body(response))
+    let body = timeout(limit, body(response))
         .await
         .ok()
         .and_then(Result::ok)
@@ -258,7 +278,7 @@ pub(super) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
 
 /// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
 pub(super) async fn call<T: DeserializeOwned>(
-    client: &Client,
+    client: &TimedClient,
     method: Method,
     path: &str,
     sent: Option<&Value>,
@@ -271,7 +291,7 @@ pub(super) async fn call<T: DeserializeOwned>(
 
 /// Sends a request with a small answer, once.
 pub(super) async fn once<T: DeserializeOwned>(
-    client: &Client,
+    client: &TimedClient,
     method: Method,
     path: &str,
     content_type: &'static str,
@@ -286,20 +306,25 @@ pub(super) async fn once<T: DeserializeOwned>(
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
     *request.body_mut() = Body::from(body_sent);
-    read(send(client, request).await?, path).await
+    let answer = send(client, request).await?;
+    read(answer, path, client.request_timeout).await
 }
 
-/// Reads what `path` was answered with, which is known to be small.
-pub(super) async fn read<T: DeserializeOwned>(response: Response<Body>, path: &str) -> Result<T, Failure> {
-    let late = || Failure::silent("no whole answer came", PATIENCE);
-    let answer = timeout(PATIENCE, body(response)).await.map_err(|_| late())??;
+/// Reads what `path` was answered with, which is known to be small, within that time.
+pub(super) async fn read<T: DeserializeOwned>(
+    response: Response<Body>,
+    path: &str,
+    limit: Duration,
+) -> Result<T, Failure> {
+    let late = || Failure::silent("no whole answer came", limit);
+    let answer = timeout(limit, body(response)).await.map_err(|_| late())??;
     // Its own message may quote what it could not read.
     serde_json::from_slice(&answer)
         .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
 }
 
 /// Reads an object.
-pub(super) async fn get<T: DeserializeOwned>(client: &Client, path: &str) -> Result<T, Failure> {
+pub(super) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
     call(client, Method::GET, path, None).await
 }
 

@@ -2,7 +2,10 @@
 
 use evidence::api::names;
 
-use super::call::{Failure, How};
+use super::{
+    Grants,
+    call::{Failure, How},
+};
 
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +19,8 @@ pub enum CollectError {
         hub: String,
         /// What happened.
         cause: String,
+        /// Whether it took too long, rather than that there is no connection.
+        slow: bool,
     },
 
     /// No secure connection.
@@ -90,9 +95,34 @@ impl CollectError {
             Failure::NoAnswer {
                 how: How::Insecure, ..
             } => CollectError::Insecure { hub, cause },
-            Failure::NoAnswer { .. } => CollectError::Unreachable { hub, cause },
+            Failure::NoAnswer { .. } => CollectError::Unreachable {
+                hub,
+                cause,
+                slow: failure.is_silence(),
+            },
             Failure::Status(refusal) if refusal.code == 401 => CollectError::Unauthorized { hub },
             Failure::Status(_) => CollectError::Failed { action, cause },
+        }
+    }
+
+    /// Turns a failed list of the profiles of these namespaces into the error that ends the run.
+    pub(super) fn of_list(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+        if failure.code() == 403 {
+            Self::forbidden(failure.to_string(), namespaces)
+        } else {
+            Self::of(failure, hub, "list ClusterProfiles")
+        }
+    }
+
+    /// The runner may not read the profiles of these namespaces.
+    pub(super) fn forbidden(message: String, namespaces: &[String]) -> Self {
+        let grants = Grants {
+            namespaces: namespaces.to_vec(),
+            ..Grants::default()
+        };
+        CollectError::Forbidden {
+            message,
+            manifest: grants.manifest(),
         }
     }
 }

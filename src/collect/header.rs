@@ -9,31 +9,6 @@ use crate::connect::Connection;
 
 /// Builds the evidence header, without the window and the permissions.
 pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
-    let no = |reason: &str| Asked::No(reason.to_owned());
-    let timeline = if plan.observe.is_zero() {
-        no(missing::ONE_LOOK)
-    } else {
-        Asked::Yes
-    };
-    let requests = if plan.audit_logs.is_empty() {
-        no(missing::NO_AUDIT_LOG)
-    } else {
-        Asked::Yes
-    };
-    let members = if plan.members.are_asked() {
-        Asked::Yes
-    } else {
-        no(missing::NO_MEMBERS)
-    };
-    let plugins = match &plan.members.plugins {
-        Some(_) => Asked::Yes,
-        None => no(missing::NO_PLUGINS),
-    };
-    let driver = match &plan.driver {
-        None => no(missing::NO_DRIVER),
-        Some(_) if plan.observe.is_zero() => no(missing::NO_WATCH),
-        Some(_) => Asked::Yes,
-    };
     Header {
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -50,14 +25,46 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         cut_short: None,
         clock_skew_ms: target.skew.millis(),
         permissions: Vec::new(),
-        asked: BTreeMap::from([
+        asked: plan.asked(),
+        other_runs: BTreeSet::new(),
+    }
+}
+
+impl Plan {
+    /// Which kinds of evidence a run asks for, as far as that does not depend on its permissions.
+    pub fn asked(&self) -> BTreeMap<Kind, Asked> {
+        let no = |reason: &str| Asked::No(reason.to_owned());
+        let timeline = if self.observe.is_zero() {
+            no(missing::ONE_LOOK)
+        } else {
+            Asked::Yes
+        };
+        let requests = if self.audit_logs.is_empty() {
+            no(missing::NO_AUDIT_LOG)
+        } else {
+            Asked::Yes
+        };
+        let members = if self.members.are_asked() {
+            Asked::Yes
+        } else {
+            no(missing::NO_MEMBERS)
+        };
+        let plugins = match &self.members.plugins {
+            Some(_) => Asked::Yes,
+            None => no(missing::NO_PLUGINS),
+        };
+        let driver = match &self.driver {
+            None => no(missing::NO_DRIVER),
+            Some(_) if self.observe.is_zero() => no(missing::NO_WATCH),
+            Some(_) => Asked::Yes,
+        };
+        BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
             (Kind::Timeline, timeline),
             (Kind::Requests, requests),
             (Kind::Members, members),
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
-        ]),
-        other_runs: BTreeSet::new(),
+        ])
     }
 }

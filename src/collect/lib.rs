@@ -30,6 +30,7 @@ mod run;
 mod secrets;
 mod skew;
 mod splitter;
+mod survey;
 mod target;
 mod timeline;
 mod words;
@@ -37,9 +38,11 @@ mod words;
 pub use digester::new_digester;
 pub use error::CollectError;
 pub use members::{
-    Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, members_schema, read_members,
+    Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
+    reach_members, read_members,
 };
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::{Grants, member_manifest};
 pub use run::collect;
+pub use survey::{Inventory, Survey, survey};
 pub use words::MalformedFile;

@@ -3,14 +3,13 @@
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt as _;
-use kube::client::Client;
 use tokio::{
     task::{JoinHandle, spawn_blocking},
     time::timeout,
 };
 
 use super::{
-    call::{Failure, PATIENCE, request, segment, send},
+    call::{Failure, TimedClient, request, segment, send},
     splitter::{FrameMetadata, Splitter},
 };
 
@@ -22,7 +21,7 @@ const WORTH_A_THREAD: usize = 256 * 1024;
 ///
 /// # Errors
 /// When there is no whole list. Items may have been handed on by then.
-pub(super) async fn list<F>(client: &Client, path: &str, each: F) -> Result<String, Failure>
+pub(super) async fn list<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
@@ -51,7 +50,7 @@ pub(super) fn next_page(path: &str, token: &str) -> String {
 }
 
 /// Reads one page. Returns its metadata, and `each` for the next one.
-async fn page<F>(client: &Client, path: &str, each: F) -> Result<(FrameMetadata, F), Failure>
+async fn page<F>(client: &TimedClient, path: &str, each: F) -> Result<(FrameMetadata, F), Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
@@ -59,8 +58,9 @@ where
     let splitter = Splitter::default();
     let mut reader = Turn::Mine(Reader { splitter, each });
     let (mut batch, mut size) = (Vec::<Bytes>::new(), 0);
-    let late = || Failure::silent("nothing more of the list came", PATIENCE);
-    while let Some(frame) = timeout(PATIENCE, body.frame()).await.map_err(|_| late())? {
+    let limit = client.request_timeout;
+    let late = || Failure::silent("nothing more of the list came", limit);
+    while let Some(frame) = timeout(limit, body.frame()).await.map_err(|_| late())? {
         let Ok(piece) = frame?.into_data() else { continue };
         size += piece.len();
         batch.push(piece);

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use evidence::{Namespace, Unreadable, lenient, lenient::Untyped};
-use kube::client::Client;
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
-    call::{Failure, get, segment},
+    call::{Failure, TimedClient, get, segment},
     list::list,
     permissions::Permissions,
 };
@@ -45,7 +44,7 @@ pub(super) fn allowed(permissions: &Permissions, scope: &[String]) -> bool {
 /// # Errors
 /// When the hub refuses or does not answer.
 pub(super) async fn namespaces(
-    client: &Client,
+    client: &TimedClient,
     permissions: &Permissions,
     scope: &[String],
 ) -> Result<Namespaces, Failure> {

@@ -3,10 +3,9 @@
 use evidence::{Permission, api::names};
 use futures::future::join_all;
 use http::Method;
-use kube::client::Client;
 use serde_json::{Value, json};
 
-use super::call::call;
+use super::call::{TimedClient, call};
 
 /// The hub's answers.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +17,7 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
     /// where they are `wanted`.
-    pub async fn ask(client: &Client, namespaces: &[String], writes_wanted: bool) -> Self {
+    pub async fn ask(client: &TimedClient, namespaces: &[String], writes_wanted: bool) -> Self {
         let everywhere = [String::new()];
         let namespaces = if namespaces.is_empty() {
             &everywhere[..]
@@ -78,7 +77,7 @@ fn question(verb: &str, group: &str, resource: &str, namespace: &str) -> Permiss
     }
 }
 
-async fn answer(client: &Client, question: Permission) -> Option<Permission> {
+async fn answer(client: &TimedClient, question: Permission) -> Option<Permission> {
     let (resource, subresource) = question
         .resource
         .split_once('/')

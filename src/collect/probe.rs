@@ -7,12 +7,11 @@ use evidence::{
     api::{ClusterProfile, names},
 };
 use http::Method;
-use kube::client::Client;
 use serde_json::{Value, json};
 
 use super::{
     Wish,
-    call::{Failure, Refusal, get, once, segment},
+    call::{Failure, Refusal, TimedClient, get, once, segment},
     missing::NO_DRY_RUN,
     permissions::Permissions,
     target::Target,
@@ -50,7 +49,7 @@ fn may(permissions: &Permissions, namespace: &str) -> bool {
 
 /// Probes one profile of each manager, in two ways.
 pub(super) async fn probe<'a>(
-    client: &Client,
+    client: &TimedClient,
     clock: Clock,
     target: &Target,
     permissions: &Permissions,
@@ -90,7 +89,7 @@ pub(super) async fn probe<'a>(
     probes
 }
 
-async fn patch(client: &Client, path: &str, manager: &str) -> Result<Value, Failure> {
+async fn patch(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
     let body = json!({"spec": {"clusterManager": {"name": manager}}});
     let path = format!("{path}?{QUERY}");
     once(
@@ -103,7 +102,7 @@ async fn patch(client: &Client, path: &str, manager: &str) -> Result<Value, Fail
     .await
 }
 
-async fn update(client: &Client, path: &str, manager: &str) -> Result<Value, Failure> {
+async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
     let mut attempt = 1;
     loop {
         let mut object: Value = get(client, path).await?;

@@ -19,7 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CollectError, Grants, Plan, Progress, Wish,
+    CollectError, Plan, Progress, Wish,
     call::{Failure, retry},
     driver::{RunContext, drive},
     header::header,
@@ -70,9 +70,9 @@ pub async fn collect(
 ) -> Result<Evidence, CollectError> {
     progress.phase("asking the hub what it serves and allows");
     let prepared = async {
-        let target = target(&hub.client, clock, &hub.source, plan).await?;
+        let target = target(&hub.timed(), clock, &hub.source, plan).await?;
         let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
-        let permissions = Permissions::ask(&hub.client, &plan.scope.namespaces, writes).await;
+        let permissions = Permissions::ask(&hub.timed(), &plan.scope.namespaces, writes).await;
         Ok((target, permissions))
     };
     let (target, permissions) = select! {
@@ -128,7 +128,7 @@ impl Run<'_> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let profiles = self.target.all_profiles(&self.plan.scope.namespaces);
         let from = Sources {
-            hub: &self.hub.client,
+            hub: &self.hub.timed(),
             profiles: &profiles,
             places: &places,
         };
@@ -173,7 +173,7 @@ impl Run<'_> {
 
     /// Lists the namespaces.
     async fn namespaces(&mut self) -> Result<(), NotListed> {
-        let (client, scope) = (&self.hub.client, &self.plan.scope.namespaces);
+        let (client, scope) = (&self.hub.timed(), &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
         });
@@ -200,7 +200,9 @@ impl Run<'_> {
         let from = self.clock.now();
         let start = try_join_all(watches.iter_mut().map(Watch::start));
         let listed = match self.unless_stopped(start).await {
-            Some(outcome) => outcome.map(|_| true).map_err(|failure| self.refused(&failure))?,
+            Some(outcome) => outcome.map(|_| true).map_err(|failure| {
+                CollectError::of_list(&failure, &self.hub.source, &self.plan.scope.namespaces)
+            })?,
             None => false,
         };
         let mut driver = None;
@@ -250,7 +252,7 @@ impl Run<'_> {
     /// Runs the driver, if the plan has one.
     async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
         let context = RunContext {
-            client: &self.hub.client,
+            client: &self.hub.timed(),
             clock: self.clock,
             progress: self.progress,
             plan: self.plan,
@@ -275,7 +277,7 @@ impl Run<'_> {
         let streams = !self.plan.observe.is_zero();
         let watch = |namespace: Option<&String>| {
             Watch::new(
-                self.hub.client.clone(),
+                self.hub.timed(),
                 self.clock,
                 record.clone(),
                 self.target.profiles(namespace.map(String::as_str)),
@@ -319,22 +321,6 @@ impl Run<'_> {
             header,
             profiles,
             ..Evidence::default()
-        }
-    }
-
-    /// Turns a refused list into the error that ends the run.
-    fn refused(&self, failure: &Failure) -> CollectError {
-        let message = failure.to_string();
-        if failure.code() != 403 {
-            return CollectError::of(failure, &self.hub.source, "list ClusterProfiles");
-        }
-        let grants = Grants {
-            namespaces: self.plan.scope.namespaces.clone(),
-            ..Grants::default()
-        };
-        CollectError::Forbidden {
-            message,
-            manifest: grants.manifest(),
         }
     }
 
@@ -387,7 +373,7 @@ impl Run<'_> {
             return;
         }
         self.progress.phase("reading consumers' Secrets");
-        let client = &self.hub.client;
+        let client = &self.hub.timed();
         match self
             .unless_stopped(retry(ATTEMPTS, Failure::may_pass, || {
                 secrets::secrets(client, &places)
@@ -412,7 +398,7 @@ impl Run<'_> {
             return;
         }
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let client = &self.hub.client;
+        let client = &self.hub.timed();
         let consumers = self.evidence.namespaces.iter();
         let consumers = consumers.filter(|namespace| namespace.consumer().is_some());
         let names: Vec<String> = consumers.map(|namespace| namespace.name.clone()).collect();
@@ -443,13 +429,8 @@ impl Run<'_> {
         self.progress
             .phase("trying dry-run changes of a profile's manager");
         let profiles = self.evidence.inventory();
-        let probing = probe::probe(
-            &self.hub.client,
-            self.clock,
-            &self.target,
-            &self.permissions,
-            profiles,
-        );
+        let client = &self.hub.timed();
+        let probing = probe::probe(client, self.clock, &self.target, &self.permissions, profiles);
         match self.unless_stopped(probing).await {
             Some(probes) => self.evidence.probes = probes,
             None => self.skipped(Kind::Probe, &self.plan.probe),
@@ -464,7 +445,7 @@ impl Run<'_> {
         self.progress.phase("calling the endpoints of profiles");
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let from = Sources {
-            hub: &self.hub.client,
+            hub: &self.hub.timed(),
             profiles: &[],
             places: &places,
         };

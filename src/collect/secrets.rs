@@ -5,13 +5,12 @@ use std::sync::Arc;
 use evidence::{
     Asked, Gap, Kind, Secret, UnlabelledSecret, Unreadable, api::names, lenient, lenient::Untyped,
 };
-use kube::client::Client;
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::{
     Wish,
-    call::{Failure, segment},
+    call::{Failure, TimedClient, segment},
     digester::new_digester,
     list::list,
     missing::{self, NO_SECRETS},
@@ -90,7 +89,7 @@ pub(super) fn asked(
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secrets, Failure> {
+pub(super) async fn secrets(client: &TimedClient, places: &[String]) -> Result<Secrets, Failure> {
     let digester = Arc::new(new_digester());
     let found = Arc::new(Mutex::new(Secrets::default()));
     for namespace in places {
@@ -123,7 +122,10 @@ pub(super) async fn secrets(client: &Client, places: &[String]) -> Result<Secret
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn unlabelled(client: &Client, namespace: &str) -> Result<Vec<UnlabelledSecret>, Failure> {
+pub(super) async fn unlabelled(
+    client: &TimedClient,
+    namespace: &str,
+) -> Result<Vec<UnlabelledSecret>, Failure> {
     let digester = new_digester();
     let found = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&found);

@@ -6,13 +6,12 @@ use evidence::{
     crd::served_versions,
 };
 use http::Method;
-use kube::client::Client;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
     CollectError, Plan,
-    call::{ATTEMPTS, Failure, get, read, request, retry, segment, send},
+    call::{ATTEMPTS, Failure, TimedClient, get, read, request, retry, segment, send},
     skew::Skew,
 };
 use crate::clock::Clock;
@@ -57,7 +56,7 @@ impl Target {
 /// # Errors
 /// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do.
 pub(super) async fn target(
-    client: &Client,
+    client: &TimedClient,
     clock: Clock,
     hub: &str,
     plan: &Plan,
@@ -144,7 +143,7 @@ struct ApiResource {
 
 /// Reads an object, and what the answer tells of the hub's clock.
 async fn timed<T: DeserializeOwned>(
-    client: &Client,
+    client: &TimedClient,
     clock: Clock,
     path: &str,
     skew: &mut Skew,
@@ -157,7 +156,7 @@ async fn timed<T: DeserializeOwned>(
     })
     .await?;
     skew.note(asked, clock.now(), response.headers());
-    read(response, path).await
+    read(response, path, client.request_timeout).await
 }
 
 fn choose(served: &[String], wanted: Option<&str>, edition: Edition) -> Result<String, CollectError> {

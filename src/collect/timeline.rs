@@ -10,12 +10,11 @@ use bytes::BytesMut;
 use evidence::{Gap, Kind, Origin};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
-use kube::client::Client;
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
 use super::{
-    call::{ATTEMPTS, Failure, PATIENCE, request, segment, send},
+    call::{ATTEMPTS, Failure, TimedClient, request, segment, send},
     lines::{Event, Lines},
     list::list,
     record::Record,
@@ -40,7 +39,7 @@ pub(super) type Shared = Arc<Mutex<Record>>;
 
 /// The watch of the hub's profiles, or of one namespace's.
 pub(super) struct Watch {
-    client: Client,
+    client: TimedClient,
     clock: Clock,
     record: Shared,
     /// The path of the collection.
@@ -65,7 +64,7 @@ impl Watch {
     /// A watch of the collection at `path`, which is that of `namespace`, or of the whole hub. Without `streams` it
     /// begins with a plain list.
     pub fn new(
-        client: Client,
+        client: TimedClient,
         clock: Clock,
         record: Shared,
         path: String,
@@ -275,7 +274,7 @@ impl Watch {
         let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
-            let line = lines.next(PATIENCE).await?.ok_or_else(early)?;
+            let line = lines.next(self.client.request_timeout).await?.ok_or_else(early)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();

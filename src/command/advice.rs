@@ -22,7 +22,10 @@ pub fn unreachable(error: &ConnectError) -> &'static str {
 /// What to do about a hub of which nothing can be seen, to be added to the error.
 pub fn nothing_seen(error: &CollectError) -> String {
     match error {
-        CollectError::Unreachable { .. } => ", or choose another with --context".to_owned(),
+        CollectError::Unreachable { slow: true, .. } => {
+            ", or give a slow hub more time with --request-timeout".to_owned()
+        }
+        CollectError::Unreachable { slow: false, .. } => ", or choose another with --context".to_owned(),
         CollectError::CrdMissing { .. } => {
             "; if it is not installed yet, install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`"
                 .to_owned()

@@ -3,19 +3,21 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, completions, config, crd, explain, hub, list, rbac, replay, report, run, schema,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, rbac, replay, report,
+    run, schema, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
 #[derive(Debug, Parser)]
 #[command(
     version,
-    disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Exit codes: 0 conformant, 1 not conformant, 2 bad usage or configuration, 3 inconclusive, \
                   4 could not run."
 )]
 pub struct Cli {
+    #[command(flatten)]
+    color: color::ColorFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -23,6 +25,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    Doctor(Box<doctor::Doctor>),
     Replay(Box<replay::Replay>),
     Report(report::Report),
     List(list::List),
@@ -32,6 +35,7 @@ enum Command {
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Completions(completions::Completions),
+    Version(version::PrintVersion),
 }
 
 impl Cli {
@@ -39,6 +43,7 @@ impl Cli {
     pub(super) fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
         match &mut self.command {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
+            Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),
             Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
             _ => None,
         }
@@ -51,6 +56,7 @@ impl Cli {
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Run(run) => run.execute(),
+            Command::Doctor(doctor) => doctor.execute(),
             Command::Replay(replay) => replay.execute(),
             Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),
@@ -60,6 +66,7 @@ impl Cli {
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
+            Command::Version(version) => version.execute(),
         }
     }
 }

@@ -35,12 +35,6 @@ pub struct DriverFlags {
     /// writes
     #[arg(long)]
     pub allow_mutations: bool,
-    /// Undo what killed runs left on the hub, without judging
-    #[arg(
-        long,
-        conflicts_with_all = ["manager", "observe", "probe", "no_probe", "audit_logs", "allow_mutations"],
-    )]
-    pub clean: bool,
 }
 
 /// Who drives.
@@ -149,6 +143,13 @@ pub fn journals() -> Result<PathBuf, Failure> {
 }
 
 impl Driving {
+    /// Whether the run may write to the hub.
+    pub fn mutations(&self) -> bool {
+        match self {
+            Driving::File { mutations, .. } | Driving::Reference { mutations } => *mutations,
+        }
+    }
+
     /// Plans a driver file's scenarios on a user's hub.
     ///
     /// # Errors

@@ -86,6 +86,11 @@ impl Failure {
         Self { exit, error }
     }
 
+    /// The code to exit with.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// Whether the run was stopped early.
     pub fn is_stop(&self) -> bool {
         matches!(self.error.downcast_ref(), Some(CollectError::Stopped))

@@ -38,35 +38,42 @@ pub fn observe(
     let runtime = runtime(&target)?;
     runtime.block_on(async {
         let clock = Clock::system();
-        match target {
-            Target::Kubeconfig(options) => somebody_elses(&options, plan, driving, clock, selection).await,
-            Target::Lab(reference) => {
-                let definitions = hub_definitions(&reference.faults);
-                let hub = Hub::lab_with(clock, &definitions)
-                    .await
-                    .map_err(Failure::no_hub)?;
-                ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
+        let reference = match &target {
+            Target::Kubeconfig(options) => {
+                return somebody_elses(options, plan, driving, clock, selection).await;
             }
-            Target::Envtest(reference) => {
-                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
-                let definitions = hub_definitions(&reference.faults);
-                let hub = Hub::envtest_with(&assets, envtest_options(), &definitions).await;
-                let hub = hub.map_err(Failure::no_hub)?;
-                ours(hub, reference, plan, driving, clock, selection, signals::stop()).await
-            }
-            Target::K3s(reference) => {
-                let stop = signals::stop();
-                let definitions = hub_definitions(&reference.faults);
-                tell_of_k3s();
-                // A signal must not leave the container behind.
-                let hub = tokio::select! {
-                    hub = Hub::k3s_with(&definitions) => hub.map_err(Failure::no_hub)?,
-                    () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
-                };
-                ours(hub, reference, plan, driving, clock, selection, stop).await
-            }
-        }
+            Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
+        };
+        let stop = signals::stop();
+        // A signal must not leave a container behind.
+        let hub = tokio::select! {
+            hub = start(&target, clock) => hub?,
+            () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
+        };
+        ours(hub, reference, plan, driving, clock, selection, stop).await
     })
+}
+
+/// Starts a test hub, with the CRDs of its manager.
+///
+/// # Errors
+/// When it does not start, or the target is no test hub.
+pub async fn start(target: &Target, clock: Clock) -> Result<Hub, Failure> {
+    let faults = target.reference().map(|reference| &*reference.faults);
+    let definitions = hub_definitions(faults.unwrap_or_default());
+    let hub = match target {
+        Target::Kubeconfig(_) => return Err(Failure::usage(anyhow!("a hub of a kubeconfig runs already"))),
+        Target::Lab(_) => Hub::lab_with(clock, &definitions).await,
+        Target::Envtest(_) => {
+            let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
+            Hub::envtest_with(&assets, envtest_options(), &definitions).await
+        }
+        Target::K3s(_) => {
+            tell_of_k3s();
+            Hub::k3s_with(&definitions).await
+        }
+    };
+    hub.map_err(Failure::no_hub)
 }
 
 /// Builds a runtime. The lab is in this process, so its time is simulated; other hubs have their own time.

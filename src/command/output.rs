@@ -12,6 +12,17 @@ use super::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
+    #[command(flatten)]
+    files: FileFlags,
+    /// How to print the list of rules
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Which reports to write.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct FileFlags {
     /// Write a JUnit report
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -39,9 +50,6 @@ pub struct OutputFlags {
     /// Write the evidence, for `replay`; compressed if FILE ends in .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// How to print the list of rules
-    #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
 }
 
 /// How to print the list of rules.
@@ -78,6 +86,16 @@ impl ReportFormat {
 }
 
 impl OutputFlags {
+    /// Prepares the files: see [`FileFlags::prepare`].
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn prepare<'a>(&self, inputs: impl IntoIterator<Item = &'a Path>) -> Result<Prepared, Failure> {
+        self.files.prepare(inputs)
+    }
+}
+
+impl FileFlags {
     /// Checks that the files can be written, and that none of them is an input.
     ///
     /// # Errors

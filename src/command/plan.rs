@@ -1,14 +1,17 @@
 //! The flags that say which evidence to collect.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
 use clap::{Args, ValueHint};
 use collect::{Members, Plan, Wish};
 use evidence::{Claim, Scope, api::Feature};
-use jiff::SignedDuration;
 
-use super::{Failure, members::MembersFrom};
+use super::{
+    Failure,
+    duration::{self, DurationError},
+    members::MembersFrom,
+};
 
 /// Which evidence to collect.
 #[derive(Clone, Debug, Default, Args)]
@@ -94,37 +97,7 @@ impl PlanFlags {
     }
 }
 
-/// What a duration looks like.
-const EXAMPLE: &str = "give a number with its unit, such as 30s, 5m or 1h30m, or 0s for a single snapshot";
-
-/// Why a text is no duration for a watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum DurationError {
-    #[error("{EXAMPLE}")]
-    Unreadable,
-    #[error("it is negative: {EXAMPLE}")]
-    Negative,
-}
-
-/// Reads a duration as people write it.
+/// Reads how long to watch.
 fn observe(given: &str) -> Result<Duration, DurationError> {
-    let duration = SignedDuration::from_str(given).map_err(|_| DurationError::Unreadable)?;
-    Duration::try_from(duration).map_err(|_| DurationError::Negative)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_read_as_people_write_them() {
-        assert_eq!(observe("0s"), Ok(Duration::ZERO));
-        assert_eq!(observe("1h30m"), Ok(Duration::from_secs(5400)));
-        for refused in ["", "5", "-5m", "soon", "5 parsecs"] {
-            assert!(
-                observe(refused).is_err_and(|error| error.to_string().contains("1h30m")),
-                "{refused}"
-            );
-        }
-    }
+    duration::parse(given, "a single snapshot")
 }

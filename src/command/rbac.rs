@@ -9,7 +9,7 @@ use super::{Exit, Failure, print::print};
 #[derive(Debug, Args)]
 pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
-    #[arg(long = "namespace", value_name = "NS")]
+    #[arg(short = 'n', long = "namespace", value_name = "NS")]
     namespaces: Vec<String>,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]

@@ -19,8 +19,15 @@ pub fn named(id: &str) -> Result<&'static Rule, UnknownName> {
 /// Builds the error for an unknown rule: people leave out the suite, or give it alone.
 pub fn unknown(given: &str) -> UnknownName {
     let ids = rules::all().iter().map(|rule| rule.id);
-    if given.contains('/') {
-        return UnknownName::among("rule", given, ids);
+    if let Some((suite, name)) = given.split_once('/') {
+        let mut error = UnknownName::among("rule", given, ids);
+        if name.is_empty() {
+            // It is a filter that selects a suite.
+            let suites = rules::all().iter().map(|rule| rule.suite());
+            let nearest = UnknownName::among("suite", suite, suites).nearest;
+            error.nearest = nearest.map(|suite| format!("{suite}/"));
+        }
+        return error;
     }
     let short = |id: &'static str| id.split_once('/').map_or(id, |(_, name)| name);
     let suites = rules::all().iter().map(|rule| rule.suite());

@@ -51,8 +51,8 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "hub", "manager", "api_version", "observe", "members", "provider_file", "probe",
-            "no_probe", "driver", "allow_mutations", "clean",
+            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "members",
+            "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
     from: Option<PathBuf>,
@@ -64,6 +64,13 @@ pub struct Run {
     plan: PlanFlags,
     #[command(flatten)]
     driver: DriverFlags,
+    /// Undo what killed runs left on the hub, without judging
+    #[arg(
+        long,
+        help_heading = "Driver",
+        conflicts_with_all = ["manager", "observe", "probe", "no_probe", "audit_logs", "allow_mutations"],
+    )]
+    clean: bool,
     #[command(flatten)]
     pub claim: ClaimFlags,
     #[command(flatten)]
@@ -106,7 +113,7 @@ impl Run {
         let (members, files) =
             members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
         let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
-        if self.driver.clean {
+        if self.clean {
             return clean(&target, &plan, self.driver.file());
         }
         let driving = self.driver.resolve(&target, plan.observe)?;

@@ -8,7 +8,7 @@ use report::submitted::Document;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::{Exit, Failure, config, print::print};
+use super::{Exit, Failure, config, doctor, print::print};
 
 /// Print the JSON Schema of a file, for example for an editor
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ struct Published {
 }
 
 /// All schemas. To add one, add an entry and run `just schemas`.
-const TABLE: [Published; 7] = [
+const TABLE: [Published; 8] = [
     Published {
         name: "configuration",
         title: "Configuration",
@@ -73,6 +73,12 @@ const TABLE: [Published; 7] = [
         title: "Conformance report",
         description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
         make: json_schema::written::<Document>,
+    },
+    Published {
+        name: "diagnosis",
+        title: "Diagnosis",
+        description: "What `doctor` prints with --format json",
+        make: doctor::schema,
     },
 ];
 

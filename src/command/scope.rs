@@ -8,7 +8,7 @@ use evidence::Scope;
 #[command(next_help_heading = "Scope")]
 pub struct ScopeFlags {
     /// Judge only the profiles of this namespace (repeatable)
-    #[arg(long = "namespace", value_name = "NS")]
+    #[arg(short = 'n', long = "namespace", value_name = "NS")]
     pub namespaces: Vec<String>,
     /// Judge only the profiles of this cluster manager
     #[arg(long, value_name = "NAME")]

@@ -19,7 +19,10 @@ use lab::{
     manager::{Fault, Manager},
 };
 
-use super::Failure;
+use super::{
+    Failure,
+    duration::{self, DurationError},
+};
 
 /// The hub, and the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
@@ -31,12 +34,16 @@ pub struct TargetFlags {
     /// The context of the kubeconfig [default: the current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    /// How long a request to the hub may take, such as 2m; 0s means no limit. A list may take longer while it arrives
+    /// [default: 60s]
+    #[arg(long, value_name = "DURATION", value_parser = request_timeout)]
+    request_timeout: Option<Duration>,
     /// Which hub to judge on [default: kubeconfig]
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
     /// Use the reference manager as the implementation: reference, or reference=FAULT,… to break rules. A fault has the
     /// id of the rule that it breaks
-    #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
     manager: Option<Reference>,
 }
 
@@ -103,9 +110,15 @@ impl TargetFlags {
             Some(HubKind::Kubeconfig) | None => Ok(Target::Kubeconfig(KubeconfigOptions {
                 path: self.kubeconfig,
                 context: self.context,
+                request_timeout: self.request_timeout,
             })),
         }
     }
+}
+
+/// Reads how long a request may take.
+fn request_timeout(given: &str) -> Result<Duration, DurationError> {
+    duration::parse(given, "no limit")
 }
 
 impl Target {

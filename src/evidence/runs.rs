@@ -32,6 +32,11 @@ pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet
         .collect()
 }
 
+/// Whether a profile belongs to a conformance run.
+pub fn is_of_a_run(profile: &ClusterProfile) -> bool {
+    runs_of(profile).next().is_some()
+}
+
 /// Says which profiles of other runs are left out; nothing if there are none.
 pub fn left_out(others: &BTreeSet<ProfileKey>) -> Option<String> {
     let ProfileKey { namespace, name } = others.first()?;

@@ -86,7 +86,12 @@ fn verdict(
 }
 
 /// Returns why a rule is not judged with any evidence, if so.
-fn why_skipped(rule: &Rule, applies: &Applies, selection: &Selection, claim: &Claim) -> Option<String> {
+pub(crate) fn why_skipped(
+    rule: &Rule,
+    applies: &Applies,
+    selection: &Selection,
+    claim: &Claim,
+) -> Option<String> {
     if !selection.holds(rule.id) {
         return Some(DESELECTED.to_owned());
     }
@@ -102,7 +107,7 @@ fn why_skipped(rule: &Rule, applies: &Applies, selection: &Selection, claim: &Cl
 }
 
 /// Returns a kind of evidence that a rule needs and that was not asked for, with the reason.
-fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
+pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
     let reason = |kind: &Kind| Some((*kind, why_not_asked(evidence, *kind)?));
     if let Some(found) = rule.facts.needs.iter().find_map(reason) {
         return Some(found);

@@ -31,6 +31,7 @@ pub mod yaml;
 pub use coverage::Coverage;
 pub use decision::{headline, partial, scope};
 pub use failure::show_findings;
+pub use number::count;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 pub use report::Report;
 

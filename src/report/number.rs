@@ -14,7 +14,7 @@ pub(super) fn thousands(number: usize) -> String {
 }
 
 /// `1 profile`, `2,000 profiles`.
-pub(super) fn count(number: usize, what: &str) -> String {
+pub fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", thousands(number))
 }

@@ -62,6 +62,11 @@ impl Page {
         self.behind(indent, &format!("{name:<10}"), PLAIN.dimmed(), value);
     }
 
+    /// A value behind a word of that style, in a column of its own.
+    pub fn labelled(&mut self, indent: usize, word: &str, style: Style, value: &str) {
+        self.behind(indent, &format!("{word:<10}"), style, value);
+    }
+
     /// Lines that must stay as they are, such as YAML, indented.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         for line in text.lines() {

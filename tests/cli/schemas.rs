@@ -24,7 +24,7 @@ fn schema(name: &str) -> Value {
     serde_json::from_str(&expect(0, &["schema", name])).expect("JSON")
 }
 
-fn validator(name: &str) -> Validator {
+pub fn validator(name: &str) -> Validator {
     let schema = schema(name);
     jsonschema::draft202012::meta::validate(&schema).expect("a schema");
     jsonschema::validator_for(&schema).expect("a schema")
@@ -36,7 +36,7 @@ fn yaml(text: &str) -> Value {
 }
 
 #[track_caller]
-fn assert_valid(validator: &Validator, value: &Value) {
+pub fn assert_valid(validator: &Validator, value: &Value) {
     let errors: Vec<String> = validator
         .iter_errors(value)
         .map(|error| format!("{}: {error}", error.instance_path()))

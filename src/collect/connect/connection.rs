@@ -1,10 +1,11 @@
 //! A connection to a hub.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use kube::Client;
 
 use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig, own_credentials::with_credentials};
+use crate::call::{REQUEST_TIMEOUT, TimedClient};
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
 /// JSON, nearly twice as long.
@@ -16,17 +17,14 @@ pub struct Connection {
     pub client: Client,
     /// What the hub is, for people: `context kind-hub`, `in-cluster`, `lab`, `envtest`, `k3s`.
     pub source: String,
+    request_timeout: Duration,
     access: Option<HubAccess>,
 }
 
 impl Connection {
     /// A connection by that client to a hub that other programs cannot reach, or are not told how.
     pub fn new(client: Client, source: impl Into<String>) -> Self {
-        Self {
-            client,
-            source: source.into(),
-            access: None,
-        }
+        Self::by(client, source.into(), None)
     }
 
     /// Connects to the hub of a kubeconfig or, where there is none, of the pod that this runs in. Sends nothing yet.
@@ -35,11 +33,34 @@ impl Connection {
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
         let (client, source, access) = kubeconfig::connect(options).await?;
-        Ok(Self {
-            client: with_credentials(client, &access),
-            source,
-            access: Some(access),
+        let client = with_credentials(client, &access);
+        let connection = Self::by(client, source, Some(access));
+        Ok(match options.request_timeout {
+            Some(limit) => connection.with_request_timeout(limit),
+            None => connection,
         })
+    }
+
+    fn by(client: Client, source: String, access: Option<HubAccess>) -> Self {
+        Self {
+            client,
+            source,
+            request_timeout: REQUEST_TIMEOUT,
+            access,
+        }
+    }
+
+    /// Lets each request of a run take that long instead of 60 s; zero: as long as it takes. A large answer may take
+    /// longer in all, as long as something of it comes within that time.
+    #[must_use]
+    pub fn with_request_timeout(mut self, limit: Duration) -> Self {
+        self.request_timeout = if limit.is_zero() { Duration::MAX } else { limit };
+        self
+    }
+
+    /// The client, with the time that its requests may take.
+    pub(crate) fn timed(&self) -> TimedClient {
+        TimedClient::new(self.client.clone(), self.request_timeout)
     }
 
     /// How other programs reach the hub; none where it is the suite's own.

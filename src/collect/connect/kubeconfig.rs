@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Once,
     thread,
+    time::Duration,
 };
 
 use evidence::api::UnknownName;
@@ -22,13 +23,15 @@ use kube::{
 
 use super::{ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause};
 
-/// Which kubeconfig, and which of its contexts.
+/// Which kubeconfig, which of its contexts, and how patient to be with its hub.
 #[derive(Clone, Debug, Default)]
 pub struct KubeconfigOptions {
     /// The file; none: `$KUBECONFIG`, else `~/.kube/config`, else the pod's service account.
     pub path: Option<PathBuf>,
     /// The context; none: the current one.
     pub context: Option<String>,
+    /// How long a request may take; none: 60 s, zero: as long as it takes.
+    pub request_timeout: Option<Duration>,
 }
 
 /// The parts of the environment that decide where a kubeconfig is.
@@ -375,6 +378,7 @@ users: [{name: u, user: {token: CANARY}}]
         KubeconfigOptions {
             path: Some(path.to_owned()),
             context: context.map(str::to_owned),
+            request_timeout: None,
         }
     }
 

@@ -55,7 +55,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        call::{Failure, request, send},
+        call::{Failure, REQUEST_TIMEOUT, TimedClient, request, send},
         lines::{Event, Lines},
     };
 
@@ -64,7 +64,7 @@ mod tests {
     const PASSWORD: &str = "two \"words\"";
 
     /// A hub that answers so, asked with these credentials.
-    fn hub(code: u16, body: String) -> Client {
+    fn hub(code: u16, body: String) -> TimedClient {
         let service = tower::service_fn(move |_: Request<Body>| {
             let response = Response::builder().status(code);
             let response = response.body(Body::from(body.clone().into_bytes()));
@@ -75,7 +75,8 @@ mod tests {
             server: "https://hub.example".to_owned(),
             kubeconfig: json!({"users": [{"name": "u", "user": user}]}).to_string(),
         };
-        with_credentials(Client::new(service, "default"), &access)
+        let client = with_credentials(Client::new(service, "default"), &access);
+        TimedClient::new(client, REQUEST_TIMEOUT)
     }
 
     fn status() -> serde_json::Value {

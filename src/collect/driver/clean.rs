@@ -97,7 +97,7 @@ async fn clean_by(
     driver_file: Option<&Path>,
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
-    let target = target(&hub.client, clock, &hub.source, plan).await?;
+    let target = target(&hub.timed(), clock, &hub.source, plan).await?;
     let journals = Found::all(folder).map_err(|source| CleanError::Journals {
         folder: folder.to_owned(),
         source,
@@ -178,7 +178,7 @@ impl Work<'_> {
     }
 
     async fn undo(&self, run: &str, undo: &UndoEntry) -> (String, Result<(), UndoError>) {
-        let client = &self.hub.client;
+        let client = &self.hub.timed();
         match undo {
             UndoEntry::Member { name } => (
                 format!("the member {name} leaves"),
@@ -247,7 +247,7 @@ async fn strangers(
     let found = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&found);
     let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
-    list(&hub.client, &path, each)
+    list(&hub.timed(), &path, each)
         .await
         .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
     let mut seen = BTreeSet::new();

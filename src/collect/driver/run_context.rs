@@ -1,12 +1,12 @@
 //! What a run lends to its driver.
 
-use kube::client::Client;
-
-use crate::{Plan, Progress, clock::Clock, permissions::Permissions, target::Target, timeline};
+use crate::{
+    Plan, Progress, call::TimedClient, clock::Clock, permissions::Permissions, target::Target, timeline,
+};
 
 /// What a run lends to its driver.
 pub(crate) struct RunContext<'a> {
-    pub client: &'a Client,
+    pub client: &'a TimedClient,
     pub clock: Clock,
     pub progress: &'a dyn Progress,
     pub plan: &'a Plan,

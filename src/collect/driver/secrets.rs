@@ -81,7 +81,8 @@ async fn count_in(context: &RunContext<'_>, place: &str, profile: &ProfileKey) -
         request
             .headers_mut()
             .insert(header::ACCEPT, HeaderValue::from_static(METADATA));
-        let list: List = read(send(context.client, request).await?, &path).await?;
+        let answer = send(context.client, request).await?;
+        let list: List = read(answer, &path, context.client.request_timeout).await?;
         count += list.items.iter().flatten().filter(|item| is_its(item)).count();
         let next = next_page(&path, &list.metadata.rest);
         if list.metadata.rest.is_empty() {

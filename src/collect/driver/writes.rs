@@ -6,13 +6,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use evidence::{ObjectRef, ProfileKey, api::names, runs::LABEL_RUN};
 use http::Method;
-use kube::client::Client;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{
     super::{
-        call::{ATTEMPTS, Failure, call, get, once, retry, segment},
+        call::{ATTEMPTS, Failure, TimedClient, call, get, once, retry, segment},
         target::Target,
     },
     journal::FieldUndo,
@@ -23,7 +22,7 @@ pub(super) const OURSELVES: &str = "clusterprofile-conformance";
 
 /// The writer.
 pub(super) struct Writes<'a> {
-    client: &'a Client,
+    client: &'a TimedClient,
     target: &'a Target,
     ours: Mutex<Ours>,
 }
@@ -42,7 +41,7 @@ pub(super) struct NotOurs(String);
 
 impl<'a> Writes<'a> {
     /// A writer that may write to nothing yet.
-    pub fn new(client: &'a Client, target: &'a Target) -> Self {
+    pub fn new(client: &'a TimedClient, target: &'a Target) -> Self {
         Self {
             client,
             target,
@@ -159,7 +158,7 @@ impl<'a> Writes<'a> {
 }
 
 /// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
-async fn delete(client: &Client, path: &str, uid: &str) -> Result<(), Failure> {
+async fn delete(client: &TimedClient, path: &str, uid: &str) -> Result<(), Failure> {
     let options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
     });
@@ -195,7 +194,11 @@ fn patch(change: &FieldUndo, expected: Option<&str>, wanted: Option<&str>) -> Va
 }
 
 /// Undoes the change of a field that a run has made which is over.
-pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldUndo) -> Result<(), Failure> {
+pub(super) async fn undo_field(
+    client: &TimedClient,
+    target: &Target,
+    change: &FieldUndo,
+) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.
     writes.ours.lock().uids.insert(change.uid.clone());
@@ -204,7 +207,7 @@ pub(super) async fn undo_field(client: &Client, target: &Target, change: &FieldU
 
 /// Deletes what a run has created under that name, also a run that is over; never what bears no label of that run.
 pub(super) async fn undo_creation(
-    client: &Client,
+    client: &TimedClient,
     target: &Target,
     run: &str,
     key: &ProfileKey,

@@ -9,7 +9,6 @@ use evidence::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
-use kube::Client;
 use parking_lot::Mutex;
 
 use super::{
@@ -21,7 +20,7 @@ use super::{
     plan::Dial,
 };
 use crate::{
-    call::{Failure, retry},
+    call::{Failure, TimedClient, retry},
     clock::Clock,
     hidden::Hidden,
     list::list,
@@ -68,7 +67,10 @@ pub(super) struct Tried {
 ///
 /// # Errors
 /// When the hub refuses or does not answer. No message holds anything of a Secret.
-pub(super) async fn attempts(hub: &Client, places: &[String]) -> Result<Vec<CredentialAttempt>, Failure> {
+pub(super) async fn attempts(
+    hub: &TimedClient,
+    places: &[String],
+) -> Result<Vec<CredentialAttempt>, Failure> {
     let found = Arc::new(Mutex::new(Vec::new()));
     for place in places {
         let path = secrets::path(place);
@@ -94,7 +96,7 @@ pub(super) async fn attempts(hub: &Client, places: &[String]) -> Result<Vec<Cred
 /// # Errors
 /// When the hub refuses or does not answer.
 pub(super) async fn plugin_attempts(
-    hub: &Client,
+    hub: &TimedClient,
     paths: &[String],
     scope: &Scope,
     plugins: &Plugins,

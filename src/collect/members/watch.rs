@@ -9,7 +9,6 @@ use std::{
 
 use evidence::{LoginOutcome, Look, Scope, api::ClusterProfile};
 use futures::{StreamExt as _, stream};
-use kube::Client;
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -27,10 +26,10 @@ use super::{
     plan::{Dial, MemberWay, Members, Way},
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{clock::Clock, connect::ClientError, missing::NO_SECRETS, plugins::Request};
+use crate::{call::TimedClient, clock::Clock, connect::ClientError, missing::NO_SECRETS, plugins::Request};
 
 /// How many members are asked at a time.
-const AT_ONCE: usize = 64;
+pub(super) const AT_ONCE: usize = 64;
 /// How often members are asked, in windows that are short and in long ones.
 const OFTEN: Duration = Duration::from_secs(30);
 const SELDOM: Duration = Duration::from_secs(60);
@@ -53,7 +52,7 @@ pub(crate) struct Asking {
 /// Where on the hub the credentials for members are.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
-    pub hub: &'a Client,
+    pub hub: &'a TimedClient,
     /// Paths of the lists of profiles.
     pub profiles: &'a [String],
     /// Namespaces of the Secrets.
@@ -374,7 +373,7 @@ impl PendingRoute {
 }
 
 /// Prepares a way, which may run a credential plugin.
-async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, NoWay> {
+pub(super) async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker, NoWay> {
     match &way.way {
         Way::Client(client) => Ok(Asker {
             client: client.clone(),

@@ -142,7 +142,7 @@ fn read(entry: &Value) -> Result<(Provider, Option<String>), ProviderFlaw> {
 }
 
 /// Finds the program: a bare name on the PATH, a path relative to the file's folder.
-fn find(command: &Path, folder: &Path) -> Result<PathBuf, NoProgram> {
+pub(crate) fn find(command: &Path, folder: &Path) -> Result<PathBuf, NoProgram> {
     if command.components().count() > 1 || command.is_absolute() {
         let place = folder.join(command);
         // A relative path would be resolved against another folder.

@@ -17,6 +17,7 @@ mod tests;
 pub(super) use answer::Issued;
 pub(super) use call::{Request, Yield};
 pub use error::{NoProgram, ProviderFlaw, ProvidersError, ProvidersFlaw};
+pub(crate) use file::find as find_program;
 pub use file::read_providers;
 pub use plan::{ArgsPolicy, Call, EnvsPolicy, Output, Plugins, Protocol, Provider, Ran, Runner};
 pub use process::Processes;

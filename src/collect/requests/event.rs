@@ -20,6 +20,8 @@ pub(super) struct Event<'a> {
     #[serde(rename = "auditID", borrow)]
     pub audit_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    pub level: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     pub stage: Option<Cow<'a, str>>,
     #[serde(rename = "requestURI", borrow)]
     pub request_uri: Option<Cow<'a, str>>,

@@ -17,9 +17,11 @@ mod lines;
 mod log;
 mod merge;
 mod reading;
+mod sample;
 #[cfg(test)]
 mod tests;
 
 pub use error::RequestsError;
 pub use log::{AuditLog, read_audit_log, read_audit_text};
 pub use merge::merge_into;
+pub use sample::{AuditSample, sample_audit_log};

@@ -7,13 +7,12 @@ use std::{sync::Arc, time::Duration};
 use evidence::{ObjectRef, Origin};
 use futures::future::join;
 use jiff::Timestamp;
-use kube::client::Client;
 use parking_lot::Mutex;
 use tokio::{select, time::sleep};
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
-    call::{Failure, retry},
+    call::{Failure, TimedClient, retry},
     list::list,
     record::Record,
 };
@@ -152,7 +151,7 @@ impl Watch {
 
 /// Lists the profiles at `path`, and returns what the record lacks of them.
 async fn compare(
-    client: &Client,
+    client: &TimedClient,
     path: &str,
     record: &Shared,
     namespace: Option<&str>,

@@ -15,7 +15,7 @@ pub const IMPLEMENTATION: &str = "implementation";
 pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 5] = ["config", "print_config", "clean", "help", "version"];
+const NO_KEYS: [&str; 6] = ["config", "print_config", "clean", "color", "help", "version"];
 
 /// Flags whose names would be ambiguous in a file.
 const RENAMED: [(&str, &str); 1] = [("api_version", "profileApiVersion")];

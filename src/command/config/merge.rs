@@ -15,7 +15,7 @@ use super::{
     keys::{Key, WORDS, keys},
     show::shown,
 };
-use crate::command::{Cli, Failure};
+use crate::command::{Cli, Failure, color};
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
 const GIVE_WAY: [(&str, &str); 4] = [
@@ -34,11 +34,12 @@ const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features
 /// # Errors
 /// When the file cannot be used.
 pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
+    color::choose(given);
     let first = Cli::command().get_matches_from(given);
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
-    if !matches!(name, "run" | "replay") {
+    if !matches!(name, "run" | "replay" | "doctor") {
         return Ok(cli(&first));
     }
     let whole = Cli::command();

@@ -42,6 +42,11 @@ pub struct UnknownName {
     pub nearest: Option<String>,
 }
 
+/// An unknown edition. Names all of them: they are few, and people do not know them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} (the editions: {all})", all = Edition::ALL.map(Edition::name).join(", "))]
+pub struct UnknownEdition(#[from] UnknownName);
+
 impl UnknownName {
     /// Finds the nearest of the `known` names, to suggest it.
     pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
@@ -99,13 +104,13 @@ impl fmt::Display for Feature {
 }
 
 impl FromStr for Edition {
-    type Err = UnknownName;
+    type Err = UnknownEdition;
 
-    fn from_str(given: &str) -> Result<Self, UnknownName> {
+    fn from_str(given: &str) -> Result<Self, UnknownEdition> {
         Self::ALL
             .into_iter()
             .find(|edition| edition.name() == given)
-            .ok_or_else(|| UnknownName::among("edition", given, Self::ALL.map(Self::name)))
+            .ok_or_else(|| UnknownName::among("edition", given, Self::ALL.map(Self::name)).into())
     }
 }
 
@@ -129,7 +134,7 @@ mod tests {
         let slip = "standart".parse::<Edition>().expect_err("a slip");
         assert_eq!(
             slip.to_string(),
-            "unknown edition `standart`: did you mean `standard`?"
+            "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, 2026-09)"
         );
         let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
         assert_eq!(nonsense.to_string(), "unknown feature `zzz`");

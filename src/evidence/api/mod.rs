@@ -13,7 +13,7 @@ pub mod syntax;
 mod told;
 mod writer;
 
-pub use edition::{Edition, Feature, UnknownName};
+pub use edition::{Edition, Feature, UnknownEdition, UnknownName};
 pub use json::Json;
 pub use labels::{Labels, ProfileLabels};
 pub use profile::{

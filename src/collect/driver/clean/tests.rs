@@ -67,14 +67,14 @@ impl World {
         if let Some(run) = run {
             profile["metadata"]["labels"] = json!({LABEL_RUN: run});
         }
-        let created: Value = call(&self.hub.client, Method::POST, PROFILES, Some(&profile))
+        let created: Value = call(&self.hub.timed(), Method::POST, PROFILES, Some(&profile))
             .await
             .expect("created");
         ObjectRef::of_value(&created, "ClusterProfile")
     }
 
     async fn names(&self) -> Vec<String> {
-        let list: Value = get(&self.hub.client, PROFILES).await.expect("a list");
+        let list: Value = get(&self.hub.timed(), PROFILES).await.expect("a list");
         let items = list["items"].as_array().expect("items");
         items
             .iter()

@@ -15,6 +15,7 @@ use evidence::{DriverAction, ProfileKey, user_file::UserFileError};
 use schemars::Schema;
 
 use super::plan::{OwnMember, PATIENCE, Patience, Scale};
+use crate::plugins::{NoProgram, find_program};
 
 /// How long a hook may take, where the file does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -89,6 +90,15 @@ impl DriverFile {
     /// The folder that it is in, from which its hooks run.
     pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
+    pub fn missing_programs(&self) -> BTreeMap<DriverAction, NoProgram> {
+        let missing = |(action, hook): (&DriverAction, &Hook)| {
+            let flaw = find_program(&hook.program, self.folder()).err()?;
+            Some((*action, flaw))
+        };
+        self.hooks.iter().filter_map(missing).collect()
     }
 
     fn parse(text: &str, path: PathBuf) -> Result<Self, DriverFileFlaw> {

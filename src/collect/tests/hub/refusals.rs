@@ -206,7 +206,7 @@ async fn says_when_nobody_listens_and_when_it_is_no_tls() {
         std::fs::write(&path, kubeconfig.to_string()).expect("written");
         let options = KubeconfigOptions {
             path: Some(path.clone()),
-            context: None,
+            ..KubeconfigOptions::default()
         };
         let hub = Connection::from_kubeconfig(&options).await.expect("a client");
         let error = collect(&hub, &plan(0), Clock::system(), &Quiet, CancellationToken::new())

@@ -1,0 +1,147 @@
+//! Asks the hub and the members.
+
+use std::time::Duration;
+
+use anyhow::anyhow;
+use collect::{
+    Plan, Reached,
+    clock::Clock,
+    connect::{Connection, KubeconfigOptions},
+    reach_members,
+    requests::{AuditSample, RequestsError},
+    survey,
+};
+use evidence::Evidence;
+use lab::manager::Manager;
+use tokio::time::timeout;
+
+use super::{check::Check, document::Hub, hub};
+use crate::command::{
+    Failure,
+    driver::Driving,
+    members,
+    observe::start,
+    target::{Reference, Target},
+};
+
+/// What was found out of a hub and its members.
+pub struct Examined {
+    pub plan: Plan,
+    /// What is known of the hub.
+    pub hub: Hub,
+    /// What is wrong with the hub, and what is not.
+    pub checks: Vec<Check>,
+    /// What a run would ask for; none if the hub could not be asked.
+    pub evidence: Option<Evidence>,
+    pub reached: Vec<Reached>,
+    pub sample: Option<Result<AuditSample, RequestsError>>,
+    pub own: bool,
+}
+
+impl Examined {
+    fn nothing(plan: Plan, checks: Vec<Check>) -> Self {
+        Self {
+            plan,
+            checks,
+            hub: Hub::default(),
+            evidence: None,
+            reached: Vec::new(),
+            sample: None,
+            own: false,
+        }
+    }
+}
+
+/// Asks the hub, then the members.
+pub async fn examine(target: &Target, plan: Plan, driving: Option<&Driving>, limit: Duration) -> Examined {
+    let clock = Clock::system();
+    match (target, target.reference()) {
+        (Target::Kubeconfig(options), _) => match connect(options, limit).await {
+            Ok(hub) => ask(&hub, plan, driving, clock, limit).await,
+            Err(failure) => Examined {
+                reached: reach_members(&plan.members, &plan.scope, clock, limit).await,
+                ..Examined::nothing(plan, vec![Check::error("hub/reached", &failure)])
+            },
+        },
+        (_, Some(reference)) => match ask_own(target, reference, &plan, driving, clock, limit).await {
+            Ok(examined) => examined,
+            Err(failure) => Examined::nothing(plan, vec![Check::error("hub/reached", &failure)]),
+        },
+        (_, None) => Examined::nothing(plan, Vec::new()),
+    }
+}
+
+/// Connects to the user's hub. A credential plugin of the kubeconfig may wait for somebody.
+async fn connect(options: &KubeconfigOptions, limit: Duration) -> Result<Connection, Failure> {
+    let options = options.clone();
+    let connecting = tokio::spawn(async move { Connection::from_kubeconfig(&options).await });
+    match timeout(limit, connecting).await {
+        Ok(Ok(connected)) => connected.map_err(Failure::unreachable),
+        Ok(Err(error)) => Err(Failure::could_not_run(error)),
+        Err(_) => Err(Failure::could_not_run(anyhow!(
+            "the kubeconfig's credential plugin did not end within {} s; run `kubectl auth whoami` to log in first",
+            limit.as_secs()
+        ))),
+    }
+}
+
+/// Starts a hub with the reference manager's first objects on it, asks it, and stops it.
+async fn ask_own(
+    target: &Target,
+    reference: &Reference,
+    plan: &Plan,
+    driving: Option<&Driving>,
+    clock: Clock,
+    limit: Duration,
+) -> Result<Examined, Failure> {
+    let hub = start(target, clock).await?;
+    let client = hub
+        .client_as(Manager::NAME, Manager::NAME)
+        .map_err(Failure::no_hub)?;
+    let mut manager = Manager::new(reference.faults.clone(), clock);
+    let set_up = manager.set_up(&client).await;
+    set_up.map_err(|error| {
+        Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"))
+    })?;
+    let plan = Plan {
+        members: members::of_the_lab(&manager),
+        ..plan.clone()
+    };
+    let examined = ask(&hub.connection, plan, driving, clock, limit).await;
+    hub.stop().await.map_err(Failure::no_hub)?;
+    Ok(examined)
+}
+
+async fn ask(
+    connection: &Connection,
+    plan: Plan,
+    driving: Option<&Driving>,
+    clock: Clock,
+    limit: Duration,
+) -> Examined {
+    let writes = driving.is_some_and(Driving::mutations);
+    let members = reach_members(&plan.members, &plan.scope, clock, limit);
+    let (surveyed, reached) = futures::join!(survey(connection, &plan, writes, clock, limit), members);
+    let manager = plan.scope.cluster_manager.clone();
+    let (hub, evidence, checks) = match surveyed {
+        Ok(found) => (
+            hub::describe(connection, &found),
+            Some(found.evidence.clone()),
+            hub::checks(connection, found, manager.as_deref()),
+        ),
+        Err(error) => {
+            let known = Hub {
+                server: hub::address(connection),
+                ..Hub::default()
+            };
+            (known, None, hub::failed(connection, error))
+        }
+    };
+    Examined {
+        hub,
+        checks,
+        evidence,
+        reached,
+        ..Examined::nothing(plan, Vec::new())
+    }
+}

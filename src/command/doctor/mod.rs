@@ -1,0 +1,19 @@
+//! `doctor`: check a run before it takes its time.
+//!
+//! The hub and the members are asked side by side, within a limit. What is found becomes a list of checks, each with what
+//! to do about it.
+
+mod audit_log;
+mod check;
+mod command;
+mod conclude;
+mod document;
+mod driver;
+mod examine;
+mod gain;
+mod hub;
+mod kinds;
+mod members;
+
+pub use command::Doctor;
+pub use document::schema;

@@ -1,0 +1,100 @@
+//! Foretells which rules a run can judge, by the evidence that it will ask for.
+
+use evidence::Evidence;
+
+use crate::{
+    judging::{why_skipped, why_without_evidence},
+    missing::missing,
+    rules::{self, Rule},
+    selection::Selection,
+};
+
+/// Whether a run can judge a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// The run asks for all evidence that the rule needs.
+    Judged,
+    /// The rule does not count, for this reason: the user did not select it, or its feature is not claimed.
+    LeftOut(String),
+    /// Evidence that the rule needs is not asked for or unavailable; why.
+    Lacks(String),
+}
+
+/// Foretells each rule of the edition, in the ledger's order. Of the evidence, only the header and the gaps count: the
+/// rules examine nothing.
+pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule, Prospect)> {
+    let claim = &evidence.header.claim;
+    let prospect = |rule: &'static Rule| {
+        let applies = rule.facts.in_edition(claim.edition)?;
+        let prospect = if let Some(reason) = why_skipped(rule, applies, selection, claim) {
+            Prospect::LeftOut(reason)
+        } else if let Some((_, reason)) = why_without_evidence(rule, evidence) {
+            Prospect::Lacks(reason)
+        } else {
+            match missing(rule, evidence).as_slice() {
+                [] => Prospect::Judged,
+                reasons => Prospect::Lacks(reasons.join("; ")),
+            }
+        };
+        Some((rule, prospect))
+    };
+    rules::all().iter().filter_map(prospect).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Asked, Gap, Kind, api::Feature};
+
+    use super::*;
+
+    fn prospect(evidence: &Evidence, id: &str) -> Prospect {
+        let all = prospects(evidence, &Selection::default());
+        let found = all.into_iter().find(|(rule, _)| rule.id == id);
+        found.expect("a rule of the edition").1
+    }
+
+    #[test]
+    fn each_need_of_a_rule_counts() {
+        let mut evidence = Evidence::default();
+        let asked = &mut evidence.header.asked;
+        asked.insert(Kind::Inventory, Asked::Yes);
+        asked.insert(Kind::Members, Asked::No("no member was asked".to_owned()));
+        let lacks = |reason: &str| Prospect::Lacks(reason.to_owned());
+        assert_eq!(prospect(&evidence, "version/well-formed"), Prospect::Judged);
+        assert_eq!(
+            prospect(&evidence, "version/matches-member"),
+            lacks("no member was asked")
+        );
+        evidence.header.asked.insert(Kind::Members, Asked::Yes);
+        assert_eq!(prospect(&evidence, "version/matches-member"), Prospect::Judged);
+
+        // One of two kinds is enough.
+        let either = "identity/manager-immutable";
+        assert!(matches!(prospect(&evidence, either), Prospect::Lacks(_)));
+        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        assert_eq!(prospect(&evidence, either), Prospect::Judged);
+        // What is asked for and known to be unavailable is none.
+        evidence.gaps.push(Gap::of(Kind::Probe, "not allowed"));
+        assert_eq!(prospect(&evidence, either), lacks("not allowed"));
+    }
+
+    #[test]
+    fn what_does_not_count_lacks_nothing() {
+        let mut evidence = Evidence::default();
+        let id = "consumers/secret-has-kubeconfig";
+        evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
+        assert!(matches!(prospect(&evidence, id), Prospect::LeftOut(_)));
+        let selection = Selection {
+            filters: vec!["version/".to_owned()],
+            ..Selection::default()
+        };
+        let all = prospects(&evidence, &selection);
+        let counts = |(_, prospect): &&(&Rule, Prospect)| !matches!(prospect, Prospect::LeftOut(_));
+        assert!(
+            all.iter()
+                .filter(counts)
+                .all(|(rule, _)| rule.suite() == "version")
+        );
+        assert!(all.iter().any(|one| counts(&one)));
+    }
+}
