@@ -15,7 +15,9 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     } else {
         Asked::Yes
     };
-    let requests = if plan.audit_logs.is_empty() {
+    let requests = if let Some(of_first) = plan.of_first_share() {
+        of_first
+    } else if plan.audit_logs.is_empty() {
         no(missing::NO_AUDIT_LOG)
     } else {
         Asked::Yes
@@ -45,6 +47,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             served: target.served.clone(),
         },
         scope: plan.scope.clone(),
+        shares: Vec::new(),
         window: None,
         read_at: None,
         cut_short: None,

@@ -28,6 +28,7 @@ mod record;
 pub mod requests;
 mod run;
 mod secrets;
+mod share;
 mod skew;
 mod splitter;
 mod target;

@@ -37,6 +37,9 @@ pub fn nothing_seen(error: &CollectError) -> String {
                 format!("; use a newer suite, or try `--api-version {first}`")
             }
         }
+        CollectError::Undivided { .. } => {
+            "; name the namespaces with --namespace, or apply the role that `clusterprofile-conformance rbac` prints".to_owned()
+        }
         _ => String::new(),
     }
 }
@@ -104,6 +107,9 @@ fn hint(reason: &str) -> Option<String> {
     }
     if let Some((_, feature)) = reason.split_once(reasons::NOT_CLAIMED) {
         return Some(format!(" (`--feature {feature}`)"));
+    }
+    if reason.starts_with(reasons::PART_OF_FLEET) {
+        return Some(": merge the evidence of all with `report merge`".to_owned());
     }
     let hint = match reason {
         reasons::NO_MEMBER_ASKED => ": add `--members FILE`",

@@ -18,7 +18,7 @@ pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};
 pub use judging::{DESELECTED, judge};
 pub use selection::Selection;
-pub use tally::{Count, Outcome, Tally};
+pub use tally::{Count, Outcome, Skip, Tally};
 pub use verdict::Verdict;
 pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};
 pub use waiving::decide_with;

@@ -12,17 +12,22 @@ use super::{Coverage, Report, escape, number::count};
 pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
+    let shard = report.judgement.scope.shard;
+    let share = shard.map_or_else(String::new, |shard| format!(" in share {shard}"));
     let waived = match report.judgement.waived() {
         0 => String::new(),
         waived => format!(", {} waived", count(waived, "rule")),
     };
     match report.judgement.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
-        Decision::NoViolation => format!(
-            "no violation among the {} of {} selected, edition {edition}{waived}",
+        Decision::NoViolation if tally.is_narrowed() => format!(
+            "no violation{share} among the {} of {} selected, edition {edition}{waived}",
             tally.selected_must(),
             count(tally.must.rules, "MUST rule")
         ),
+        Decision::NoViolation => {
+            format!("no violation{share}, edition {edition}{waived}; the merged shares decide")
+        }
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {
@@ -33,7 +38,7 @@ pub fn headline(report: &Report) -> String {
             }
             if broken.is_empty() {
                 return format!(
-                    "not conformant with edition {edition}: a waiver has expired or waives nothing (strict)"
+                    "not conformant with edition {edition}{share}: a waiver has expired or waives nothing (strict)"
                 );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
@@ -42,18 +47,20 @@ pub fn headline(report: &Report) -> String {
                 "fail"
             };
             format!(
-                "not conformant with edition {edition}: {} {verb}",
+                "not conformant with edition {edition}{share}: {} {verb}",
                 broken.join(" and ")
             )
         }
         Decision::Inconclusive if report.judgement.partial => {
-            format!("inconclusive for edition {edition}: the run was cut short")
+            format!("inconclusive for edition {edition}{share}: the run was cut short")
         }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
-            "inconclusive for edition {edition}: {} could not be judged",
+            "inconclusive for edition {edition}{share}: {} could not be judged",
             count(tally.must.inconclusive, "MUST rule")
         ),
-        Decision::Inconclusive => format!("inconclusive for edition {edition}: no MUST rule was judged"),
+        Decision::Inconclusive => {
+            format!("inconclusive for edition {edition}{share}: no MUST rule was judged")
+        }
     }
 }
 
@@ -76,6 +83,14 @@ pub fn scope(report: &Report) -> String {
     if !scope.namespaces.is_empty() {
         sentence += &format!(", in {} only", escape::line(&scope.namespaces.join(", ")));
     }
+    if let Some(shard) = scope.shard {
+        sentence += &format!(", in share {shard} only: {}", escape::line(&namespaces(report)));
+    } else if !report.evidence.header.shares.is_empty() {
+        sentence += &format!(
+            ", in {} merged",
+            count(report.evidence.header.shares.len(), "share")
+        );
+    }
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", escape::line(manager));
     }
@@ -90,6 +105,20 @@ pub fn scope(report: &Report) -> String {
         sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
+}
+
+/// The namespaces of the run's share.
+fn namespaces(report: &Report) -> String {
+    let shares = report.evidence.header.shares.iter();
+    let names: Vec<&str> = shares
+        .flat_map(|share| &share.namespaces)
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        "no namespace with profiles".to_owned()
+    } else {
+        names.join(", ")
+    }
 }
 
 /// Why the run was cut short, if it was.

@@ -189,8 +189,8 @@ fn is_read(record: &Path, flags: &ArgMatches) -> bool {
             .is_ok_and(|record| read.canonicalize().is_ok_and(|read| read == record))
     };
     ["evidence", "from"].iter().any(|id| {
-        let read = flags.try_get_one::<PathBuf>(id).ok().flatten();
-        read.is_some_and(is_same)
+        let read = flags.try_get_many::<PathBuf>(id).ok().flatten();
+        read.is_some_and(|mut read| read.any(is_same))
     })
 }
 

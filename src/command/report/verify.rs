@@ -12,7 +12,7 @@ use report::{
 };
 
 use super::read::read;
-use crate::command::{Exit, Failure, print::print, run::read_evidence};
+use crate::command::{Exit, Failure, evidence_files::read_evidence, print::print};
 
 /// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
