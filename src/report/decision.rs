@@ -25,6 +25,9 @@ pub fn headline(report: &Report) -> String {
             tally.selected_must(),
             count(tally.must.rules, "MUST rule")
         ),
+        Decision::NoViolation if tally.empty_share > 0 => {
+            format!("no profile{share}, edition {edition}; the merged shares decide")
+        }
         Decision::NoViolation => {
             format!("no violation{share}, edition {edition}{waived}; the merged shares decide")
         }
