@@ -104,7 +104,12 @@ async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
     for (one, other) in whole.profiles.iter().zip(&merged.profiles) {
         assert_eq!(one.origin, other.origin);
         assert_eq!(one.deleted.map(seconds), other.deleted.map(seconds));
-        assert!(one.versions.iter().map(|version| &version.profile).eq(other.versions.iter().map(|version| &version.profile)));
+        assert!(
+            one.versions
+                .iter()
+                .map(|version| &version.profile)
+                .eq(other.versions.iter().map(|version| &version.profile))
+        );
     }
     assert_eq!(merged.namespaces, whole.namespaces);
     assert_eq!(merged.header.permissions, whole.header.permissions);
@@ -116,7 +121,10 @@ async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
 async fn a_share_reads_no_other_namespaces() {
     let world = World::with_namespaces().await;
     world.profile_in("fleet-02", "a").await;
-    let evidence = world.collect(&share_of(2, 3, 300), async {}).await.expect("evidence");
+    let evidence = world
+        .collect(&share_of(2, 3, 300), async {})
+        .await
+        .expect("evidence");
     assert_eq!(paths(&evidence), ["fleet-02/a"]);
     let read = reads(&world);
     assert!(!read.is_empty());
@@ -143,9 +151,18 @@ async fn profiles_that_come_to_an_empty_namespace_are_seen_at_the_end() {
         world.profile_in("fleet-17", "later").await;
         world.profile_in("fleet-07", "of-another-share").await;
     };
-    let evidence = world.collect(&share_of(2, 3, 300), events).await.expect("evidence");
-    assert_eq!(paths(&evidence), ["fleet-02/a", "fleet-13/late", "fleet-17/later"]);
-    assert_eq!(evidence.header.shares[0].namespaces, ["fleet-02", "fleet-13", "fleet-17"]);
+    let evidence = world
+        .collect(&share_of(2, 3, 300), events)
+        .await
+        .expect("evidence");
+    assert_eq!(
+        paths(&evidence),
+        ["fleet-02/a", "fleet-13/late", "fleet-17/later"]
+    );
+    assert_eq!(
+        evidence.header.shares[0].namespaces,
+        ["fleet-02", "fleet-13", "fleet-17"]
+    );
     let gaps: Vec<&str> = evidence.gaps.iter().map(|gap| &*gap.reason).collect();
     assert_eq!(
         gaps,
@@ -161,12 +178,18 @@ async fn profiles_that_come_to_an_empty_namespace_are_seen_at_the_end() {
 async fn an_empty_share_waits_for_its_window() {
     let world = World::with_namespaces().await;
     world.profile_in("fleet-00", "a").await;
-    let evidence = world.collect(&share_of(1, 3, 300), async {}).await.expect("evidence");
+    let evidence = world
+        .collect(&share_of(1, 3, 300), async {})
+        .await
+        .expect("evidence");
     assert_eq!(paths(&evidence), [""; 0]);
     assert_eq!(evidence.gaps, []);
     let window = evidence.header.window.expect("a window");
     assert_eq!(window.seconds(), 300);
-    let at_once = world.collect(&share_of(1, 3, 0), async {}).await.expect("evidence");
+    let at_once = world
+        .collect(&share_of(1, 3, 0), async {})
+        .await
+        .expect("evidence");
     assert_eq!(at_once.header.window.expect("a window").seconds(), 0);
 }
 
