@@ -22,6 +22,7 @@ mod report;
 pub mod sarif;
 pub mod submitted;
 pub mod terminal;
+pub mod termination_message;
 pub mod trials;
 mod unread;
 pub mod yaml;
