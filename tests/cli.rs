@@ -5,6 +5,8 @@ mod config;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;
+#[path = "cli/in_cluster.rs"]
+mod in_cluster;
 #[path = "cli/managers.rs"]
 mod managers;
 #[path = "cli/pictures.rs"]
