@@ -5,6 +5,8 @@ mod config;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;
+#[path = "cli/installed.rs"]
+mod installed;
 #[path = "cli/managers.rs"]
 mod managers;
 #[path = "cli/pictures.rs"]

@@ -15,6 +15,7 @@ mod explain;
 mod hub;
 mod ledger;
 mod list;
+mod man;
 mod members;
 mod observe;
 mod output;
