@@ -2,6 +2,7 @@
 
 mod advice;
 mod audit;
+mod called;
 mod claim;
 mod clean;
 mod cli;
