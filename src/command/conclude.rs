@@ -10,7 +10,7 @@ use report::{
     termination_message, trials,
 };
 
-use super::{Exit, Failure, advice, output::Format, print::print};
+use super::{Exit, Failure, advice, called::called, output::Format, print::print};
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -193,5 +193,5 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    print(&(list + &terminal::after_list(report)))
+    print(&(list + &terminal::after_list(report, called())))
 }

@@ -2,6 +2,7 @@
 
 mod advice;
 mod audit;
+mod called;
 mod claim;
 mod clean;
 mod cli;
@@ -15,6 +16,7 @@ mod explain;
 mod hub;
 mod ledger;
 mod list;
+mod man;
 mod members;
 mod observe;
 mod output;

@@ -33,5 +33,8 @@ pub use failure::show_findings;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 pub use report::Report;
 
+/// The name of the binary, for commands that readers can copy.
+pub const COMMAND: &str = "clusterprofile-conformance";
+
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use std::io;
 
 use anstream::adapter::strip_str;
 use report::{
-    Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
+    COMMAND, Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
     sarif as sarif_report, submitted, terminal, termination_message,
 };
 
@@ -35,7 +35,9 @@ pub const FORMATS: &[Format] = &[
         write: |report, into| {
             io::Write::write_all(
                 into,
-                strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+                strip_str(&terminal::after_list(report, COMMAND))
+                    .to_string()
+                    .as_bytes(),
             )
         },
         read: |_| {},
