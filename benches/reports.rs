@@ -8,7 +8,9 @@ use anstream::adapter::strip_str;
 use clap::Parser;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
-use report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal};
+use report::{
+    Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal, termination_message,
+};
 use serde_json::Value;
 use support::{
     fleet, looked,
@@ -41,6 +43,9 @@ const FORMATS: &[(&str, Write)] = &[
     ("HTML", |report, into| html::write(report, into)),
     ("submitted", |report, into| submitted::write(report, None, into)),
     ("badge", |report, into| badge::write(report, into)),
+    ("termination message", |report, into| {
+        termination_message::write(report, into)
+    }),
     ("terminal", |report, into| {
         io::Write::write_all(
             into,

@@ -5,6 +5,10 @@ mod config;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;
+#[path = "cli/in_cluster.rs"]
+mod in_cluster;
+#[path = "cli/installed.rs"]
+mod installed;
 #[path = "cli/managers.rs"]
 mod managers;
 #[path = "cli/pictures.rs"]
@@ -578,7 +582,8 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
     ]);
     assert_eq!(done.code, Some(1), "{}{}", done.out, done.err);
     for line in done.out.lines() {
-        assert!(line.chars().count() <= 80, "too wide: {line}");
+        let to_copy = line.starts_with("  explain ");
+        assert!(to_copy || line.chars().count() <= 80, "too wide: {line}");
         assert!(!line.chars().any(char::is_control), "harmful: {line:?}");
     }
     // How many rules there are besides is not of this test.

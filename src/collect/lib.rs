@@ -41,6 +41,6 @@ pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, members_schema, read_members,
 };
 pub use plan::{Plan, Progress, Quiet, Wish};
-pub use rbac::{Grants, member_manifest};
+pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
 pub use run::collect;
 pub use words::MalformedFile;

@@ -6,6 +6,8 @@ use collect::{CollectError, connect::ConnectError, missing};
 use evidence::{Asked, Evidence, Kind, LoginOutcome};
 use judge::{Judgement, reasons};
 
+use super::called::called;
+
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
     match error {
@@ -24,8 +26,8 @@ pub fn nothing_seen(error: &CollectError) -> String {
     match error {
         CollectError::Unreachable { .. } => ", or choose another with --context".to_owned(),
         CollectError::CrdMissing { .. } => {
-            "; if it is not installed yet, install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`"
-                .to_owned()
+            let called = called();
+            format!("; if it is not installed yet, install the CRD: `{called} crd | kubectl apply -f -`")
         }
         CollectError::VersionNotServed {
             served, requested, ..

@@ -3,7 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, completions, config, crd, explain, hub, list, rbac, replay, report, run, schema,
+    Exit, Failure, claim, completions, config, crd, explain, hub, list, man, rbac, replay, report, run,
+    schema,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -32,6 +33,8 @@ enum Command {
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Completions(completions::Completions),
+    #[command(name = "man")]
+    ManPages(man::ManPages),
 }
 
 impl Cli {
@@ -60,6 +63,7 @@ impl Cli {
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
+            Command::ManPages(pages) => pages.execute(Self::command()),
         }
     }
 }

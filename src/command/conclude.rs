@@ -7,10 +7,10 @@ use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind,
 use judge::{Selection, Waivers, judge, rules};
 use report::{
     Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
-    trials,
+    termination_message, trials,
 };
 
-use super::{Exit, Failure, advice, output::Format, print::print};
+use super::{Exit, Failure, advice, called::called, output::Format, print::print};
 
 /// The file that evidence was read from.
 #[derive(Clone, Copy, Debug)]
@@ -106,6 +106,13 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
+    if let Some(message) = outputs.0.remove(&Form::TerminationMessage) {
+        let told = failure.to_string();
+        let written = message.write(|into| termination_message::write_failure(&told, into));
+        if let Err(unwritten) = written {
+            Failure::could_not_run(unwritten).print();
+        }
+    }
     if let Err(unwritten) = leave(&report, &report, outputs, None) {
         unwritten.print();
     }
@@ -148,6 +155,7 @@ fn leave(
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
+            Form::TerminationMessage => termination_message::write(report, into),
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
         });
@@ -185,5 +193,5 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    print(&(list + &terminal::after_list(report)))
+    print(&(list + &terminal::after_list(report, called())))
 }

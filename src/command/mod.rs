@@ -2,6 +2,7 @@
 
 mod advice;
 mod audit;
+mod called;
 mod claim;
 mod clean;
 mod cli;
@@ -16,6 +17,7 @@ mod explain;
 mod hub;
 mod ledger;
 mod list;
+mod man;
 mod members;
 mod observe;
 mod output;

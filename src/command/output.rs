@@ -27,6 +27,9 @@ pub struct OutputFlags {
     /// Write the decision as a badge (SVG), for a README
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
+    /// Write the decision and its reasons in at most 4096 bytes, for /dev/termination-log in a Pod
+    #[arg(long, value_name = "FILE")]
+    termination_message: Option<PathBuf>,
     /// Write the report to submit, in YAML; add --record so that others can verify it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -105,6 +108,7 @@ impl OutputFlags {
             (Form::Markdown, &self.markdown),
             (Form::Sarif, &self.sarif),
             (Form::Badge, &self.badge),
+            (Form::TerminationMessage, &self.termination_message),
             (self.report_format.form(), &self.report),
         ];
         Outputs(
@@ -126,6 +130,7 @@ fn flag(form: Form) -> &'static str {
         Form::Markdown => "--markdown",
         Form::Sarif => "--sarif",
         Form::Badge => "--badge",
+        Form::TerminationMessage => "--termination-message",
         Form::Report | Form::Matrix => "--report",
     }
 }

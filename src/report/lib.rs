@@ -22,6 +22,7 @@ mod report;
 pub mod sarif;
 pub mod submitted;
 pub mod terminal;
+pub mod termination_message;
 pub mod trials;
 mod unread;
 pub mod yaml;
@@ -31,6 +32,9 @@ pub use decision::{headline, partial, scope};
 pub use failure::show_findings;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 pub use report::Report;
+
+/// The name of the binary, for commands that readers can copy.
+pub const COMMAND: &str = "clusterprofile-conformance";
 
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,12 @@ impl Page {
         self.behind(indent, &format!("{name:<10}"), PLAIN.dimmed(), value);
     }
 
+    /// A named command: in one line however long, as a line break in a copied command would cut it in two.
+    pub fn command(&mut self, indent: usize, name: &str, command: &str) {
+        let name = format!("{:indent$}{name:<10}", "");
+        let _ = writeln!(self.0, "{}{command}", name.dimmed());
+    }
+
     /// Lines that must stay as they are, such as YAML, indented.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         for line in text.lines() {
@@ -264,6 +270,13 @@ mod tests {
             text.lines().all(|line| !line.trim_start().starts_with("::")),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_command_stays_in_one_line() {
+        let command = "word ".repeat(40);
+        let lines = told(|page| page.command(2, "explain", &command));
+        assert_eq!(lines, [format!("  explain   {command}")]);
     }
 
     #[test]

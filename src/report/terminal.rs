@@ -3,24 +3,25 @@
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, escape, failure, page::Page, unread};
+use super::{COMMAND, Coverage, Report, decision, escape, failure, page::Page, unread};
 
 /// The number of unreadable objects to list.
 const UNREAD: usize = 5;
 
-/// Writes the parts after the list. The text has colours; print it through a stream that strips them if needed.
-pub fn after_list(report: &Report) -> String {
+/// Writes the parts after the list. The command is what the reader types to call the suite: [`COMMAND`], unless it is
+/// the plugin of another program. The text has colours; print it through a stream that strips them if needed.
+pub fn after_list(report: &Report, command: &str) -> String {
     let mut page = Page::default();
     let verdicts = &report.judgement.verdicts;
-    not_asked(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::NotApplicable);
-    notes(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::Waived);
-    waivers(&mut page, report);
+    not_asked(&mut page, report, command);
+    by_reason(&mut page, verdicts, Verdict::NotApplicable, command);
+    notes(&mut page, report, command);
+    by_reason(&mut page, verdicts, Verdict::Waived, command);
+    waivers(&mut page, report, command);
     not_read(&mut page, report);
     warnings(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::Inconclusive);
-    failures(&mut page, report);
+    by_reason(&mut page, verdicts, Verdict::Inconclusive, command);
+    failures(&mut page, report, command);
     decide(&mut page, report);
     page.into_text()
 }
@@ -33,7 +34,7 @@ pub fn decision(report: &Report) -> String {
 }
 
 /// Shows the broken rules in full.
-fn failures(page: &mut Page, report: &Report) {
+fn failures(page: &mut Page, report: &Report, command: &str) {
     for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Fail).enumerate() {
         if number == 0 {
             page.heading("failures");
@@ -43,7 +44,7 @@ fn failures(page: &mut Page, report: &Report) {
             &format!("---- {} ----", verdict.rule.id),
             Style::new().red().bold(),
         );
-        failure::in_full(page, verdict);
+        failure::in_full(page, verdict, command);
         page.gap();
     }
 }
@@ -59,14 +60,14 @@ fn warnings(page: &mut Page, report: &Report) {
 }
 
 /// Shows the rules' notes, such as which evidence was used, each once.
-fn notes(page: &mut Page, report: &Report) {
+fn notes(page: &mut Page, report: &Report, command: &str) {
     let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
         for note in &verdict.notes {
             gather(&mut notes, note, verdict.rule.id);
         }
     }
-    list_reasons(page, "notes", &notes);
+    list_reasons(page, "notes", &notes, command);
 }
 
 /// Shows the first unreadable objects.
@@ -83,7 +84,7 @@ fn not_read(page: &mut Page, report: &Report) {
 }
 
 /// Shows waivers without effect.
-fn waivers(page: &mut Page, report: &Report) {
+fn waivers(page: &mut Page, report: &Report, command: &str) {
     let complaints: Vec<String> = report
         .judgement
         .waivers
@@ -91,10 +92,10 @@ fn waivers(page: &mut Page, report: &Report) {
         .filter_map(|outcome| outcome.complaint())
         .collect();
     let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
-    list_reasons(page, "waivers to be looked at", &complaints);
+    list_reasons(page, "waivers to be looked at", &complaints, command);
 }
 
-fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
+fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict, command: &str) {
     let mut reasons = Vec::new();
     for verdict in with_verdict(verdicts, which) {
         gather(
@@ -103,12 +104,12 @@ fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
             verdict.rule.id,
         );
     }
-    list_reasons(page, which.words(), &reasons);
+    list_reasons(page, which.words(), &reasons, command);
 }
 
 /// Shows evidence that was not requested, with the rules that were skipped for it. A rule that needs one of two kinds
 /// is under both.
-fn not_asked(page: &mut Page, report: &Report) {
+fn not_asked(page: &mut Page, report: &Report, command: &str) {
     let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
         .filter(|verdict| report.selection.holds(verdict.rule.id))
         .collect();
@@ -138,7 +139,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             .iter()
             .map(|(reason, rules)| (reason.as_str(), rules.clone())),
     );
-    list_reasons(page, "skipped (not asked for)", &reasons);
+    list_reasons(page, "skipped (not asked for)", &reasons, command);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
@@ -171,13 +172,15 @@ fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule:
     }
 }
 
-fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
+fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)], command: &str) {
     if reasons.is_empty() {
         return;
     }
     page.heading(heading);
     for (reason, rules) in reasons {
-        page.paragraph(2, &escape::line(reason));
+        // Reasons quote commands as they are without a plugin's name: evidence is the same for everybody.
+        let reason = reason.replace(&format!("`{COMMAND} "), &format!("`{command} "));
+        page.paragraph(2, &escape::line(&reason));
         if !rules.is_empty() {
             page.paragraph(6, &rules.join(", "));
         }

@@ -15,7 +15,7 @@ use super::{
     keys::{Key, WORDS, keys},
     show::shown,
 };
-use crate::command::{Cli, Failure};
+use crate::command::{Cli, Failure, called::command_line};
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
 const GIVE_WAY: [(&str, &str); 4] = [
@@ -34,7 +34,7 @@ const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features
 /// # Errors
 /// When the file cannot be used.
 pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
-    let first = Cli::command().get_matches_from(given);
+    let first = command_line().get_matches_from(given);
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
