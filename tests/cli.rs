@@ -17,6 +17,8 @@ mod pictures;
 mod reports;
 #[path = "cli/schemas.rs"]
 mod schemas;
+#[path = "cli/shards.rs"]
+mod shards;
 #[cfg(unix)]
 #[path = "cli/signals.rs"]
 mod signals;
@@ -52,6 +54,7 @@ fn command(arguments: &[&str]) -> Command {
     command
         .env_remove("KUBECONFIG")
         .env_remove("KUBERNETES_SERVICE_HOST")
+        .env_remove("JOB_COMPLETION_INDEX")
         .env("HOME", "/nonexistent");
     command
 }

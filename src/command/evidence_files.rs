@@ -81,7 +81,7 @@ pub fn merged(files: &[PathBuf]) -> anyhow::Result<Input> {
     }
     let evidence = merge(parts).context("failed to merge the evidence")?;
     let shares = &evidence.header.shares;
-    let count = shares.first().map_or(0, |share| share.shard.count);
+    let count = evidence.merged_from().unwrap_or_default();
     let missing: Vec<String> = (0..count)
         .map(|index| Shard { index, count })
         .filter(|shard| shares.iter().all(|share| share.shard != *shard))

@@ -120,12 +120,16 @@ impl Evidence {
 
     /// The share of merged evidence that a namespace falls to; none if the evidence comes from one runner.
     fn share_of(&self, namespace: &str) -> Option<&Share> {
-        let shares = &self.header.shares;
-        let [first, _, ..] = shares.as_slice() else {
-            return None;
-        };
-        let index = Shard::index_of(namespace, first.shard.count);
-        shares.iter().find(|share| share.shard.index == index)
+        let count = self.merged_from()?;
+        let index = Shard::index_of(namespace, count);
+        let mut shares = self.header.shares.iter();
+        shares.find(|share| share.shard.index == index)
+    }
+
+    /// How many shares there are of merged evidence, missing ones included; none if the evidence comes from one runner.
+    pub fn merged_from(&self) -> Option<u32> {
+        let first = self.header.shares.first()?;
+        self.header.scope.shard.is_none().then_some(first.shard.count)
     }
 
     /// The gaps in the timeline of one profile: its own, and those of its whole share.

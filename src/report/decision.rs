@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::runs;
+use evidence::{Window, runs};
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
@@ -72,7 +72,10 @@ pub fn scope(report: &Report) -> String {
     let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
-        Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),
+        Some(window) => format!(
+            "watched for {:#}",
+            SignedDuration::from_secs(watched(report, window))
+        ),
         None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(
@@ -88,11 +91,9 @@ pub fn scope(report: &Report) -> String {
     }
     if let Some(shard) = scope.shard {
         sentence += &format!(", in share {shard} only: {}", escape::line(&namespaces(report)));
-    } else if !report.evidence.header.shares.is_empty() {
-        sentence += &format!(
-            ", in {} merged",
-            count(report.evidence.header.shares.len(), "share")
-        );
+    } else if let Some(shares) = report.evidence.merged_from() {
+        let merged = report.evidence.header.shares.len();
+        sentence += &format!(", in {merged} of {} merged", count(shares as usize, "share"));
     }
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", escape::line(manager));
@@ -108,6 +109,18 @@ pub fn scope(report: &Report) -> String {
         sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
+}
+
+/// For how many seconds each profile was watched, at least.
+fn watched(report: &Report, window: Window) -> i64 {
+    let shares = report.evidence.header.shares.iter();
+    let shares = shares.filter(|share| !share.namespaces.is_empty());
+    let windows = shares.filter_map(|share| share.window);
+    windows
+        .chain([window])
+        .map(|window| window.seconds())
+        .min()
+        .unwrap_or_default()
 }
 
 /// The namespaces of the run's share.

@@ -15,26 +15,26 @@ use super::{
 };
 
 /// How the Job of a trial ended.
-struct Ended {
+pub(super) struct Ended {
     /// Of its first Pod: what Kubernetes tells of its container.
     container: Value,
     /// Of that Pod.
     log: String,
     /// The number of its Pods.
-    pods: usize,
+    pub(super) pods: usize,
 }
 
 impl Ended {
-    fn code(&self) -> i64 {
+    pub(super) fn code(&self) -> i64 {
         self.container["exitCode"].as_i64().expect("a code")
     }
 
-    fn message(&self) -> &str {
+    pub(super) fn message(&self) -> &str {
         self.container["message"].as_str().expect("a message")
     }
 
     /// The JSON report, which the log has before the list of rules.
-    fn report(&self) -> Value {
+    pub(super) fn report(&self) -> Value {
         let from = self.log.find("{\n").expect("a report");
         let mut values = serde_json::Deserializer::from_str(&self.log[from..]).into_iter();
         values.next().expect("a report").expect("JSON")
@@ -43,10 +43,15 @@ impl Ended {
 
 /// Waits until something holds of the Job, and looks at its Pods.
 fn wait(cluster: &Cluster, what: &str) -> Ended {
+    wait_for(cluster, NAME, what)
+}
+
+/// The same for any Job of the namespace.
+pub(super) fn wait_for(cluster: &Cluster, name: &str, what: &str) -> Ended {
     let what = format!("--for={what}");
-    let job = format!("job/{NAME}");
+    let job = format!("job/{name}");
     let waited = cluster.output(&["wait", &job, "--namespace", NAME, &what, "--timeout=90s"], "");
-    let selector = format!("batch.kubernetes.io/job-name={NAME}");
+    let selector = format!("batch.kubernetes.io/job-name={name}");
     let pods = cluster.get(&["pods", "--namespace", NAME, "--selector", &selector]);
     let pods = pods["items"].as_array().expect("a list");
     let first = pods.first().expect("a Pod");
@@ -61,7 +66,7 @@ fn wait(cluster: &Cluster, what: &str) -> Ended {
 }
 
 /// The exit code and the JSON report of a run outside of the cluster, as the Job's account.
-fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
+pub(super) fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
     let folder = TempDir::new().expect("a folder");
     let kubeconfig = folder.path().join("kubeconfig");
     let mut text = cluster.kubectl(&["config", "view", "--raw", "--output", "json"]);

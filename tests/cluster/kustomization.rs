@@ -42,15 +42,7 @@ impl Kustomization {
 
     fn patched(arguments: &[&str], mut patches: Vec<Value>) -> Self {
         let folder = TempDir::new().expect("a folder");
-        let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/in-cluster");
-        let copy = folder.path().join("base");
-        fs::create_dir(&copy).expect("a folder");
-        for entry in fs::read_dir(base).expect("the base") {
-            let path = entry.expect("an entry").path();
-            if path.is_file() {
-                fs::copy(&path, copy.join(path.file_name().expect("a name"))).expect("it is copied");
-            }
-        }
+        copy_of("in-cluster", &folder.path().join("base"));
         let container = "/spec/template/spec/containers/0";
         let mut patch = vec![
             json!({"op": "test", "path": format!("{container}/args/1"), "value": "--observe=5m"}),
@@ -77,5 +69,23 @@ impl Kustomization {
         cluster.kubectl(&[&gone[..], &["--cascade=foreground"]].concat());
         let folder = self.0.path().to_str().expect("UTF-8");
         cluster.kubectl(&["apply", "--kustomize", folder]);
+    }
+}
+
+/// Copies a folder of `ci`.
+pub fn copy_of(name: &str, to: &Path) {
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name), to);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let copied = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            fs::copy(&path, copied).expect("it is copied");
+        }
     }
 }

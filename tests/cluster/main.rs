@@ -9,6 +9,7 @@ mod hub;
 mod job;
 mod kubectl;
 mod kustomization;
+mod sharded;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,10 @@ fn main() -> ExitCode {
         trial(
             "a_job_without_the_role_says_what_is_missing",
             job::without_the_role_says_what_is_missing,
+        ),
+        trial(
+            "shares_are_merged_into_what_one_run_reports",
+            sharded::shares_are_merged_into_what_one_run_reports,
         ),
         trial(
             "the_namespace_refuses_pods_with_more_privileges",

@@ -261,6 +261,14 @@ fn a_missing_share_leaves_rules_inconclusive_and_hides_no_violation() {
             assert!(!passes, "{} passes without share {missing}", verdict.rule.id);
         }
     }
+    // A single share hides none of its own violations.
+    let mut broken = whole.clone();
+    for history in &mut broken.profiles {
+        history.versions[0].profile.metadata.labels = Default::default();
+    }
+    let of_one = merged(shares(&broken, 4).drain(1..2).collect());
+    assert_eq!(of_one.header.shares.len(), 1);
+    assert_eq!(judged(&of_one).decision, Decision::NotConformant);
     // Namespaces of both sides of a violation are there.
     let mut parts = shares(&small(), 4);
     let used: BTreeSet<u32> = fleet::CLASHING.map(|name| Shard::index_of(name, 4)).into();
