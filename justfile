@@ -71,6 +71,10 @@ bench-reports *ARGS:
 bench-hub *ARGS:
     cargo bench --bench hub -- {{ARGS}}
 
+# Runners that share a fleet, beside one that judges it whole.
+bench-shards *ARGS:
+    cargo bench --bench shards -- {{ARGS}}
+
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -8,7 +8,9 @@ use anstream::adapter::strip_str;
 use clap::Parser;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
-use report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal};
+use report::{
+    COMMAND, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal, termination_message,
+};
 use serde_json::Value;
 use support::{
     fleet, looked,
@@ -41,10 +43,13 @@ const FORMATS: &[(&str, Write)] = &[
     ("HTML", |report, into| html::write(report, into)),
     ("submitted", |report, into| submitted::write(report, None, into)),
     ("badge", |report, into| badge::write(report, into)),
+    ("termination message", |report, into| {
+        termination_message::write(report, into)
+    }),
     ("terminal", |report, into| {
         io::Write::write_all(
             into,
-            strip_str(&terminal::after_list(report, Some(80)))
+            strip_str(&terminal::after_list(report, COMMAND, Some(80)))
                 .to_string()
                 .as_bytes(),
         )

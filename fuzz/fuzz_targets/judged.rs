@@ -2,7 +2,7 @@
 
 use evidence::Evidence;
 use judge::{Selection, judge};
-use report::{Report, json, junit, terminal};
+use report::{COMMAND, Report, json, junit, terminal};
 
 /// Judges the evidence and tells of it in every way.
 pub fn judged(evidence: &Evidence) {
@@ -15,7 +15,7 @@ pub fn judged(evidence: &Evidence) {
         judged_at: Default::default(),
         file: None,
     };
-    terminal::after_list(&report, Some(80));
+    terminal::after_list(&report, COMMAND, Some(80));
     json::write(&report, std::io::sink()).expect("a sink takes all");
     junit::write(&report, std::io::sink()).expect("a sink takes all");
 }

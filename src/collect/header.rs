@@ -20,6 +20,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             served: target.served.clone(),
         },
         scope: plan.scope.clone(),
+        shares: Vec::new(),
         window: None,
         read_at: None,
         cut_short: None,
@@ -39,7 +40,9 @@ impl Plan {
         } else {
             Asked::Yes
         };
-        let requests = if self.audit_logs.is_empty() {
+        let requests = if let Some(of_first) = self.of_first_share() {
+            of_first
+        } else if self.audit_logs.is_empty() {
             no(missing::NO_AUDIT_LOG)
         } else {
             Asked::Yes

@@ -28,6 +28,7 @@ mod record;
 pub mod requests;
 mod run;
 mod secrets;
+mod share;
 mod skew;
 mod splitter;
 mod survey;
@@ -42,7 +43,7 @@ pub use members::{
     reach_members, read_members,
 };
 pub use plan::{Plan, Progress, Quiet, Wish};
-pub use rbac::{Grants, member_manifest};
+pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
 pub use run::collect;
 pub use survey::{Inventory, Survey, survey};
 pub use words::MalformedFile;

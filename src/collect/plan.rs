@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Claim, Evidence, Scope};
+use evidence::{Asked, Claim, Evidence, Scope};
 
 use super::{Members, driver::DriverPlan};
 
@@ -31,6 +31,17 @@ pub struct Plan {
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
     /// nothing is done.
     pub driver: Option<DriverPlan>,
+}
+
+impl Plan {
+    /// What to say of evidence on the whole hub, if the runner of another share reads it.
+    pub fn of_first_share(&self) -> Option<Asked> {
+        let shard = self.scope.shard.filter(|shard| !shard.reads_hub())?;
+        Some(Asked::No(format!(
+            "the runner of share 0/{} reads it",
+            shard.count
+        )))
+    }
 }
 
 /// How much a kind of evidence is wanted.

@@ -1,8 +1,11 @@
 //! The minimal RBAC roles of a run, as manifests to apply.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, str::FromStr};
 
-use evidence::api::names;
+use evidence::api::{
+    names,
+    syntax::{is_dns_label, is_dns_subdomain},
+};
 
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,48 +21,153 @@ pub struct Grants {
     pub mutations: bool,
 }
 
-/// The name of every role.
+/// The name of every role and binding.
 const NAME: &str = "clusterprofile-conformance";
+/// The name of the role on a member, and of its binding.
+const MEMBER_NAME: &str = "clusterprofile-conformance-member";
+
+/// The ServiceAccount that roles are bound to. It parses from `NAMESPACE:NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccount {
+    namespace: String,
+    name: String,
+}
+
+/// Why a text names no ServiceAccount.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ServiceAccountError {
+    /// There is no colon.
+    #[error("write it as NAMESPACE:NAME")]
+    NoNamespace,
+    /// The API server would refuse the namespace.
+    #[error("{0:?} is no name of a namespace")]
+    Namespace(String),
+    /// The API server would refuse the name.
+    #[error("{0:?} is no name of a ServiceAccount")]
+    Name(String),
+}
+
+impl FromStr for ServiceAccount {
+    type Err = ServiceAccountError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (namespace, name) = text.split_once(':').ok_or(ServiceAccountError::NoNamespace)?;
+        if !is_dns_label(namespace) {
+            return Err(ServiceAccountError::Namespace(namespace.to_owned()));
+        }
+        if !is_dns_subdomain(name) {
+            return Err(ServiceAccountError::Name(name.to_owned()));
+        }
+        Ok(Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl ServiceAccount {
+    /// Writes the account, the roles and their bindings in YAML. The account's namespace has to exist.
+    fn bound(&self, roles: &[Role]) -> String {
+        let Self { namespace, name } = self;
+        let mut yaml = format!(
+            "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name:?}\n  namespace: {namespace:?}\n"
+        );
+        for role in roles {
+            let Role {
+                kind,
+                name: role_name,
+                ..
+            } = role;
+            yaml += &format!(
+                "---\n{}---\napiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}Binding\n{}roleRef:\n  \
+                 apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {role_name}\nsubjects:\n\
+                 - kind: ServiceAccount\n  name: {name:?}\n  namespace: {namespace:?}\n",
+                role.manifest(),
+                role.metadata(),
+            );
+        }
+        yaml
+    }
+}
+
+/// A role for the cluster, or for one namespace.
+struct Role<'a> {
+    kind: &'static str,
+    name: &'static str,
+    namespace: Option<&'a str>,
+    /// In YAML.
+    rules: String,
+}
+
+impl Role<'_> {
+    fn manifest(&self) -> String {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\n{}rules:\n{}",
+            self.kind,
+            self.metadata(),
+            self.rules
+        )
+    }
+
+    fn metadata(&self) -> String {
+        let namespace = self
+            .namespace
+            .map(|namespace| format!("  namespace: {namespace:?}\n"));
+        format!(
+            "metadata:\n  name: {}\n{}",
+            self.name,
+            namespace.unwrap_or_default()
+        )
+    }
+
+    /// Writes the role, below a comment that shows how to bind it.
+    fn unbound(&self, to_whom: &str) -> String {
+        let kind = self.kind.to_lowercase();
+        let name = self.name;
+        let scope = self
+            .namespace
+            .map(|namespace| format!(" --namespace {namespace}"))
+            .unwrap_or_default();
+        format!(
+            "---\n# {to_whom}, such as:\n#   kubectl create {kind}binding {name} --{kind}={name}{scope} --user=NAME\n{}",
+            self.manifest()
+        )
+    }
+}
 
 impl Grants {
     /// Writes the roles in YAML: one for each namespace, or one for the cluster. A comment shows how to bind them.
     pub fn manifest(&self) -> String {
-        let mut yaml = String::new();
-        if self.namespaces.is_empty() {
-            self.role(&mut yaml, None);
-        }
-        for namespace in &self.namespaces {
-            self.role(&mut yaml, Some(namespace));
-        }
-        yaml
+        let roles = self.roles();
+        let unbound = roles
+            .iter()
+            .map(|role| role.unbound("Bind it to the user that runs the suite"));
+        unbound.collect()
     }
 
-    fn role(&self, yaml: &mut String, namespace: Option<&str>) {
+    /// Writes the roles, their bindings and the account that they are bound to.
+    pub fn manifest_bound_to(&self, account: &ServiceAccount) -> String {
+        account.bound(&self.roles())
+    }
+
+    fn roles(&self) -> Vec<Role<'_>> {
+        if self.namespaces.is_empty() {
+            return vec![self.role(None)];
+        }
+        self.namespaces
+            .iter()
+            .map(|namespace| self.role(Some(namespace)))
+            .collect()
+    }
+
+    fn role<'a>(&self, namespace: Option<&'a str>) -> Role<'a> {
         let kind = if namespace.is_some() {
             "Role"
         } else {
             "ClusterRole"
         };
-        let scope = namespace
-            .map(|name| format!(" --namespace {name}"))
-            .unwrap_or_default();
-        let binding = format!(
-            "{}binding {NAME} --{}={NAME}",
-            kind.to_lowercase(),
-            kind.to_lowercase()
-        );
-        let mut line = |text: &str| writeln!(yaml, "{text}").expect("a string takes all that is written");
-        line("---");
-        line("# Bind it to the user that runs the suite, such as:");
-        line(&format!("#   kubectl create {binding}{scope} --user=NAME"));
-        line("apiVersion: rbac.authorization.k8s.io/v1");
-        line(&format!("kind: {kind}"));
-        line("metadata:");
-        line(&format!("  name: {NAME}"));
-        if let Some(namespace) = namespace {
-            line(&format!("  namespace: {namespace:?}"));
-        }
-        line("rules:");
+        let mut rules = String::new();
+        let mut line = |text: &str| writeln!(rules, "{text}").expect("a string takes all that is written");
         let mut rule =
             |comment: Option<&str>, group: &str, resource: &str, name: Option<&str>, verbs: &str| {
                 if let Some(comment) = comment {
@@ -106,31 +214,47 @@ impl Grants {
             let status = format!("{}/status", names::PLURAL);
             rule(None, names::GROUP, &status, None, "patch");
         }
+        Role {
+            kind,
+            name: NAME,
+            namespace,
+            rules,
+        }
     }
 }
 
-/// Writes the role for querying a member, in YAML.
+/// Writes the role for querying a member, in YAML. A comment shows how to bind it.
 pub fn member_manifest() -> String {
+    member_role().unbound("On each member. Bind it to the user that the suite queries it as")
+}
+
+/// Writes that role, its binding and the account that it is bound to.
+pub fn member_manifest_bound_to(account: &ServiceAccount) -> String {
+    account.bound(&[member_role()])
+}
+
+fn member_role() -> Role<'static> {
     let leases = "kube-controller-manager, kube-scheduler";
-    let rules = [
+    let resources = [
         ("", "nodes", "", "list"),
         ("apiextensions.k8s.io", "customresourcedefinitions", "", "list"),
         ("about.k8s.io", "clusterproperties", "", "list"),
         ("coordination.k8s.io", "leases", leases, "get"),
     ];
-    let mut yaml = format!(
-        "---\n# On each member. Bind it to the user that the suite queries it as, such as:\n#   kubectl create clusterrolebinding \
-         {NAME}-member --clusterrole={NAME}-member --user=NAME\napiVersion: rbac.authorization.k8s.io/v1\n\
-         kind: ClusterRole\nmetadata:\n  name: {NAME}-member\nrules:\n"
-    );
-    for (group, resource, names, verb) in rules {
+    let mut rules = String::new();
+    for (group, resource, names, verb) in resources {
         let names = match names {
             "" => String::new(),
             names => format!("  resourceNames: [{names}]\n"),
         };
-        yaml += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
+        rules += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
     }
-    yaml + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n"
+    Role {
+        kind: "ClusterRole",
+        name: MEMBER_NAME,
+        namespace: None,
+        rules: rules + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n",
+    }
 }
 
 #[cfg(test)]
@@ -179,5 +303,48 @@ mod tests {
             .flat_map(|rule| rule["verbs"].as_array().expect("verbs"));
         assert!(verbs.into_iter().all(|verb| verb == "get" || verb == "list"));
         assert_eq!(rules[3]["resourceNames"][1], "kube-scheduler");
+    }
+
+    #[test]
+    fn an_account_is_bound_to_each_role() {
+        let account: ServiceAccount = "tests:runner".parse().expect("an account");
+        let grants = Grants {
+            namespaces: vec!["a".to_owned(), "b".to_owned()],
+            ..Grants::default()
+        };
+        let unbound = rules(&grants);
+        let bound: Vec<Value> =
+            serde_saphyr::from_multiple(&grants.manifest_bound_to(&account)).expect("YAML");
+        assert_eq!(bound.len(), 5);
+        assert_eq!(bound[0]["kind"], "ServiceAccount");
+        assert_eq!([&bound[1], &bound[3]], [&unbound[0], &unbound[1]]);
+        for (role, binding) in [(1, 2), (3, 4)] {
+            let (role, binding) = (&bound[role], &bound[binding]);
+            assert_eq!(binding["kind"], "RoleBinding");
+            assert_eq!(binding["metadata"], role["metadata"]);
+            assert_eq!(binding["roleRef"]["kind"], role["kind"]);
+            assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+            assert_eq!(binding["subjects"][0]["name"], bound[0]["metadata"]["name"]);
+            assert_eq!(
+                binding["subjects"][0]["namespace"],
+                bound[0]["metadata"]["namespace"]
+            );
+        }
+        let member = member_manifest_bound_to(&account);
+        assert!(member.contains("kind: ClusterRoleBinding") && member.contains("nonResourceURLs"));
+    }
+
+    #[test]
+    fn an_account_needs_names_that_the_api_server_takes() {
+        for (text, complaint) in [
+            ("runner", "write it as NAMESPACE:NAME"),
+            (":runner", "\"\" is no name of a namespace"),
+            ("te.sts:runner", "\"te.sts\" is no name of a namespace"),
+            ("tests:", "\"\" is no name of a ServiceAccount"),
+            ("tests:run:ner", "\"run:ner\" is no name of a ServiceAccount"),
+        ] {
+            let error = text.parse::<ServiceAccount>().expect_err("none");
+            assert_eq!(error.to_string(), complaint);
+        }
     }
 }

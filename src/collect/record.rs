@@ -1,7 +1,7 @@
 //! The histories of profiles, built from lists and watches.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -174,6 +174,20 @@ impl Record {
         self.places.get(key).map(|place| &self.histories[place.index])
     }
 
+    /// The namespaces of all profiles so far, of unreadable ones too.
+    pub fn namespaces(&self) -> BTreeSet<String> {
+        let unreadable = self.unreadable.values();
+        let unreadable = unreadable.map(|misfit| misfit.unreadable.object.namespace.clone());
+        let mut names: BTreeSet<String> = unreadable.collect();
+        for history in &self.histories {
+            let name = &*history.last().metadata.namespace;
+            if !names.contains(name) {
+                names.insert(name.to_owned());
+            }
+        }
+        names
+    }
+
     /// The number of profiles so far, deleted ones included.
     pub fn len(&self) -> usize {
         self.histories.len()
@@ -305,6 +319,7 @@ impl Record {
                 from: Some(misfit.since),
                 until: Some(at),
                 object: Some(object.clone()),
+                share: None,
                 reason: format!("a version could not be read: {}", misfit.unreadable.message),
             });
         }

@@ -7,8 +7,9 @@ use evidence::{
     runs::{left_out, of_other_runs},
 };
 use futures::{
-    future::{join, join_all, try_join_all},
-    try_join,
+    StreamExt as _, TryStreamExt as _,
+    future::{join, join_all, ready},
+    stream, try_join,
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
@@ -28,6 +29,7 @@ use super::{
     namespaces,
     permissions::Permissions,
     probe, secrets,
+    share::Observed,
     target::{Target, target},
     timeline::{self, Watch},
 };
@@ -39,8 +41,10 @@ const TICK: Duration = Duration::from_secs(1);
 /// and judging more would keep the watch waiting.
 const GLANCE: u64 = 5;
 const LARGEST_GLANCE: usize = 10_000;
+/// How many lists of profiles are read at a time.
+const AT_ONCE: usize = 16;
 /// How often a list beside the profiles is tried.
-const ATTEMPTS: u32 = 3;
+pub(super) const ATTEMPTS: u32 = 3;
 /// Why evidence that comes last is missing from a run that was ended early.
 const STOPPED: &str = "the run was stopped before it was read";
 
@@ -93,8 +97,10 @@ pub async fn collect(
         target,
         permissions,
         evidence,
+        observed: Observed::of_scope(&plan.scope.namespaces),
         is_stale: false,
     };
+    run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
     run.secrets().await;
@@ -109,15 +115,16 @@ pub async fn collect(
 }
 
 /// One run of one plan.
-struct Run<'a> {
-    hub: &'a Connection,
-    plan: &'a Plan,
+pub(super) struct Run<'a> {
+    pub(super) hub: &'a Connection,
+    pub(super) plan: &'a Plan,
     clock: Clock,
-    progress: &'a dyn Progress,
+    pub(super) progress: &'a dyn Progress,
     stop: CancellationToken,
     target: Target,
-    permissions: Permissions,
-    evidence: Evidence,
+    pub(super) permissions: Permissions,
+    pub(super) evidence: Evidence,
+    pub(super) observed: Observed,
     /// Whether the profiles could not be listed at the end of the window.
     is_stale: bool,
 }
@@ -126,7 +133,7 @@ impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let profiles = self.target.all_profiles(&self.plan.scope.namespaces);
+        let profiles = self.observed.paths(&self.target);
         let from = Sources {
             hub: &self.hub.timed(),
             profiles: &profiles,
@@ -198,13 +205,15 @@ impl Run<'_> {
         let mut watches = self.watches(&record);
         self.progress.phase("listing profiles");
         let from = self.clock.now();
-        let start = try_join_all(watches.iter_mut().map(Watch::start));
+        let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
+        let start = start.try_for_each(|()| ready(Ok(())));
         let listed = match self.unless_stopped(start).await {
-            Some(outcome) => outcome.map(|_| true).map_err(|failure| {
+            Some(outcome) => outcome.map(|()| true).map_err(|failure| {
                 CollectError::of_list(&failure, &self.hub.source, &self.plan.scope.namespaces)
             })?,
             None => false,
         };
+        let mut watches = self.rest(watches, &record);
         let mut driver = None;
         if listed && !observe.is_zero() {
             self.progress.phase("watching profiles");
@@ -219,16 +228,17 @@ impl Run<'_> {
                 biased;
                 // Whichever takes longer. A driver that is stopped has still to undo what it did.
                 ((), done) = join(long_enough, self.drive(&record)) => driver = done,
-                _ = join_all(watches.iter_mut().map(Watch::follow)) => {}
+                () = watches.follow() => {}
                 () = self.ticks(&record, from) => {}
             }
             let ended = self.clock.now();
-            let confirming = join_all(watches.iter_mut().map(Watch::confirm));
+            let confirming = join_all(watches.followed.iter_mut().map(Watch::confirm));
             let confirmed = self.unless_stopped(confirming).await;
             self.is_stale = confirmed.is_some_and(|confirmed| confirmed.contains(&false));
-            for watch in watches {
+            for watch in watches.followed {
                 watch.finish(ended);
             }
+            self.visit(watches.resting, &record).await;
         }
         let until = self.clock.now();
         let recorded = record.lock().take();
@@ -241,6 +251,9 @@ impl Run<'_> {
         self.evidence.profiles = recorded.profiles;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
+        if let Some(shard) = self.plan.scope.shard {
+            self.shared(shard);
+        }
         if self.stopped() {
             self.cut_short(from, until, listed);
         }
@@ -274,24 +287,24 @@ impl Run<'_> {
     }
 
     fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
-        let streams = !self.plan.observe.is_zero();
-        let watch = |namespace: Option<&String>| {
-            Watch::new(
-                self.hub.timed(),
-                self.clock,
-                record.clone(),
-                self.target.profiles(namespace.map(String::as_str)),
-                namespace.cloned(),
-                streams,
-            )
-        };
-        match self.plan.scope.namespaces.as_slice() {
-            [] => vec![watch(None)],
-            namespaces => namespaces
+        match &self.observed {
+            Observed::All => vec![self.watch(None, record)],
+            Observed::Each(namespaces) => namespaces
                 .iter()
-                .map(|namespace| watch(Some(namespace)))
+                .map(|namespace| self.watch(Some(namespace), record))
                 .collect(),
         }
+    }
+
+    pub(super) fn watch(&self, namespace: Option<&str>, record: &timeline::Shared) -> Watch {
+        Watch::new(
+            self.hub.timed(),
+            self.clock,
+            record.clone(),
+            self.target.profiles(namespace),
+            namespace.map(str::to_owned),
+            !self.plan.observe.is_zero(),
+        )
     }
 
     async fn ticks(&self, record: &timeline::Shared, from: Timestamp) {
@@ -343,6 +356,7 @@ impl Run<'_> {
             from: Some(until),
             until: Some(from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until)),
             object: None,
+            share: None,
             reason: format!(
                 "the run was cut short: it was stopped after {seen} s of {} s",
                 observe.as_secs()
@@ -360,6 +374,10 @@ impl Run<'_> {
     }
 
     async fn secrets(&mut self) {
+        if let Some(of_first) = self.plan.of_first_share() {
+            self.asked(Kind::Secrets, of_first);
+            return;
+        }
         let (asked, places, gap) =
             secrets::asked(&self.plan.secrets, &self.permissions, &self.plan.scope.namespaces);
         self.asked(Kind::Secrets, asked);
@@ -391,7 +409,8 @@ impl Run<'_> {
 
     /// Looks in consumers' namespaces for Secrets that lack the label.
     async fn unlabelled_secrets(&mut self) {
-        let asked = secrets::unlabelled_asked(&self.plan.secrets);
+        let of_first = self.plan.of_first_share();
+        let asked = of_first.unwrap_or_else(|| secrets::unlabelled_asked(&self.plan.secrets));
         let wanted = asked == Asked::Yes;
         self.asked(Kind::UnlabelledSecrets, asked);
         if !wanted {
@@ -482,7 +501,7 @@ impl Run<'_> {
     }
 
     /// What comes of `work`; none where the caller ends the run before.
-    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         select! {
             biased;
             () = self.stop.cancelled() => None,

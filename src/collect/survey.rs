@@ -32,6 +32,7 @@ use super::{
     namespaces,
     permissions::Permissions,
     probe, secrets,
+    share::Observed,
     target::{Target, target},
 };
 
@@ -163,7 +164,7 @@ async fn inventory(
 ) -> Result<(Inventory, bool), CollectError> {
     let counting = Arc::new(Mutex::new(Counting::default()));
     let mut is_whole = true;
-    for path in target.all_profiles(&plan.scope.namespaces) {
+    for path in Observed::of_scope(&plan.scope.namespaces).paths(target) {
         let (into, scope) = (Arc::clone(&counting), plan.scope.clone());
         let each = move |json: &[u8]| match serde_json::from_slice::<ClusterProfile>(json) {
             Ok(profile) if !scope.holds(&profile) => into.lock().inventory.left_out += 1,

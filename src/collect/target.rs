@@ -41,14 +41,6 @@ impl Target {
             names::PLURAL
         )
     }
-
-    /// The paths of the profiles of these namespaces; of all where none is named.
-    pub fn all_profiles(&self, namespaces: &[String]) -> Vec<String> {
-        match namespaces {
-            [] => vec![self.profiles(None)],
-            namespaces => namespaces.iter().map(|name| self.profiles(Some(name))).collect(),
-        }
-    }
 }
 
 /// Asks the hub what it is.

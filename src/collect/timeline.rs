@@ -88,6 +88,16 @@ impl Watch {
         }
     }
 
+    /// The namespace that it is confined to.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// Closes the watch until [`Watch::visit`].
+    pub fn rest(&mut self) {
+        self.lines = None;
+    }
+
     /// Lists the profiles for the first time.
     ///
     /// # Errors
@@ -341,6 +351,7 @@ fn gap(from: Timestamp, until: Timestamp, reason: String) -> Gap {
         from: Some(from),
         until: Some(until),
         object: None,
+        share: None,
         reason,
     }
 }

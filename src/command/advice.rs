@@ -6,6 +6,8 @@ use collect::{CollectError, connect::ConnectError, missing};
 use evidence::{Asked, Evidence, Kind, LoginOutcome};
 use judge::{Judgement, reasons};
 
+use super::called::called;
+
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
     match error {
@@ -27,8 +29,8 @@ pub fn nothing_seen(error: &CollectError) -> String {
         }
         CollectError::Unreachable { slow: false, .. } => ", or choose another with --context".to_owned(),
         CollectError::CrdMissing { .. } => {
-            "; if it is not installed yet, install the CRD: `clusterprofile-conformance crd | kubectl apply -f -`"
-                .to_owned()
+            let called = called();
+            format!("; if it is not installed yet, install the CRD: `{called} crd | kubectl apply -f -`")
         }
         CollectError::VersionNotServed {
             served, requested, ..
@@ -39,6 +41,9 @@ pub fn nothing_seen(error: &CollectError) -> String {
             } else {
                 format!("; use a newer suite, or try `--api-version {first}`")
             }
+        }
+        CollectError::Undivided { .. } => {
+            "; name the namespaces with --namespace, or apply the role that `clusterprofile-conformance rbac` prints".to_owned()
         }
         _ => String::new(),
     }
@@ -107,6 +112,9 @@ fn hint(reason: &str) -> Option<String> {
     }
     if let Some((_, feature)) = reason.split_once(reasons::NOT_CLAIMED) {
         return Some(format!(" (`--feature {feature}`)"));
+    }
+    if reason.starts_with(reasons::PART_OF_FLEET) {
+        return Some(": merge the evidence of all with `report merge`".to_owned());
     }
     let hint = match reason {
         reasons::NO_MEMBER_ASKED => ": add `--members FILE`",

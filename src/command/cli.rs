@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, rbac, replay, report,
-    run, schema, version,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, rbac, replay,
+    report, run, schema, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -35,6 +35,8 @@ enum Command {
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Completions(completions::Completions),
+    #[command(name = "man")]
+    ManPages(man::ManPages),
     Version(version::PrintVersion),
 }
 
@@ -66,6 +68,7 @@ impl Cli {
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
+            Command::ManPages(pages) => pages.execute(Self::command()),
             Command::Version(version) => version.execute(),
         }
     }

@@ -7,11 +7,12 @@ use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind,
 use judge::{Selection, Waivers, judge, rules};
 use report::{
     Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
-    trials,
+    termination_message, trials,
 };
 
 use super::{
     Exit, Failure, advice,
+    called::called,
     output::Format,
     print::{print, width},
 };
@@ -110,6 +111,13 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
+    if let Some(message) = outputs.0.remove(&Form::TerminationMessage) {
+        let told = failure.to_string();
+        let written = message.write(|into| termination_message::write_failure(&told, into));
+        if let Err(unwritten) = written {
+            Failure::could_not_run(unwritten).print();
+        }
+    }
     if let Err(unwritten) = leave(&report, &report, outputs, None) {
         unwritten.print();
     }
@@ -152,6 +160,7 @@ fn leave(
             Form::Markdown => markdown::write(report, into),
             Form::Sarif => sarif::write(report, into),
             Form::Badge => badge::write(report, into),
+            Form::TerminationMessage => termination_message::write(report, into),
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
         });
@@ -189,5 +198,5 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
             return Ok(());
         }
     };
-    print(&(list + &terminal::after_list(report, width())))
+    print(&(list + &terminal::after_list(report, called(), width())))
 }

@@ -1,6 +1,6 @@
 //! Exit codes: a contract with scripts and pipelines.
 
-use std::process::ExitCode;
+use std::{fmt, process::ExitCode};
 
 use collect::{CollectError, connect::ConnectError};
 use judge::Decision;
@@ -145,6 +145,16 @@ impl Failure {
             }
         }
         causes
+    }
+}
+
+impl fmt::Display for Failure {
+    /// The error with all its lines, and its causes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        self.causes()
+            .iter()
+            .try_for_each(|cause| write!(f, "\ncaused by: {cause}"))
     }
 }
 

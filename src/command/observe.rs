@@ -112,7 +112,9 @@ async fn somebody_elses(
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
     advice::add_flags(&mut evidence);
-    audit::add_or_miss(&mut evidence, &plan.audit_logs);
+    if plan.of_first_share().is_none() {
+        audit::add_or_miss(&mut evidence, &plan.audit_logs);
+    }
     Ok(evidence)
 }
 
@@ -126,11 +128,13 @@ async fn ours(
     selection: &Selection,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
+    let reads_log = plan.of_first_share().is_none();
     let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
     if let Ok(evidence) = &mut seen {
         advice::add_flags(evidence);
     }
     if let Ok(evidence) = &mut seen
+        && reads_log
         && let Err(error) = audit::add_own(evidence, &hub).await
     {
         seen = Err(Failure::could_not_run(error));

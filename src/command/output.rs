@@ -38,6 +38,9 @@ pub struct FileFlags {
     /// Write the decision as a badge (SVG), for a README
     #[arg(long, value_name = "FILE")]
     badge: Option<PathBuf>,
+    /// Write the decision and its reasons in at most 4096 bytes, for /dev/termination-log in a Pod
+    #[arg(long, value_name = "FILE")]
+    termination_message: Option<PathBuf>,
     /// Write the report to submit, in YAML; add --record so that others can verify it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -123,6 +126,7 @@ impl FileFlags {
             (Form::Markdown, &self.markdown),
             (Form::Sarif, &self.sarif),
             (Form::Badge, &self.badge),
+            (Form::TerminationMessage, &self.termination_message),
             (self.report_format.form(), &self.report),
         ];
         Outputs(
@@ -144,6 +148,7 @@ fn flag(form: Form) -> &'static str {
         Form::Markdown => "--markdown",
         Form::Sarif => "--sarif",
         Form::Badge => "--badge",
+        Form::TerminationMessage => "--termination-message",
         Form::Report | Form::Matrix => "--report",
     }
 }

@@ -1,7 +1,7 @@
 //! `rbac`: the permissions that a run needs.
 
 use clap::Args;
-use collect::{Grants, member_manifest};
+use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
 
 use super::{Exit, Failure, print::print};
 
@@ -23,23 +23,29 @@ pub struct Rbac {
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
+    /// Print also this ServiceAccount, and the binding of the role to it
+    #[arg(long, value_name = "NAMESPACE:NAME")]
+    bind: Option<ServiceAccount>,
 }
 
 impl Rbac {
-    /// Prints the roles as YAML.
+    /// Prints the roles as YAML, with what binds them.
     ///
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if self.members {
-            return print(&member_manifest()).map(|()| Exit::Success);
-        }
         let grants = Grants {
             namespaces: self.namespaces,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
             mutations: self.allow_mutations,
         };
-        print(&grants.manifest()).map(|()| Exit::Success)
+        let manifest = match (&self.bind, self.members) {
+            (None, false) => grants.manifest(),
+            (None, true) => member_manifest(),
+            (Some(account), false) => grants.manifest_bound_to(account),
+            (Some(account), true) => member_manifest_bound_to(account),
+        };
+        print(&manifest).map(|()| Exit::Success)
     }
 }

@@ -1,18 +1,18 @@
 //! `replay`: judge recorded evidence again.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, slice};
 
 use clap::Args;
 
 use super::{
-    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print, run::from_file,
-    scope::ScopeFlags, selection::SelectionFlags,
+    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print,
+    run::from_files, scope::ScopeFlags, selection::SelectionFlags,
 };
 
 /// Judge an evidence file again; the same as `run --from`
 #[derive(Debug, Args)]
 pub struct Replay {
-    /// The evidence file, or a kubectl dump
+    /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
     evidence: PathBuf,
     #[command(flatten)]
     selection: SelectionFlags,
@@ -35,8 +35,8 @@ impl Replay {
         if let Some(shown) = &self.config.shown {
             return print(shown).map(|()| Exit::Success);
         }
-        from_file(
-            &self.evidence,
+        from_files(
+            slice::from_ref(&self.evidence),
             &[],
             self.selection,
             &self.scope,

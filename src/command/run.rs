@@ -2,25 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use clap::Args;
-use collect::clock::Clock;
-use evidence::{Claim, Evidence, Input, InputError, Scope, read_input};
+use evidence::{Claim, Evidence, Input, Scope};
 use judge::{Selection, judge};
 use report::escape;
 
 use super::{
-    Exit, Failure, advice, audit,
+    Exit, Failure, audit,
     claim::ClaimFlags,
     clean::clean,
     conclude::{ReadFrom, conclude, conclude_without_evidence},
     config::ConfigFlags,
     driver::DriverFlags,
-    members, observe,
+    evidence_files, members, observe,
     output::OutputFlags,
     plan::PlanFlags,
     print::print,
     scope::ScopeFlags,
     selection::SelectionFlags,
+    shard::ShardFlag,
     target::{Reference, TargetFlags},
     waivers,
 };
@@ -45,7 +46,8 @@ pub struct Run {
     selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
-    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub
+    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub; repeat it for the
+    /// evidence of several shares, or name their folder
     #[arg(
         long,
         value_name = "PATH",
@@ -55,11 +57,13 @@ pub struct Run {
             "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
-    from: Option<PathBuf>,
+    from: Vec<PathBuf>,
     #[command(flatten)]
     target: TargetFlags,
     #[command(flatten)]
     scope: ScopeFlags,
+    #[command(flatten)]
+    shard: ShardFlag,
     #[command(flatten)]
     plan: PlanFlags,
     #[command(flatten)]
@@ -86,29 +90,37 @@ impl Run {
         if let Some(shown) = &self.config.shown {
             return print(shown).map(|()| Exit::Success);
         }
-        match &self.from {
-            Some(path) => from_file(
-                path,
-                &self.plan.audit_logs,
-                self.selection,
-                &self.scope,
-                &self.claim,
-                &self.outputs,
-                self.config.file(),
-            ),
-            None => self.on_hub(),
+        if self.from.is_empty() {
+            return self.on_hub();
         }
+        from_files(
+            &self.from,
+            &self.plan.audit_logs,
+            self.selection,
+            &self.scope,
+            &self.claim,
+            &self.outputs,
+            self.config.file(),
+        )
     }
 
     fn on_hub(self) -> Result<Exit, Failure> {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
+        scope.shard = self.shard.shard;
+        if scope.shard.is_some() && self.driver.file().is_some() {
+            return Err(Failure::usage(anyhow!(
+                "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
+            )));
+        }
         let selection = self.selection.resolve(claim.edition)?;
         let target = self.target.resolve(claim.edition)?;
         target.claim(&mut claim);
         let waivers = waivers::read(self.claim.waivers.as_deref())?;
-        audit::check(&self.plan.audit_logs)?;
+        if scope.shard.is_none_or(|shard| shard.reads_hub()) {
+            audit::check(&self.plan.audit_logs)?;
+        }
         let source = target.name();
         let (members, files) =
             members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
@@ -156,12 +168,12 @@ fn warn_of_hidden(reference: &Reference, evidence: &Evidence, selection: &Select
     }
 }
 
-/// Judges a file.
+/// Judges a file, or the files of several shares.
 ///
 /// # Errors
 /// When the flags conflict, the file cannot be used, or a report cannot be written.
-pub fn from_file(
-    path: &Path,
+pub fn from_files(
+    paths: &[PathBuf],
     audit_logs: &[PathBuf],
     selection: SelectionFlags,
     scope: &ScopeFlags,
@@ -170,14 +182,15 @@ pub fn from_file(
     config: Option<&Path>,
 ) -> Result<Exit, Failure> {
     let waivers = waivers::read(claim.waivers.as_deref())?;
-    let inputs = audit_logs.iter().map(PathBuf::as_path).chain([path]);
+    let files = evidence_files::files(paths).map_err(Failure::usage)?;
+    let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);
     let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
-    let input = match read(path, audit_logs) {
+    let input = match read(paths, audit_logs) {
         Ok(input) => input,
         Err(failure) => {
             let mut claimed = Claim::default();
             claim.apply(&mut claimed)?;
-            let source = format!("file {}", path.display());
+            let source = format!("file {}", paths[0].display());
             return Err(conclude_without_evidence(failure, claimed, &source, outputs));
         }
     };
@@ -188,36 +201,25 @@ pub fn from_file(
     claim.apply(&mut evidence.header.claim)?;
     scope.apply(&mut evidence.header.scope);
     let selection = selection.resolve(evidence.header.claim.edition)?;
-    let from = ReadFrom {
-        path,
-        alone: audit_logs.is_empty(),
+    let from = match paths {
+        [path] if files == paths => Some(ReadFrom {
+            path,
+            alone: audit_logs.is_empty(),
+        }),
+        _ => None,
     };
     conclude(
         &evidence,
         &selection,
         waivers.as_ref(),
         outputs,
-        Some(from),
+        from,
         flags.format,
     )
 }
 
-fn read(path: &Path, audit_logs: &[PathBuf]) -> Result<Input, Failure> {
-    let mut input = read_evidence(path).map_err(Failure::usage)?;
+fn read(paths: &[PathBuf], audit_logs: &[PathBuf]) -> Result<Input, Failure> {
+    let mut input = evidence_files::read(paths).map_err(Failure::usage)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
-    Ok(input)
-}
-
-/// Reads an evidence file or a dump, and names the flags that bring what a dump lacks.
-///
-/// # Errors
-/// When it cannot be read, or holds nothing to judge.
-pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
-    let mut input = read_input(path, &collect::new_digester())?;
-    let header = &mut input.evidence.header;
-    if header.window.is_none() {
-        header.read_at.get_or_insert_with(|| Clock::system().now());
-    }
-    advice::add_flag_to_dump(&mut input.evidence);
     Ok(input)
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Kind, ProfileKey};
+use super::{Asked, Kind, ProfileKey, Shard, Share};
 use crate::api::{ClusterProfile, Edition, Feature, names};
 
 /// The version of the evidence format that this suite writes.
@@ -26,7 +26,11 @@ pub struct Header {
     pub hub: Hub,
     /// The profiles to judge.
     pub scope: Scope,
-    /// When the runner observed the hub; none for a dump.
+    /// The shares that the evidence holds: the runner's own or, in merged evidence, each that was merged. Empty if one
+    /// runner observed the whole scope.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
+    /// When the runner observed the hub; none for a dump. In merged evidence, from the first start to the last end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
     /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
@@ -132,6 +136,9 @@ pub struct Scope {
     /// The manager whose profiles to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
+    /// The share of these namespaces that was observed, if other runners observed the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// A span of time.
@@ -171,7 +178,8 @@ impl Scope {
 
     /// Returns `true` if profiles in that namespace are judged.
     pub fn holds_namespace(&self, namespace: &str) -> bool {
-        self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace)
+        let is_named = self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace);
+        is_named && self.shard.is_none_or(|shard| shard.holds(namespace))
     }
 
     /// Returns `true` if a manager's profiles are judged. The spec names the manager; a label counts only without it,

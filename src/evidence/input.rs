@@ -71,7 +71,7 @@ pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError>
 }
 
 /// Reads enough to recognize an evidence file; returns what it read, and whether it is one.
-fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
+pub(super) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::new();
     reader.take(256).read_to_end(&mut head)?;
     let bare: Vec<u8> = head

@@ -64,6 +64,9 @@ pub struct Gap {
     /// The one object concerned; none means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
+    /// In merged evidence, the number of the share concerned; none means all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<u32>,
     /// The reason, for people.
     pub reason: String,
 }
@@ -76,6 +79,7 @@ impl Gap {
             from: None,
             until: None,
             object: None,
+            share: None,
             reason: reason.into(),
         }
     }

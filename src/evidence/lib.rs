@@ -18,6 +18,7 @@ mod kind;
 pub mod leak;
 pub mod lenient;
 mod member;
+pub mod merge;
 mod object;
 mod open;
 mod probe;
@@ -25,6 +26,7 @@ pub mod redact;
 mod request;
 pub mod runs;
 mod secret;
+mod shard;
 pub mod user_file;
 
 use std::collections::BTreeSet;
@@ -49,6 +51,7 @@ pub use secret::{
     UnlabelledSecret,
 };
 use serde::{Deserialize, Serialize};
+pub use shard::{Shard, ShardError, Share};
 
 use crate::api::ClusterProfile;
 

@@ -11,7 +11,7 @@ use crate::tally::Tally;
 pub enum Decision {
     /// No MUST rule fails, none is inconclusive, and at least one was judged.
     Conformant,
-    /// The same for the rules that the user selected, which are not all: at least one of them was judged.
+    /// The same for a part: the rules that the user selected, of which at least one was judged, or a share of the fleet.
     NoViolation,
     /// A rule fails.
     NotConformant,
@@ -32,13 +32,13 @@ impl Decision {
 }
 
 /// Decides: failures first, then doubts. A run that judged nothing, was cut short or left out rules is never conformant.
-/// MAY rules cannot fail, SHOULD rules only in strict runs.
+/// Neither is a share of the fleet, which may be empty. MAY rules cannot fail, SHOULD rules only in strict runs.
 pub(crate) fn decide(tally: &Tally, partial: bool) -> Decision {
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
     } else if partial || tally.must.inconclusive > 0 {
         Decision::Inconclusive
-    } else if tally.is_narrowed() && tally.judged() > 0 {
+    } else if (tally.is_narrowed() || tally.is_of_share()) && tally.judged() + tally.empty_share > 0 {
         Decision::NoViolation
     } else if tally.is_narrowed() || tally.must.judged() == 0 {
         Decision::Inconclusive

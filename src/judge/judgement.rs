@@ -4,9 +4,8 @@ use evidence::{Scope, api::Edition};
 
 use crate::{
     decision::Decision,
-    judging::DESELECTED,
     rules::{Finding, Rule},
-    tally::{Outcome, Tally},
+    tally::{Outcome, Skip, Tally},
     verdict::Verdict,
     waivers::WaiverOutcome,
 };
@@ -74,11 +73,13 @@ impl Judgement {
 
 impl RuleVerdict {
     pub(crate) fn outcome(&self) -> Outcome {
-        let is_deselected = self.verdict == Verdict::Skipped && self.reason.as_deref() == Some(DESELECTED);
         Outcome {
             level: self.rule.facts.level,
             verdict: self.verdict,
-            is_deselected,
+            skip: self
+                .reason
+                .as_deref()
+                .and_then(|reason| Skip::of(self.verdict, reason)),
         }
     }
 }

@@ -57,6 +57,9 @@ fn verdict(
     if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
         return without_examining(Verdict::Skipped, reason);
     }
+    if let Some(reason) = why_left(rule, evidence) {
+        return without_examining(Verdict::Skipped, reason);
+    }
     if let Some((kind, reason)) = why_without_evidence(rule, evidence) {
         let is_claimed = rule
             .facts
@@ -104,6 +107,20 @@ pub(crate) fn why_skipped(
     }
     let is_required = !applies.only_if_claimed() || claim.features.contains(&feature);
     (!is_required).then(|| format!("edition {} {}{feature}", claim.edition, reasons::NOT_CLAIMED))
+}
+
+/// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,
+/// so that the rule is inconclusive.
+fn why_left(rule: &Rule, evidence: &Evidence) -> Option<String> {
+    let shard = evidence.header.scope.shard?;
+    if rule.facts.whole_fleet {
+        return Some(format!("{}{shard}", reasons::PART_OF_FLEET));
+    }
+    let is_empty = evidence.profiles.is_empty()
+        && evidence.gaps(Kind::Inventory).next().is_none()
+        && evidence.unreadable.is_empty()
+        && evidence.header.cut_short.is_none();
+    is_empty.then(|| format!("{}{shard}", reasons::EMPTY_SHARE))
 }
 
 /// Returns a kind of evidence that a rule needs and that was not asked for, with the reason.

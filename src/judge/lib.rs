@@ -20,7 +20,7 @@ pub use judgement::{Judgement, RuleVerdict};
 pub use judging::{DESELECTED, judge};
 pub use prospect::{Prospect, prospects};
 pub use selection::Selection;
-pub use tally::{Count, Outcome, Tally};
+pub use tally::{Count, Outcome, Skip, Tally};
 pub use verdict::Verdict;
 pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};
 pub use waiving::decide_with;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Gap, Kind, api::names};
+use evidence::{Evidence, GRACE_SECONDS, Gap, Kind, Share, api::names};
 
 use crate::rules::Rule;
 
@@ -20,9 +20,30 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<String> {
     if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
+    if rule.facts.whole_fleet {
+        missed.extend(apart(&evidence.header.shares));
+    }
     let mut told = BTreeSet::new();
     missed.retain(|reason| told.insert(reason.clone()));
     missed
+}
+
+/// Says that two shares were observed too long after each other to be compared: a cluster may have moved meanwhile, or its
+/// name may have been given to another one.
+fn apart(shares: &[Share]) -> Option<String> {
+    let seen = || {
+        let seen = shares.iter().filter(|share| !share.namespaces.is_empty());
+        seen.filter_map(|share| Some((share.shard, share.window?)))
+    };
+    let (earliest, first) = seen().min_by_key(|(_, window)| window.until)?;
+    let (latest, last) = seen().max_by_key(|(_, window)| window.from)?;
+    let between = last.from.duration_since(first.until);
+    (between.as_secs() > GRACE_SECONDS).then(|| {
+        format!(
+            "shares {earliest} and {latest} cannot be compared: {} min lie between their windows",
+            between.as_secs() / 60
+        )
+    })
 }
 
 /// Returns the objects of one kind of evidence that could not be read, and so were not examined. Profiles that are

@@ -4,6 +4,10 @@
 pub const DECLARED_ABSENT: &str = "declared absent: feature ";
 /// The edition asks for a feature only where it is claimed. The feature's name follows.
 pub const NOT_CLAIMED: &str = "requires this only of implementations that claim the feature ";
+/// The rule compares namespaces, and the run observed a share of them. The share follows.
+pub const PART_OF_FLEET: &str = "the rule compares all namespaces of the fleet, and this is share ";
+/// No namespace with profiles falls to the run's share. The share follows.
+pub const EMPTY_SHARE: &str = "no profile falls to share ";
 /// No member was asked.
 pub const NO_MEMBER_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
 /// No member was asked with a consumer's credential.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{rules::Level, verdict::Verdict};
+use crate::{judging::DESELECTED, reasons, rules::Level, verdict::Verdict};
 
 /// How many rules of one level have each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +41,10 @@ pub struct Tally {
     pub deselected_must: usize,
     /// The rules of all levels that the user did not select.
     pub deselected: usize,
+    /// The rules that are left for the merge of all shares. They are counted as skipped too.
+    pub left_for_merge: usize,
+    /// The rules that had nothing to judge, because the run's share is empty. They are counted as skipped too.
+    pub empty_share: usize,
 }
 
 /// What [`Tally`] counts of one rule.
@@ -50,14 +54,42 @@ pub struct Outcome {
     pub level: Level,
     /// The verdict.
     pub verdict: Verdict,
-    /// Whether the user did not select the rule.
-    pub is_deselected: bool,
+    /// Why the rule was skipped, if that matters to the decision.
+    pub skip: Option<Skip>,
+}
+
+/// Why a rule was skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// The user did not select it.
+    Deselected,
+    /// It compares namespaces, and the run observed a share of them.
+    LeftForMerge,
+    /// No profile falls to the run's share.
+    EmptyShare,
+}
+
+impl Skip {
+    /// Recognizes the reason for a verdict.
+    pub fn of(verdict: Verdict, reason: &str) -> Option<Self> {
+        match verdict {
+            Verdict::Skipped if reason == DESELECTED => Some(Skip::Deselected),
+            Verdict::Skipped if reason.starts_with(reasons::PART_OF_FLEET) => Some(Skip::LeftForMerge),
+            Verdict::Skipped if reason.starts_with(reasons::EMPTY_SHARE) => Some(Skip::EmptyShare),
+            _ => None,
+        }
+    }
 }
 
 impl Tally {
     /// Whether the user left out rules.
     pub fn is_narrowed(&self) -> bool {
         self.deselected > 0
+    }
+
+    /// Whether the run judged a share of the fleet.
+    pub fn is_of_share(&self) -> bool {
+        self.left_for_merge + self.empty_share > 0
     }
 
     /// The MUST rules that the user selected.
@@ -93,9 +125,14 @@ impl FromIterator<Outcome> for Tally {
         let mut tally = Self::default();
         for outcome in outcomes {
             tally.level_mut(outcome.level).add(outcome.verdict);
-            if outcome.is_deselected {
-                tally.deselected += 1;
-                tally.deselected_must += usize::from(outcome.level == Level::Must);
+            match outcome.skip {
+                Some(Skip::Deselected) => {
+                    tally.deselected += 1;
+                    tally.deselected_must += usize::from(outcome.level == Level::Must);
+                }
+                Some(Skip::LeftForMerge) => tally.left_for_merge += 1,
+                Some(Skip::EmptyShare) => tally.empty_share += 1,
+                None => {}
             }
         }
         tally

@@ -175,6 +175,9 @@ impl Waiver {
         scope.cluster_manager.is_none()
             && (scope.namespaces.is_empty()
                 || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
+            && scope
+                .shard
+                .is_none_or(|shard| namespace.is_some_and(|namespace| shard.holds(namespace)))
     }
 
     pub(crate) fn covers(&self, rule: &str, finding: &Finding) -> bool {

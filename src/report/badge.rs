@@ -27,6 +27,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             "#1a7f37",
         ),
         // Grey, and no word of conformance: a whole run may say otherwise.
+        Decision::NoViolation if !tally.is_narrowed() => ("no violation".to_owned(), "#57606a"),
         Decision::NoViolation => (
             format!(
                 "no violation in {}/{} MUST rules",
@@ -46,7 +47,9 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     };
     // All of it is our own text: nothing to escape.
     let partial = if report.judgement.partial { ", partial" } else { "" };
-    let told = format!("{words} ({edition}{partial})");
+    let shard = report.judgement.scope.shard;
+    let share = shard.map_or_else(String::new, |shard| format!(", share {shard}"));
+    let told = format!("{words} ({edition}{share}{partial})");
     let left = width(SUBJECT);
     let right = width(&told);
     let whole = left + right;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::runs;
+use evidence::{Window, runs};
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
@@ -12,17 +12,25 @@ use super::{Coverage, Report, escape, locked::locked, number::count};
 pub fn headline(report: &Report) -> String {
     let edition = report.judgement.edition;
     let tally = &report.judgement.tally;
+    let shard = report.judgement.scope.shard;
+    let share = shard.map_or_else(String::new, |shard| format!(" in share {shard}"));
     let waived = match report.judgement.waived() {
         0 => String::new(),
         waived => format!(", {} waived", count(waived, "rule")),
     };
     match report.judgement.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
-        Decision::NoViolation => format!(
-            "no violation among the {} of {} selected, edition {edition}{waived}",
+        Decision::NoViolation if tally.is_narrowed() => format!(
+            "no violation{share} among the {} of {} selected, edition {edition}{waived}",
             tally.selected_must(),
             count(tally.must.rules, "MUST rule")
         ),
+        Decision::NoViolation if tally.empty_share > 0 => {
+            format!("no profile{share}, edition {edition}; the merged shares decide")
+        }
+        Decision::NoViolation => {
+            format!("no violation{share}, edition {edition}{waived}; the merged shares decide")
+        }
         Decision::NotConformant => {
             let mut broken = Vec::new();
             if tally.must.failed > 0 {
@@ -33,7 +41,7 @@ pub fn headline(report: &Report) -> String {
             }
             if broken.is_empty() {
                 return format!(
-                    "not conformant with edition {edition}: a waiver has expired or waives nothing (strict)"
+                    "not conformant with edition {edition}{share}: a waiver has expired or waives nothing (strict)"
                 );
             }
             let verb = if tally.must.failed + tally.should.failed == 1 {
@@ -42,18 +50,20 @@ pub fn headline(report: &Report) -> String {
                 "fail"
             };
             format!(
-                "not conformant with edition {edition}: {} {verb}",
+                "not conformant with edition {edition}{share}: {} {verb}",
                 broken.join(" and ")
             )
         }
         Decision::Inconclusive if report.judgement.partial => {
-            format!("inconclusive for edition {edition}: the run was cut short")
+            format!("inconclusive for edition {edition}{share}: the run was cut short")
         }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
-            "inconclusive for edition {edition}: {} could not be judged",
+            "inconclusive for edition {edition}{share}: {} could not be judged",
             count(tally.must.inconclusive, "MUST rule")
         ),
-        Decision::Inconclusive => format!("inconclusive for edition {edition}: no MUST rule was judged"),
+        Decision::Inconclusive => {
+            format!("inconclusive for edition {edition}{share}: no MUST rule was judged")
+        }
     }
 }
 
@@ -62,7 +72,10 @@ pub fn scope(report: &Report) -> String {
     let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
-        Some(window) => format!("watched for {:#}", SignedDuration::from_secs(window.seconds())),
+        Some(window) => format!(
+            "watched for {:#}",
+            SignedDuration::from_secs(watched(report, window))
+        ),
         None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(
@@ -76,6 +89,12 @@ pub fn scope(report: &Report) -> String {
     let scope = &report.evidence.header.scope;
     if !scope.namespaces.is_empty() {
         sentence += &format!(", in {} only", escape::line(&scope.namespaces.join(", ")));
+    }
+    if let Some(shard) = scope.shard {
+        sentence += &format!(", in share {shard} only: {}", escape::line(&namespaces(report)));
+    } else if let Some(shares) = report.evidence.merged_from() {
+        let merged = report.evidence.header.shares.len();
+        sentence += &format!(", in {merged} of {} merged", count(shares as usize, "share"));
     }
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", escape::line(manager));
@@ -101,6 +120,32 @@ fn more_with(report: &Report) -> String {
         None => String::new(),
         Some((kind, [])) => format!(", more with {kind}"),
         Some((last, others)) => format!(", more with {} or {last}", others.join(", ")),
+    }
+}
+
+/// For how many seconds each profile was watched, at least.
+fn watched(report: &Report, window: Window) -> i64 {
+    let shares = report.evidence.header.shares.iter();
+    let shares = shares.filter(|share| !share.namespaces.is_empty());
+    let windows = shares.filter_map(|share| share.window);
+    windows
+        .chain([window])
+        .map(|window| window.seconds())
+        .min()
+        .unwrap_or_default()
+}
+
+/// The namespaces of the run's share.
+fn namespaces(report: &Report) -> String {
+    let shares = report.evidence.header.shares.iter();
+    let names: Vec<&str> = shares
+        .flat_map(|share| &share.namespaces)
+        .map(String::as_str)
+        .collect();
+    if names.is_empty() {
+        "no namespace with profiles".to_owned()
+    } else {
+        names.join(", ")
     }
 }
 

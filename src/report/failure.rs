@@ -20,8 +20,8 @@ pub(super) struct Group<'a> {
     pub(super) findings: Vec<&'a Finding>,
 }
 
-/// Shows all details of a broken rule.
-pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
+/// Shows all details of a broken rule. The command is what the reader types to call the suite.
+pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
     let facts = &verdict.rule.facts;
     let level = facts.level.name();
     page.marked(0, level, &facts.title);
@@ -30,11 +30,7 @@ pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict) {
     show_findings(page, verdict);
     page.gap();
     page.field(2, "remedy", &facts.remedy);
-    page.field(
-        2,
-        "explain",
-        &format!("clusterprofile-conformance explain {}", verdict.rule.id),
-    );
+    page.command(2, "explain", &format!("{command} explain {}", verdict.rule.id));
 }
 
 /// Shows the findings of a rule, grouped by kind, and the first of many.

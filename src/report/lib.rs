@@ -24,6 +24,7 @@ pub mod sarif;
 mod sources;
 pub mod submitted;
 pub mod terminal;
+pub mod termination_message;
 pub mod trials;
 mod unread;
 pub mod yaml;
@@ -34,6 +35,9 @@ pub use failure::show_findings;
 pub use number::count;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 pub use report::Report;
+
+/// The name of the binary, for commands that readers can copy.
+pub const COMMAND: &str = "clusterprofile-conformance";
 
 #[cfg(test)]
 mod tests;

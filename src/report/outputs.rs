@@ -25,6 +25,8 @@ pub enum Form {
     Sarif,
     /// The decision as a picture.
     Badge,
+    /// The decision in a few lines, for a Pod.
+    TerminationMessage,
     /// The report that an implementer submits.
     Report,
     /// The same in the shape that the SIG's matrix of implementations is made from.

@@ -67,6 +67,12 @@ impl Page {
         self.behind(indent, &format!("{word:<10}"), style, value);
     }
 
+    /// A named command: in one line however long, as a line break in a copied command would cut it in two.
+    pub fn command(&mut self, indent: usize, name: &str, command: &str) {
+        let name = format!("{:indent$}{name:<10}", "");
+        let _ = writeln!(self.text, "{}{command}", name.dimmed());
+    }
+
     /// Lines that must stay as they are, such as YAML, indented.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         for line in text.lines() {
@@ -303,6 +309,13 @@ mod tests {
             lines.iter().all(|line| !line.trim_start().starts_with("::")),
             "{lines:?}"
         );
+    }
+
+    #[test]
+    fn a_command_stays_in_one_line() {
+        let command = "word ".repeat(40);
+        let lines = told(|page| page.command(2, "explain", &command));
+        assert_eq!(lines, [format!("  explain   {command}")]);
     }
 
     #[test]

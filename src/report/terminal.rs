@@ -3,25 +3,26 @@
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{Coverage, Report, decision, escape, failure, number::count, page::Page, unread};
+use super::{COMMAND, Coverage, Report, decision, escape, failure, number::count, page::Page, unread};
 
 /// The number of unreadable objects to list.
 const UNREAD: usize = 5;
 
-/// Writes the parts after the list, so many columns wide ([`Page::new`]). The text has colours; print it through a stream
-/// that strips them if needed.
-pub fn after_list(report: &Report, width: Option<usize>) -> String {
+/// Writes the parts after the list, so many columns wide ([`Page::new`]). The command is what the reader types to call the
+/// suite: [`COMMAND`], unless it is the plugin of another program. The text has colours; print it through a stream that
+/// strips them if needed.
+pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> String {
     let mut page = Page::new(width);
     let verdicts = &report.judgement.verdicts;
-    not_asked(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::NotApplicable);
-    notes(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::Waived);
-    waivers(&mut page, report);
+    not_asked(&mut page, report, command);
+    by_reason(&mut page, verdicts, Verdict::NotApplicable, command);
+    notes(&mut page, report, command);
+    by_reason(&mut page, verdicts, Verdict::Waived, command);
+    waivers(&mut page, report, command);
     not_read(&mut page, report);
     warnings(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::Inconclusive);
-    failures(&mut page, report);
+    by_reason(&mut page, verdicts, Verdict::Inconclusive, command);
+    failures(&mut page, report, command);
     to_mend(&mut page, report);
     decide(&mut page, report);
     page.into_text()
@@ -35,7 +36,7 @@ pub fn decision(report: &Report, width: Option<usize>) -> String {
 }
 
 /// Shows the broken rules in full.
-fn failures(page: &mut Page, report: &Report) {
+fn failures(page: &mut Page, report: &Report, command: &str) {
     for (number, verdict) in with_verdict(&report.judgement.verdicts, Verdict::Fail).enumerate() {
         if number == 0 {
             page.heading("failures");
@@ -45,7 +46,7 @@ fn failures(page: &mut Page, report: &Report) {
             &format!("---- {} ----", verdict.rule.id),
             Style::new().red().bold(),
         );
-        failure::in_full(page, verdict);
+        failure::in_full(page, verdict, command);
         page.gap();
     }
 }
@@ -82,14 +83,14 @@ fn warnings(page: &mut Page, report: &Report) {
 }
 
 /// Shows the rules' notes, such as which evidence was used, each once.
-fn notes(page: &mut Page, report: &Report) {
+fn notes(page: &mut Page, report: &Report, command: &str) {
     let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
         for note in &verdict.notes {
             gather(&mut notes, note, verdict.rule.id);
         }
     }
-    list_reasons(page, "notes", &notes);
+    list_reasons(page, "notes", &notes, command);
 }
 
 /// Shows the first unreadable objects.
@@ -106,7 +107,7 @@ fn not_read(page: &mut Page, report: &Report) {
 }
 
 /// Shows waivers without effect.
-fn waivers(page: &mut Page, report: &Report) {
+fn waivers(page: &mut Page, report: &Report, command: &str) {
     let complaints: Vec<String> = report
         .judgement
         .waivers
@@ -114,10 +115,10 @@ fn waivers(page: &mut Page, report: &Report) {
         .filter_map(|outcome| outcome.complaint())
         .collect();
     let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
-    list_reasons(page, "waivers to be looked at", &complaints);
+    list_reasons(page, "waivers to be looked at", &complaints, command);
 }
 
-fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
+fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict, command: &str) {
     let mut reasons = Vec::new();
     for verdict in with_verdict(verdicts, which) {
         gather(
@@ -126,12 +127,12 @@ fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict) {
             verdict.rule.id,
         );
     }
-    list_reasons(page, which.words(), &reasons);
+    list_reasons(page, which.words(), &reasons, command);
 }
 
 /// Shows evidence that was not requested, with the rules that were skipped for it. A rule that needs one of two kinds
 /// is under both.
-fn not_asked(page: &mut Page, report: &Report) {
+fn not_asked(page: &mut Page, report: &Report, command: &str) {
     let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
         .filter(|verdict| report.selection.holds(verdict.rule.id))
         .collect();
@@ -161,7 +162,7 @@ fn not_asked(page: &mut Page, report: &Report) {
             .iter()
             .map(|(reason, rules)| (reason.as_str(), rules.clone())),
     );
-    list_reasons(page, "skipped (not asked for)", &reasons);
+    list_reasons(page, "skipped (not asked for)", &reasons, command);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
@@ -194,13 +195,15 @@ fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule:
     }
 }
 
-fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)]) {
+fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)], command: &str) {
     if reasons.is_empty() {
         return;
     }
     page.heading(heading);
     for (reason, rules) in reasons {
-        page.paragraph(2, &escape::line(reason));
+        // Reasons quote commands as they are without a plugin's name: evidence is the same for everybody.
+        let reason = reason.replace(&format!("`{COMMAND} "), &format!("`{command} "));
+        page.paragraph(2, &escape::line(&reason));
         if !rules.is_empty() {
             page.paragraph(6, &rules.join(", "));
         }

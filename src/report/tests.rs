@@ -142,7 +142,7 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
 
 #[test]
 fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
-    let told = with_report(|report| trials::list(report) + &terminal::after_list(report, Some(80)));
+    let told = with_report(|report| trials::list(report) + &terminal::after_list(report, COMMAND, Some(80)));
     let plain = strip_str(&told).to_string();
     for line in plain.lines() {
         let is_whole_word = line.ends_with(&format!("  {}", "m".repeat(100)));
@@ -283,7 +283,7 @@ fn every_report_tells_what_could_not_be_read() {
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
     };
-    let told = strip_str(&terminal::after_list(&report, Some(80))).to_string();
+    let told = strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string();
     for part in [
         "not read:",
         "ClusterProfile fleet/odd-0 could not be read: status is",
@@ -323,7 +323,27 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
     };
-    strip_str(&terminal::after_list(&report, Some(80))).to_string()
+    strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string()
+}
+
+#[test]
+fn a_terminal_says_what_the_reader_types() {
+    let mut judgement = judgement();
+    judgement.verdicts[2].reason = Some(format!("may not watch (`{COMMAND} rbac` prints the role)"));
+    let told = with_report(|report| {
+        let report = Report {
+            judgement: &judgement,
+            ..*report
+        };
+        terminal::after_list(&report, "kubectl judge", Some(80))
+    });
+    let told = strip_str(&told).to_string();
+    assert!(
+        told.contains("  explain   kubectl judge explain identity/broken"),
+        "{told}"
+    );
+    assert!(told.contains("`kubectl judge rbac`"), "{told}");
+    assert!(!told.contains(COMMAND), "{told}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use judge::{RuleVerdict, Verdict};
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 use owo_colors::{OwoColorize, Style};
 
-use super::{Report, failure, number::count, page::Page};
+use super::{COMMAND, Report, failure, number::count, page::Page};
 
 /// The line width of the short list, in characters.
 const WIDTH: usize = 80;
@@ -88,7 +88,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
         Verdict::Pass => Ok(Completion::Completed),
         Verdict::Fail => {
             let mut page = Page::new(None);
-            failure::in_full(&mut page, verdict);
+            failure::in_full(&mut page, verdict, COMMAND);
             // The printer escapes colours rather than taking them out.
             Err(Failed::from(strip_str(page.into_text().trim_end()).to_string()))
         }

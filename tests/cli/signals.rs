@@ -42,7 +42,15 @@ async fn beside_the_lab<T: Send + 'static>(
 
 /// A run with every report, and what it says.
 fn start(folder: &Folder, kubeconfig: &str, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
-    let reports = ["json", "junit", "markdown", "sarif", "badge", "record"];
+    let reports = [
+        "json",
+        "junit",
+        "markdown",
+        "sarif",
+        "badge",
+        "record",
+        "termination-message",
+    ];
     let mut run = command(&["run", "--kubeconfig", kubeconfig, "--observe", "10m"]);
     run.args(flags);
     for report in reports {
@@ -110,6 +118,7 @@ async fn a_run_that_is_ended_early_leaves_reports_that_say_so() {
             ("junit", "it was stopped"),
             ("markdown", "partial"),
             ("badge", "inconclusive"),
+            ("termination-message", "partial: it was stopped"),
         ] {
             let text = folder.text(report);
             assert!(text.contains(part), "{report}: {text}");

@@ -93,6 +93,7 @@ fn gap(object: Option<ObjectRef>, reason: String) -> Gap {
         from: None,
         until: None,
         object,
+        share: None,
         reason,
     }
 }

@@ -92,9 +92,7 @@ impl Asking {
             observe if observe > LONG => Some(SELDOM),
             _ => Some(OFTEN),
         };
-        let namespaces = &scope.namespaces;
-        let is_in_scope =
-            |way: &&MemberWay| namespaces.is_empty() || namespaces.contains(&way.profile.namespace);
+        let is_in_scope = |way: &&MemberWay| scope.holds_namespace(&way.profile.namespace);
         let not_run = members.plugins.as_ref();
         let not_run = not_run.map(|_| "the run was stopped before".to_owned());
         Self {
@@ -235,7 +233,9 @@ impl Asking {
     /// Whether what opens that member is tried.
     fn holds(&self, attempt: &CredentialAttempt) -> bool {
         let Named { namespace, name } = &attempt.profile;
-        self.members.hold(namespace.as_deref(), name)
+        let shard = self.scope.shard.zip(namespace.as_deref());
+        shard.is_none_or(|(shard, namespace)| shard.holds(namespace))
+            && self.members.hold(namespace.as_deref(), name)
     }
 }
 

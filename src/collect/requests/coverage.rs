@@ -142,6 +142,7 @@ pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &st
         from,
         until,
         object: None,
+        share: None,
         reason: reason.to_owned(),
     }
 }

@@ -110,6 +110,26 @@ impl Watch {
         settled || self.take_list(&untold).await
     }
 
+    /// Lists a namespace that was not followed. The changes of profiles that it holds by now leave a gap.
+    pub async fn visit(&mut self) {
+        let listed = self.list_patiently().await;
+        let now = self.clock.now();
+        let place = self.place();
+        let mut record = self.record.lock();
+        let reason = match listed {
+            Err(failure) => format!("a list{place} at the end of the window failed: {failure}"),
+            Ok(())
+                if self
+                    .namespace()
+                    .is_some_and(|name| record.namespaces().contains(name)) =>
+            {
+                format!("the watch{place} began late: it held no profile when the window began")
+            }
+            Ok(()) => return,
+        };
+        record.gaps.push(gap(self.began, now, reason));
+    }
+
     /// The watch has missed something: takes a new list into the record, and notes the gap.
     async fn take_list(&mut self, untold: &Untold) -> bool {
         let (from, example) = {

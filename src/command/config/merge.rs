@@ -15,7 +15,7 @@ use super::{
     keys::{Key, WORDS, keys},
     show::shown,
 };
-use crate::command::{Cli, Failure, color};
+use crate::command::{Cli, Failure, called::command_line, color};
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
 const GIVE_WAY: [(&str, &str); 4] = [
@@ -35,7 +35,7 @@ const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features
 /// When the file cannot be used.
 pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     color::choose(given);
-    let first = Cli::command().get_matches_from(given);
+    let first = command_line().get_matches_from(given);
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
@@ -190,8 +190,8 @@ fn is_read(record: &Path, flags: &ArgMatches) -> bool {
             .is_ok_and(|record| read.canonicalize().is_ok_and(|read| read == record))
     };
     ["evidence", "from"].iter().any(|id| {
-        let read = flags.try_get_one::<PathBuf>(id).ok().flatten();
-        read.is_some_and(is_same)
+        let read = flags.try_get_many::<PathBuf>(id).ok().flatten();
+        read.is_some_and(|mut read| read.any(is_same))
     })
 }
 

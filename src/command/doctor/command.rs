@@ -22,7 +22,7 @@ use crate::command::{
     observe::runtime,
     output::FileFlags,
     plan::PlanFlags,
-    print::print,
+    print::{print, width},
     scope::ScopeFlags,
     selection::SelectionFlags,
     target::{Target, TargetFlags},
@@ -96,7 +96,7 @@ impl Doctor {
         let diagnosis = self.diagnose()?;
         let exit = check::exit(&diagnosis.checks);
         print(&match format {
-            Format::Pretty => diagnosis.page(),
+            Format::Pretty => diagnosis.page(width()),
             Format::Json => diagnosis.json(),
         })?;
         Ok(exit)

@@ -99,9 +99,9 @@ impl Diagnosis {
         format!("{value:#}\n")
     }
 
-    /// For people, in 80 columns. The text has colours.
-    pub fn page(&self) -> String {
-        let mut page = Page::default();
+    /// For people, so many columns wide ([`Page::new`]). The text has colours.
+    pub fn page(&self, width: Option<usize>) -> String {
+        let mut page = Page::new(width);
         let mut group = "";
         for check in &self.checks {
             if check.group() != group {

@@ -14,8 +14,8 @@ use report::{
 use super::read::read;
 use crate::command::{
     Exit, Failure,
+    evidence_files::read_evidence,
     print::{print, width},
-    run::read_evidence,
 };
 
 /// Judge a report's evidence again and compare

@@ -37,6 +37,8 @@ mod strategies;
 mod tests;
 mod write;
 
+use std::{io, path::Path};
+
 pub use error::{FileError, LineError};
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
@@ -44,6 +46,17 @@ use schemars::Schema;
 #[cfg(any(unix, windows))]
 pub use write::write;
 pub use write::{write_named, write_summed, write_to};
+
+use crate::{input::peek, open::open};
+
+/// Whether a file, packed or not, is an evidence file: its content decides.
+///
+/// # Errors
+/// When it cannot be opened or read.
+pub fn is_one(path: &Path) -> io::Result<bool> {
+    let (_, is_evidence) = peek(&mut open(path)?)?;
+    Ok(is_evidence)
+}
 
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {

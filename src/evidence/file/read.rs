@@ -283,6 +283,7 @@ impl Gathered {
                     from: None,
                     until: None,
                     object: None,
+                    share: None,
                     reason: format!("the evidence file is cut short after line {lines}: record it again"),
                 })
                 .collect();

@@ -258,7 +258,17 @@ fn header() -> impl Strategy<Value = Header> {
         scope: Scope {
             namespaces: rest.2,
             cluster_manager: rest.3,
+            shard: rest.0.map(|_| Shard { index: 1, count: 2 }),
         },
+        shares: rest
+            .0
+            .map(|window| Share {
+                shard: Shard { index: 1, count: 2 },
+                namespaces: vec!["a".to_owned()],
+                window: Some(window),
+            })
+            .into_iter()
+            .collect(),
         window: rest.0,
         read_at: rest.0.map(|window| window.from),
         cut_short: None,
@@ -375,6 +385,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 from: at,
                 until: at,
                 object,
+                share: at.map(|_| 1),
                 reason,
             }
         });

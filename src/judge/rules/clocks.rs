@@ -3,7 +3,7 @@
 
 use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, api::ClusterProfile, parse_time};
 
-use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end, on_our_clock};
+use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end_of, on_our_clock};
 
 /// The default grace of the ledger: 2 min.
 pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
@@ -51,7 +51,7 @@ pub(super) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool 
 /// Whether a profile existed for longer than the grace when the window ended. If the watch saw too little of that, the
 /// creation time decides, as far as the clocks can be compared.
 pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
-    let Some(end) = end(evidence) else {
+    let Some(end) = end_of(evidence, history.last()) else {
         return Age::Settled;
     };
     let first = &history.versions[0];
@@ -83,7 +83,7 @@ pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
 /// Whether the last transitions of these conditions are longer ago than the grace. The manager stamps them by a clock
 /// that may differ from the runner's.
 pub(super) fn age_of_transitions(evidence: &Evidence, profile: &ClusterProfile, conditions: &[&str]) -> Age {
-    let Some(end) = end(evidence) else {
+    let Some(end) = end_of(evidence, profile) else {
         return Age::Settled;
     };
     let transitions = conditions

@@ -6,7 +6,7 @@ use super::{
     clocks::{Age, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
     state::{State, each_state},
-    write_time::end,
+    write_time::end_of,
 };
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if
@@ -39,7 +39,9 @@ pub(super) fn lasts(
     conditions: &[&str],
     holds: impl Fn(&ClusterProfile) -> bool,
 ) -> bool {
-    let Some(end) = end(evidence) else { return true };
+    let Some(end) = end_of(evidence, history.last()) else {
+        return true;
+    };
     let held = history.versions.iter().rev();
     let held = held.take_while(|version| holds(&version.profile));
     let first = held.last().unwrap_or(&history.versions[0]);

@@ -14,7 +14,7 @@ use segments::{Segment, gaps_of, segments};
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
-    write_time::{LATE, Micros, end, timestamp},
+    write_time::{LATE, Micros, end_of, timestamp},
 };
 
 /// The reason for no verdict if all profiles are new.
@@ -46,7 +46,6 @@ pub(super) struct State<'r> {
 struct Walk<'e, 'r, 'f> {
     evidence: &'e Evidence,
     state: State<'r>,
-    end: Option<Micros>,
     findings: &'f mut Findings,
     is_any_excused: bool,
     remarks: BTreeMap<String, Remark>,
@@ -99,7 +98,6 @@ pub(super) fn each_state<'e>(
     let mut walk = Walk {
         evidence,
         state,
-        end: end(evidence),
         findings,
         is_any_excused: false,
         remarks: BTreeMap::new(),
@@ -201,7 +199,7 @@ impl<'e> Walk<'e, '_, '_> {
         let at = history.versions[index].at.as_microsecond();
         next.or(history.deleted)
             .map(|stop| stop.as_microsecond())
-            .or(self.end)
+            .or_else(|| end_of(self.evidence, history.last()))
             .unwrap_or(at)
             .max(at)
     }
@@ -256,7 +254,7 @@ impl<'e> Walk<'e, '_, '_> {
                 self.findings.cannot_tell(doubt);
                 continue;
             }
-            let span = stretch.describe(ending, times, self.end.is_some());
+            let span = stretch.describe(ending, times, self.evidence.header.window.is_some());
             for finding in stretch.findings.drain(..) {
                 let observed = match &span {
                     Some(span) => format!("{}; {span}", finding.observed),

@@ -5,7 +5,7 @@
 //! rule reports a violation only if every time in that span breaks it.
 
 use evidence::{
-    Evidence, Kind, ObjectRef, ProfileHistory, Version,
+    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Version,
     api::{ClusterProfile, Writer},
     parse_time,
 };
@@ -75,6 +75,12 @@ pub(super) fn end(evidence: &Evidence) -> Option<Micros> {
     evidence.header.window.map(|window| window.until.as_microsecond())
 }
 
+/// When the runner stopped looking at a profile's namespace; none for a dump.
+pub(super) fn end_of(evidence: &Evidence, profile: &ClusterProfile) -> Option<Micros> {
+    let end = evidence.end_of(&profile.metadata.namespace)?;
+    Some(end.as_microsecond())
+}
+
 /// The moment as a timestamp.
 pub(super) fn timestamp(at: Micros) -> Timestamp {
     Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX)
@@ -93,9 +99,11 @@ pub(super) fn missed_within(
     until: Timestamp,
 ) -> Option<Timestamp> {
     let metadata = &profile.metadata;
-    missed_of(evidence, from, until, |object| {
-        *object.name == *metadata.name && *object.namespace == *metadata.namespace
-    })
+    missed_of(
+        evidence.timeline_gaps_of(&metadata.namespace, &metadata.name),
+        from,
+        until,
+    )
 }
 
 /// The same for a profile that may be known by name only; without one, for any profile.
@@ -105,25 +113,26 @@ pub(super) fn missed_between(
     from: Timestamp,
     until: Timestamp,
 ) -> Option<Timestamp> {
-    missed_of(evidence, from, until, |object| {
-        profile.is_none_or(|profile| profile.name == object.name && profile.namespace == object.namespace)
-    })
+    match profile {
+        Some(profile) => missed_of(
+            evidence.timeline_gaps_of(&profile.namespace, &profile.name),
+            from,
+            until,
+        ),
+        None => missed_of(evidence.gaps(Kind::Timeline), from, until),
+    }
 }
 
-fn missed_of(
-    evidence: &Evidence,
+fn missed_of<'a>(
+    gaps: impl Iterator<Item = &'a Gap>,
     from: Timestamp,
     until: Timestamp,
-    concerns: impl Fn(&ObjectRef) -> bool,
 ) -> Option<Timestamp> {
-    evidence
-        .gaps(Kind::Timeline)
-        .filter(|gap| gap.object.as_ref().is_none_or(&concerns))
-        .filter(|gap| {
-            gap.from.is_none_or(|start| start <= until) && gap.until.is_none_or(|stop| stop >= from)
-        })
-        .map(|gap| gap.from.unwrap_or(from).max(from))
-        .min()
+    gaps.filter(|gap| {
+        gap.from.is_none_or(|start| start <= until) && gap.until.is_none_or(|stop| stop >= from)
+    })
+    .map(|gap| gap.from.unwrap_or(from).max(from))
+    .min()
 }
 
 /// Whether two versions of a profile differ in their status.

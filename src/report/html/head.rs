@@ -101,6 +101,7 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Edition", Some(claim.edition.to_string())),
         ("Observed", window),
         ("Namespaces", list(header.scope.namespaces.clone())),
+        ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),
         ("Features claimed", names(&claim.features)),
         ("Features declared absent", names(&claim.no_features)),

@@ -98,6 +98,7 @@ fn covered(report: &Report) -> Covered {
     Covered {
         namespaces: header.scope.namespaces.clone(),
         cluster_manager: header.scope.cluster_manager.clone(),
+        shard: header.scope.shard,
         selection: Picked::of(report.selection),
         profiles: coverage.profiles,
         unreadable: report.evidence.unreadable.len(),

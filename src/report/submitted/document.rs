@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Implementation, Kind,
+    Implementation, Kind, Shard,
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
@@ -90,6 +90,9 @@ pub struct Covered {
     /// The manager whose profiles were judged; all where there is none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
+    /// The share of these namespaces that was judged; all of them where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
     /// Which rules were picked; all where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Picked>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::Implementation;
+use evidence::{Implementation, Shard};
 use judge::Verdict;
 use url::Url;
 
@@ -28,6 +28,9 @@ pub enum Obstacle {
     /// The run ended early.
     #[error("the run was cut short: let it end")]
     CutShort,
+    /// It is about a share of the fleet.
+    #[error("it judges share {0} of the fleet alone: merge the evidence of all shares, and report on that")]
+    Share(Shard),
     /// Rules were not judged, as the user picked others.
     #[error(
         "{0} of the edition's rules were deselected: judge all of them, or merge it with the reports that do"
@@ -47,6 +50,7 @@ pub fn obstacles(document: &Document) -> Vec<Obstacle> {
     if document.is_partial() {
         obstacles.push(Obstacle::CutShort);
     }
+    obstacles.extend(document.shard().map(Obstacle::Share));
     let deselected = entries(document).filter(|entry| entry.is_deselected()).count();
     if deselected > 0 {
         obstacles.push(Obstacle::Deselected(deselected));

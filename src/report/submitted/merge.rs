@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use evidence::Shard;
 use judge::Verdict;
 use serde_json::{Value, json};
 
@@ -32,6 +33,11 @@ pub enum MergeError {
         /// What stands in another.
         other: String,
     },
+    /// One of them is about a share of a fleet.
+    #[error(
+        "a report on share {0} of a fleet cannot be merged: merge the evidence of all shares, and judge that"
+    )]
+    Share(Shard),
     /// One of them contradicts itself.
     #[error("a report cannot be merged: {0}")]
     Inconsistent(#[from] Inconsistent),
@@ -51,6 +57,9 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
     if others.is_empty() {
         first.entries()?;
         return Ok(first.clone());
+    }
+    if let Some(shard) = shards.iter().find_map(Document::shard) {
+        return Err(MergeError::Share(shard));
     }
     for other in others {
         agree(first, other)?;
@@ -140,6 +149,11 @@ fn waivers(shards: &[Document]) -> Vec<Waived> {
 }
 
 impl Document {
+    /// The share of a fleet that it is about, if so.
+    pub(super) fn shard(&self) -> Option<Shard> {
+        self.scope.as_ref()?.shard
+    }
+
     fn into_runs(self) -> Vec<Self> {
         if self.shards.is_empty() {
             vec![self]

@@ -1,7 +1,7 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
 use judge::{
-    Count, DESELECTED, Decision, Outcome, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level,
+    Count, DESELECTED, Decision, Outcome, Skip, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level,
 };
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
@@ -66,7 +66,7 @@ pub(super) fn decision(entries: &[Entry], partial: bool, waivers: &[Waived], str
     let outcomes = entries.iter().map(|entry| Outcome {
         level: entry.level,
         verdict: entry.verdict,
-        is_deselected: entry.is_deselected(),
+        skip: entry.skip(),
     });
     let tally = outcomes.collect();
     let outcomes: Vec<WaiverOutcome> = waivers.iter().map(Waived::outcome).collect();
@@ -93,6 +93,16 @@ impl Entry {
     /// Whether it was not judged only because the user deselected it.
     pub(super) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| reason == DESELECTED)
+    }
+
+    /// Why it was skipped, if that matters to the decision.
+    fn skip(&self) -> Option<Skip> {
+        if self.is_deselected() {
+            return Some(Skip::Deselected);
+        }
+        self.reasons
+            .iter()
+            .find_map(|reason| Skip::of(self.verdict, reason))
     }
 
     /// The suite's name.

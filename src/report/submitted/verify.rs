@@ -113,6 +113,7 @@ fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Docume
     let covered = document.scope.clone().unwrap_or_default();
     evidence.header.scope.namespaces = covered.namespaces;
     evidence.header.scope.cluster_manager = covered.cluster_manager;
+    evidence.header.scope.shard = covered.shard;
     let selection = covered
         .selection
         .as_ref()

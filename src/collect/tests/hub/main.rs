@@ -8,6 +8,7 @@ mod members;
 mod misbehaving;
 mod paging;
 mod refusals;
+mod sharing;
 mod tampering;
 mod watching;
 

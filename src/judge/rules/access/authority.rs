@@ -10,7 +10,7 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries};
 use crate::rules::{
     finding::Findings,
-    write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
+    write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";
@@ -47,7 +47,6 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
 /// At least one certificate of each CA bundle is valid at the end of the run.
 pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no access provider has the certificates of an authority");
-    let now = end(evidence);
     for entry in entries(evidence) {
         let data = entry.provider.cluster.certificate_authority_data.as_deref();
         let Some(pem) = data.and_then(decode) else {
@@ -57,7 +56,7 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
         if validities.is_empty() {
             continue;
         }
-        let Some(now) = now else {
+        let Some(now) = end_of(evidence, entry.profile) else {
             findings
                 .not_asked("the time of the dump is unknown, so expired certificates cannot be recognized");
             return;

@@ -15,7 +15,7 @@ use crate::rules::{
     finding::{Finding, Findings},
     state::{Fault, State, each_state, same_conditions},
     text::{self, ABSENT, redacted_or_absent},
-    write_time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
+    write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 
 /// One day.
@@ -30,8 +30,7 @@ const LONGEST_REASON: usize = 1024;
 /// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
 pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has conditions");
-    let now = end(evidence);
-    if now.is_none() && evidence.header.read_at.is_none() {
+    if evidence.header.window.is_none() && evidence.header.read_at.is_none() {
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
@@ -43,7 +42,7 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         let mut faults = Vec::new();
         for (index, condition) in conditions.iter().enumerate() {
             judge(profile, index, condition, &mut faults);
-            faults.extend(match now {
+            faults.extend(match end_of(evidence, profile) {
                 Some(end) => in_future(evidence, profile, condition, end),
                 None => after_reading(evidence, profile, condition),
             });
@@ -67,7 +66,10 @@ fn in_future(
 ) -> Option<Fault> {
     let text = condition.last_transition_time.as_deref()?;
     let time = parse_time(text)?.as_microsecond();
-    let begin = evidence.header.window?.from.as_microsecond();
+    let begin = evidence
+        .window_of(&profile.metadata.namespace)?
+        .from
+        .as_microsecond();
     if time <= latest_stamp(evidence, begin) {
         return None;
     }

@@ -12,7 +12,7 @@ use crate::rules::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
     finding::{Finding, Findings},
     state::{State, each_state, same_conditions},
-    write_time::{Micros, SECOND, end, missed_within, on_our_clock, timestamp},
+    write_time::{Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
 };
 
 /// `conditions/healthy-needs-joined`
@@ -59,8 +59,10 @@ fn is_contradiction(profile: &ClusterProfile) -> bool {
 /// The profile of a joined member has a version and ControlPlaneHealthy once the grace period is over.
 pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was joined for longer than the grace of 2 min");
-    let Some(end) = end(evidence) else { return };
     for history in evidence.histories() {
+        let Some(end) = end_of(evidence, history.last()) else {
+            return;
+        };
         let mut joined_since: Option<Micros> = None;
         let mut lacking_since: Option<Micros> = None;
         let mut examined = false;

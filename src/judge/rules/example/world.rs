@@ -233,6 +233,7 @@ impl World {
                 Some(scope) => strictly("scope", scope)?,
                 None => Scope::default(),
             },
+            shares: Vec::new(),
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
             cut_short: None,
@@ -326,6 +327,7 @@ impl GapText {
                 let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
                 profile_reference(namespace, name)
             }),
+            share: None,
             reason: self.reason.clone(),
         }
     }

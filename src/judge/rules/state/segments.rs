@@ -1,6 +1,6 @@
 //! The parts of a version's life that the watch confirms.
 
-use evidence::{Evidence, Kind, ObjectRef, api::ClusterProfile};
+use evidence::{Evidence, api::ClusterProfile};
 
 use crate::rules::write_time::Micros;
 
@@ -16,11 +16,8 @@ pub(super) struct Segment {
 /// The gaps in the timeline of a profile, in order.
 pub(super) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
     let metadata = &profile.metadata;
-    let concerns =
-        |object: &ObjectRef| *object.name == *metadata.name && *object.namespace == *metadata.namespace;
     let mut gaps: Vec<(Micros, Micros)> = evidence
-        .gaps(Kind::Timeline)
-        .filter(|gap| gap.object.as_ref().is_none_or(concerns))
+        .timeline_gaps_of(&metadata.namespace, &metadata.name)
         .map(|gap| {
             let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
             let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());

@@ -167,7 +167,7 @@ impl Mean {
     /// The mean of what the watch saw of a profile, over the time for which it existed in the window.
     fn watched(evidence: &Evidence, history: &ProfileHistory) -> Self {
         let first = history.versions[0].at;
-        let window = evidence.header.window;
+        let window = evidence.window_of(&history.last().metadata.namespace);
         let from = match history.origin {
             Origin::Created | Origin::Relisted => first,
             Origin::Listed => window.map_or(first, |window| window.from),

@@ -75,6 +75,11 @@ pub fn agree(what: &str, report: &Report) {
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
     let last = strip_str(&terminal::decision(report, None)).to_string();
     assert_eq!(in_one_line(&last), format!("{headline}; {scope}"), "{what}");
+    let message = text("termination message");
+    assert!(
+        message.starts_with(&format!("{headline}; {scope}\n")),
+        "{what}: {message}"
+    );
     for told in [&headline, &scope] {
         assert!(html.contains(told.as_str()), "{what}: HTML without {told:?}");
         for suite in &junit.children {

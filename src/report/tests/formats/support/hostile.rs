@@ -145,6 +145,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
                 from: None,
                 until: None,
                 object: Some(object.clone()),
+                share: None,
                 reason: text.clone(),
             });
         }

@@ -12,8 +12,8 @@ use std::io;
 
 use anstream::adapter::strip_str;
 use report::{
-    Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
-    sarif as sarif_report, submitted, terminal,
+    COMMAND, Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
+    sarif as sarif_report, submitted, terminal, termination_message,
 };
 
 /// A format, and what reads it.
@@ -35,7 +35,7 @@ pub const FORMATS: &[Format] = &[
         write: |report, into| {
             io::Write::write_all(
                 into,
-                strip_str(&terminal::after_list(report, Some(80)))
+                strip_str(&terminal::after_list(report, COMMAND, Some(80)))
                     .to_string()
                     .as_bytes(),
             )
@@ -83,6 +83,13 @@ pub const FORMATS: &[Format] = &[
         name: "badge",
         write: |report, into| badge::write(report, into),
         read: |text| drop(xml::read(text)),
+        for_people: true,
+        quotes: false,
+    },
+    Format {
+        name: "termination message",
+        write: |report, into| termination_message::write(report, into),
+        read: |text| assert!(text.len() <= 4096, "Kubernetes would cut {text}"),
         for_people: true,
         quotes: false,
     },

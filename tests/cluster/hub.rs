@@ -1,0 +1,54 @@
+//! What is on the hub: the fleet of the reference manager.
+
+use std::sync::OnceLock;
+
+use collect::clock::Clock;
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use lab::manager::Manager;
+
+use super::kubectl::Cluster;
+
+/// A profile of the fleet.
+pub const PROFILE: &str = "reference-manager-lisbon";
+/// Its namespace.
+pub const FLEET: &str = "lab-fleet";
+
+/// Installs the CRDs and lets the reference manager publish its fleet, once. It does not stay.
+pub fn prepare(cluster: &Cluster) {
+    static PREPARED: OnceLock<()> = OnceLock::new();
+    PREPARED.get_or_init(|| {
+        let namespaces = cluster.get(&["namespaces"]);
+        for namespace in namespaces["items"].as_array().expect("a list") {
+            let name = namespace["metadata"]["name"].as_str().expect("a name");
+            if name.starts_with("lab-") {
+                cluster.kubectl(&["delete", "namespace", name]);
+            }
+        }
+        let crds = suite(&["crd"]);
+        cluster.kubectl_with(&["apply", "--server-side", "--filename", "-"], &crds);
+        let crd = "crd/clusterprofiles.multicluster.x-k8s.io";
+        cluster.kubectl(&["wait", "--for=condition=Established", crd]);
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let kubeconfig = Kubeconfig::read_from(&cluster.kubeconfig).expect("a kubeconfig");
+            let options = KubeConfigOptions::default();
+            let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+            let client = Client::try_from(config.expect("a context")).expect("a client");
+            let mut manager = Manager::new(Vec::new(), Clock::system());
+            manager.set_up(&client).await.expect("the hub takes the fleet");
+        });
+    });
+}
+
+/// What the suite prints, which has to succeed.
+pub fn suite(arguments: &[&str]) -> String {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+        .args(arguments)
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}

@@ -1,0 +1,203 @@
+//! The Job of the base.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{
+    hub::{self, FLEET, PROFILE},
+    kubectl::Cluster,
+    kustomization::{Kustomization, NAME},
+};
+
+/// How the Job of a trial ended.
+pub(super) struct Ended {
+    /// Of its first Pod: what Kubernetes tells of its container.
+    container: Value,
+    /// Of that Pod.
+    log: String,
+    /// The number of its Pods.
+    pub(super) pods: usize,
+}
+
+impl Ended {
+    pub(super) fn code(&self) -> i64 {
+        self.container["exitCode"].as_i64().expect("a code")
+    }
+
+    pub(super) fn message(&self) -> &str {
+        self.container["message"].as_str().expect("a message")
+    }
+
+    /// The JSON report, which the log has before the list of rules.
+    pub(super) fn report(&self) -> Value {
+        let from = self.log.find("{\n").expect("a report");
+        let mut values = serde_json::Deserializer::from_str(&self.log[from..]).into_iter();
+        values.next().expect("a report").expect("JSON")
+    }
+}
+
+/// Waits until something holds of the Job, and looks at its Pods.
+fn wait(cluster: &Cluster, what: &str) -> Ended {
+    wait_for(cluster, NAME, what)
+}
+
+/// The same for any Job of the namespace.
+pub(super) fn wait_for(cluster: &Cluster, name: &str, what: &str) -> Ended {
+    let what = format!("--for={what}");
+    let job = format!("job/{name}");
+    let waited = cluster.output(&["wait", &job, "--namespace", NAME, &what, "--timeout=90s"], "");
+    let selector = format!("batch.kubernetes.io/job-name={name}");
+    let pods = cluster.get(&["pods", "--namespace", NAME, "--selector", &selector]);
+    let pods = pods["items"].as_array().expect("a list");
+    let first = pods.first().expect("a Pod");
+    let container = &first["status"]["containerStatuses"][0]["state"];
+    assert!(waited.status.success(), "{what}: {container:#}");
+    let name = first["metadata"]["name"].as_str().expect("a name");
+    Ended {
+        container: container["terminated"].clone(),
+        log: cluster.kubectl(&["logs", name, "--namespace", NAME]),
+        pods: pods.len(),
+    }
+}
+
+/// The exit code and the JSON report of a run outside of the cluster, as the Job's account.
+pub(super) fn run_from_outside(cluster: &Cluster, arguments: &[&str]) -> (i64, Value) {
+    let folder = TempDir::new().expect("a folder");
+    let kubeconfig = folder.path().join("kubeconfig");
+    let mut text = cluster.kubectl(&["config", "view", "--raw", "--output", "json"]);
+    let mut value: Value = serde_json::from_str(&text).expect("JSON");
+    value["users"][0]["user"]["as"] = format!("system:serviceaccount:{NAME}:{NAME}").into();
+    value["users"][0]["user"]["as-groups"] = json!(["system:serviceaccounts"]);
+    text = value.to_string();
+    fs::write(&kubeconfig, text).expect("it is written");
+    let report = folder.path().join("report.json");
+    let ended = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+        .args(["run", "--kubeconfig"])
+        .arg(&kubeconfig)
+        .arg("--json")
+        .arg(&report)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .status()
+        .expect("it runs");
+    let report = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
+    (ended.code().expect("a code").into(), report)
+}
+
+/// Takes away what two runs do not share: their times, and the way to the hub.
+fn comparable(mut report: Value) -> Value {
+    for time in ["/judgedAt", "/window", "/evidence/source"] {
+        let value = report.pointer_mut(time).unwrap_or_else(|| panic!("no {time}"));
+        *value = Value::Null;
+    }
+    report
+}
+
+pub fn reports_what_a_run_from_outside_reports(cluster: &Cluster) {
+    hub::prepare(cluster);
+    let arguments = ["--observe=0s", "--feature=consumer-secrets"];
+    Kustomization::with(&arguments).apply(cluster);
+    let ended = wait(cluster, "condition=Complete");
+    let (code, report) = run_from_outside(cluster, &arguments);
+    assert_eq!(code, 0);
+    assert_eq!(ended.code(), code);
+    assert_eq!(comparable(ended.report()), comparable(report));
+    let message = ended.message();
+    assert!(
+        message.starts_with("conformant with edition standard; "),
+        "{message}"
+    );
+}
+
+pub fn that_may_not_read_secrets_is_inconclusive(cluster: &Cluster) {
+    hub::prepare(cluster);
+    Kustomization::without_secrets(&["--observe=0s", "--feature=consumer-secrets"]).apply(cluster);
+    let ended = wait(cluster, "condition=Failed");
+    assert_eq!(ended.code(), 3);
+    assert_eq!(ended.pods, 1);
+    let message = ended.message();
+    for part in [
+        "inconclusive for edition standard: ",
+        "\ninconclusive: ",
+        "secrets",
+        "`clusterprofile-conformance rbac` prints the role",
+    ] {
+        assert!(message.contains(part), "{part:?} is not in {message}");
+    }
+}
+
+pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
+    hub::prepare(cluster);
+    let label = |value: &str| {
+        let label = format!("x-k8s.io/cluster-manager={value}");
+        cluster.kubectl(&[
+            "label",
+            "clusterprofile",
+            PROFILE,
+            "--namespace",
+            FLEET,
+            "--overwrite",
+            &label,
+        ]);
+    };
+    label("another");
+    Kustomization::with(&["--observe=0s"]).apply(cluster);
+    let ended = wait(cluster, "condition=Failed");
+    label("reference-manager");
+    assert_eq!(ended.code(), 1);
+    assert_eq!(ended.pods, 1);
+    let message = ended.message();
+    assert!(
+        message.starts_with("not conformant with edition standard: "),
+        "{message}"
+    );
+    assert!(
+        message.contains("[MUST] identity/manager-label-matches: "),
+        "{message}"
+    );
+    let job = cluster.get(&["job", NAME, "--namespace", NAME]);
+    let conditions = job["status"]["conditions"].as_array().expect("conditions");
+    let failed = conditions.iter().find(|condition| condition["type"] == "Failed");
+    assert_eq!(failed.expect("a condition")["reason"], "PodFailurePolicy");
+}
+
+pub fn without_the_role_says_what_is_missing(cluster: &Cluster) {
+    hub::prepare(cluster);
+    cluster.kubectl(&["delete", "clusterrolebinding", NAME, "--ignore-not-found"]);
+    Kustomization::without_binding(&["--observe=0s"]).apply(cluster);
+    // Somebody may grant it meanwhile, so it is tried again.
+    let ended = wait(cluster, "jsonpath={.status.failed}=2");
+    assert_eq!(ended.code(), 4);
+    for told in [ended.message(), &ended.log] {
+        for part in [
+            "does not let the runner read clusterprofiles.multicluster.x-k8s.io",
+            "the minimal RBAC role:",
+            "  verbs: [get, list, watch]",
+        ] {
+            assert!(told.contains(part), "{part:?} is not in {told}");
+        }
+    }
+    assert!(ended.pods >= 2);
+}
+
+pub fn the_namespace_refuses_pods_with_more_privileges(cluster: &Cluster) {
+    Kustomization::with(&["--observe=0s"]).apply(cluster);
+    let root = [
+        "run",
+        "root",
+        "--namespace",
+        NAME,
+        "--image",
+        "any",
+        "--restart=Never",
+    ];
+    let refused = cluster.output(&root, "");
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success(), "{told}");
+    assert!(told.contains("violates PodSecurity \"restricted"), "{told}");
+}

@@ -1,0 +1,91 @@
+//! The Kustomize base, with changes.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::kubectl::Cluster;
+
+/// The name of the Job, of its namespace, and of its ServiceAccount.
+pub const NAME: &str = "clusterprofile-conformance";
+
+/// The base in a folder of its own, with other arguments for `run`.
+pub struct Kustomization(TempDir);
+
+impl Kustomization {
+    /// The base, with `arguments` instead of `--observe`.
+    pub fn with(arguments: &[&str]) -> Self {
+        Self::patched(arguments, Vec::new())
+    }
+
+    /// The same without the binding of the role.
+    pub fn without_binding(arguments: &[&str]) -> Self {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": NAME},
+            "$patch": "delete",
+        });
+        Self::patched(arguments, vec![json!({"patch": binding.to_string()})])
+    }
+
+    /// The same with a role that does not let it read Secrets.
+    pub fn without_secrets(arguments: &[&str]) -> Self {
+        let patch = json!([
+            {"op": "test", "path": "/rules/3/resources", "value": ["secrets"]},
+            {"op": "remove", "path": "/rules/3"},
+        ]);
+        let patch = json!({"target": {"kind": "ClusterRole"}, "patch": patch.to_string()});
+        Self::patched(arguments, vec![patch])
+    }
+
+    fn patched(arguments: &[&str], mut patches: Vec<Value>) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        copy_of("in-cluster", &folder.path().join("base"));
+        let container = "/spec/template/spec/containers/0";
+        let mut patch = vec![
+            json!({"op": "test", "path": format!("{container}/args/1"), "value": "--observe=5m"}),
+            json!({"op": "remove", "path": format!("{container}/args/1")}),
+        ];
+        patch.extend(
+            arguments.iter().map(
+                |argument| json!({"op": "add", "path": format!("{container}/args/-"), "value": argument}),
+            ),
+        );
+        patches.push(json!({"target": {"kind": "Job"}, "patch": Value::from(patch).to_string()}));
+        let kustomization = json!({"resources": ["base"], "patches": patches});
+        fs::write(
+            folder.path().join("kustomization.yaml"),
+            kustomization.to_string(),
+        )
+        .expect("it is written");
+        Self(folder)
+    }
+
+    /// Applies it, after the Job of an earlier trial is gone.
+    pub fn apply(&self, cluster: &Cluster) {
+        let gone = ["delete", "job", NAME, "--namespace", NAME, "--ignore-not-found"];
+        cluster.kubectl(&[&gone[..], &["--cascade=foreground"]].concat());
+        let folder = self.0.path().to_str().expect("UTF-8");
+        cluster.kubectl(&["apply", "--kustomize", folder]);
+    }
+}
+
+/// Copies a folder of `ci`.
+pub fn copy_of(name: &str, to: &Path) {
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(name), to);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let copied = to.join(path.file_name().expect("a name"));
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            fs::copy(&path, copied).expect("it is copied");
+        }
+    }
+}

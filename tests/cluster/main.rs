@@ -1,0 +1,63 @@
+//! The suite as a Job, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
+//!
+//! The trials share one cluster, so they run one after the other. Each may run again on the same cluster.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod hub;
+mod job;
+mod kubectl;
+mod kustomization;
+mod sharded;
+
+use std::process::ExitCode;
+
+use kubectl::Cluster;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+fn main() -> ExitCode {
+    let trials = vec![
+        trial(
+            "a_job_reports_what_a_run_from_outside_reports",
+            job::reports_what_a_run_from_outside_reports,
+        ),
+        trial(
+            "a_job_that_may_not_read_secrets_is_inconclusive",
+            job::that_may_not_read_secrets_is_inconclusive,
+        ),
+        trial(
+            "a_job_that_finds_a_violation_is_not_retried",
+            job::that_finds_a_violation_is_not_retried,
+        ),
+        trial(
+            "a_job_without_the_role_says_what_is_missing",
+            job::without_the_role_says_what_is_missing,
+        ),
+        trial(
+            "shares_are_merged_into_what_one_run_reports",
+            sharded::shares_are_merged_into_what_one_run_reports,
+        ),
+        trial(
+            "the_namespace_refuses_pods_with_more_privileges",
+            job::the_namespace_refuses_pods_with_more_privileges,
+        ),
+    ];
+    let arguments = Arguments {
+        test_threads: Some(1),
+        ..Arguments::from_args()
+    };
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(name: &str, test: fn(&Cluster)) -> Trial {
+    Trial::ignorable_test(name, move || -> Result<Completion, Failed> {
+        match Cluster::find() {
+            Ok(cluster) => {
+                test(&cluster);
+                Ok(Completion::Completed)
+            }
+            Err(reason) => Ok(Completion::ignored_with(reason)),
+        }
+    })
+}
