@@ -35,7 +35,7 @@ pub struct TargetFlags {
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
     /// How long a request to the hub may take, such as 2m; 0s means no limit. A list may take longer while it arrives
-    /// [default: 60s]
+    /// [default: 60s, 10s for doctor]
     #[arg(long, value_name = "DURATION", value_parser = request_timeout)]
     request_timeout: Option<Duration>,
     /// Which hub to judge on [default: kubeconfig]
