@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -136,8 +137,11 @@ func TestInner(t *testing.T) {
 	}
 	t.Setenv(fakeVariable, "1")
 	var options []conformance.Option
-	if os.Getenv(innerVariable) == "allow-inconclusive" {
+	switch os.Getenv(innerVariable) {
+	case "allow-inconclusive":
 		options = append(options, conformance.AllowInconclusive())
+	case "observe":
+		options = append(options, conformance.Observe(3*time.Minute))
 	}
 	report := conformance.Run(t, hub(), options...)
 	t.Logf("returned a report on %d profiles", report.Profiles)
@@ -146,7 +150,13 @@ func TestInner(t *testing.T) {
 // inner runs [TestInner] on the fake suite, and returns what go test prints.
 func inner(t *testing.T, environment ...string) string {
 	t.Helper()
-	command := exec.Command(self(t), "-test.v", "-test.run=^TestInner$", "-test.timeout=1h")
+	return innerWith(t, nil, environment...)
+}
+
+// innerWith does the same with flags of go test.
+func innerWith(t *testing.T, flags []string, environment ...string) string {
+	t.Helper()
+	command := exec.Command(self(t), append(flags, "-test.v", "-test.run=^TestInner$", "-test.timeout=1h")...)
 	command.Env = append(os.Environ(), innerVariable+"=1", conformance.BinaryVariable+"="+self(t))
 	command.Env = append(command.Env, environment...)
 	printed, err := command.CombinedOutput()

@@ -107,7 +107,7 @@ func judge(ctx context.Context, cfg *rest.Config, s *settings, folder string) (*
 		"run", "--kubeconfig=" + kubeconfig, "--context=" + hub.context(), "--format=json",
 		"--json=" + filepath.Join(files, jsonReport), "--html=" + filepath.Join(files, htmlReport),
 		"--report=" + filepath.Join(files, submittedReport), "--record=" + filepath.Join(files, evidenceFile),
-	}, s.flags...)
+	}, s.arguments()...)
 	ctx, cancel := stopBeforeDeadline(ctx)
 	defer cancel()
 	ended, err := start(ctx, binary, arguments, hub.environment(), s.logf)

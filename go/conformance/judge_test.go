@@ -40,13 +40,13 @@ func TestOptionsBecomeFlags(t *testing.T) {
 	if arguments[0] != "run" {
 		t.Errorf("expected run, got %q", arguments[0])
 	}
-	own := slices.Index(arguments, "--namespace=fleet")
+	own := slices.Index(arguments, "--observe=1m30s")
 	if own < 0 {
-		t.Fatalf("no --namespace=fleet in %q", arguments)
+		t.Fatalf("no --observe=1m30s in %q", arguments)
 	}
 	expected := []string{
-		"--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09", "--observe", "1m30s",
-		"--strict", "--config=conformance.yaml", "--waivers=waivers.yaml", "--members=from-secrets", "--audit-log=a.log",
+		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09", "--strict",
+		"--config=conformance.yaml", "--waivers=waivers.yaml", "--members=from-secrets", "--audit-log=a.log",
 		"--audit-log=b", "identity/", "--skip", "label",
 	}
 	if got := arguments[own:]; !slices.Equal(got, expected) {

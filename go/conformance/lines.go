@@ -29,11 +29,18 @@ func (v *Verdict) lines() []string {
 	if len(findings) > 0 {
 		lines = append(lines, "")
 	}
+	lines = append(lines, v.notes()...)
+	lines = append(lines, field("remedy", v.Remedy)...)
+	return append(lines, field("explain", "clusterprofile-conformance explain "+v.Rule)...)
+}
+
+// notes describes what the verdict rests on.
+func (v *Verdict) notes() []string {
+	var lines []string
 	for _, note := range v.Notes {
 		lines = append(lines, field("note", note)...)
 	}
-	lines = append(lines, field("remedy", v.Remedy)...)
-	return append(lines, field("explain", "clusterprofile-conformance explain "+v.Rule)...)
+	return lines
 }
 
 // field shows a value behind its name, and nothing for an empty value.

@@ -3,10 +3,13 @@ package conformance
 import (
 	"context"
 	stdflag "flag"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -18,13 +21,19 @@ import (
 // The test also fails if there is no verdict (no binary, no hub, a file that cannot be used), and if the run proves
 // nothing: see [AllowInconclusive].
 //
+// With `go test -short`, it takes a single snapshot instead of watching the hub.
+//
 // `go test -run 'TestConformance/identity/'` shows the rules of one suite; pass the filter with [Args] to judge only
 // these.
 func Run(t *testing.T, cfg *rest.Config, options ...Option) *Report {
 	t.Helper()
 	s := newSettings(options)
 	if s.logf == nil {
-		s.logf = t.Logf
+		s.logf = logTo(t)
+	}
+	if testing.Short() && (s.observe == nil || *s.observe > 0) {
+		t.Log("taking a single snapshot of the hub instead of watching it (-short)")
+		s.observe = new(time.Duration)
 	}
 	ctx := t.Context()
 	if deadline, limited := t.Deadline(); limited {
@@ -57,13 +66,23 @@ func Run(t *testing.T, cfg *rest.Config, options ...Option) *Report {
 	return report
 }
 
+// logTo returns a function that logs a line of the suite's to the test.
+func logTo(t *testing.T) func(format string, args ...any) {
+	// Since Go 1.25. Logf would name a line of this package.
+	if test, ok := any(t).(interface{ Output() io.Writer }); ok {
+		output := test.Output()
+		return func(format string, args ...any) { fmt.Fprintf(output, format+"\n", args...) }
+	}
+	return t.Logf
+}
+
 // show reports the verdict on one rule.
 func show(t *testing.T, verdict *Verdict, waivers []Waiver) {
 	t.Helper()
 	headline := verdict.Level + " " + escape(verdict.Title)
 	switch verdict.Outcome {
 	case Pass:
-		t.Log(headline)
+		t.Log(strings.Join(append([]string{headline}, verdict.notes()...), "\n"))
 	case Fail:
 		t.Error(strings.Join(verdict.lines(), "\n"))
 	case Warn:

@@ -46,6 +46,7 @@ func TestASubtestSaysWhatWasFound(t *testing.T) {
 		// The line of the caller, not of this package.
 		"fake_test.go:",
 		"MUST This is kept\n",
+		"note      kept for 2 min\n",
 		"MUST This is broken\n",
 		"KEP-0 › Broken; 1 found, 2 examined\n",
 		"finding   the colour differs\n",
@@ -71,8 +72,28 @@ func TestASubtestSaysWhatWasFound(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", expected, printed)
 		}
 	}
-	if strings.Contains(printed, "run.go:") {
+	if strings.Contains(printed, "run.go:") || strings.Contains(printed, "process.go:") {
 		t.Errorf("a line names this package's own file:\n%s", printed)
+	}
+}
+
+func TestAShortTestTakesASnapshot(t *testing.T) {
+	for _, test := range []struct {
+		short, passes string
+		watches       bool
+	}{{"-test.short=true", "--observe=0s", false}, {"-test.short=false", "--observe=3m0s", true}} {
+		seen := t.TempDir()
+		printed := innerWith(t, []string{test.short}, fakeChanges+"="+withoutViolation, fakeSeen+"="+seen, innerVariable+"=observe")
+		arguments, err := os.ReadFile(filepath.Join(seen, "arguments"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(arguments), test.passes+"\n") && !strings.HasSuffix(string(arguments), test.passes) {
+			t.Errorf("%s: expected %s, got %s", test.short, test.passes, arguments)
+		}
+		if said := strings.Contains(printed, "a single snapshot"); said == test.watches {
+			t.Errorf("%s: %s", test.short, printed)
+		}
 	}
 }
 
