@@ -16,6 +16,9 @@ mod schemas;
 #[cfg(unix)]
 #[path = "cli/signals.rs"]
 mod signals;
+#[cfg(unix)]
+#[path = "cli/sonobuoy.rs"]
+mod sonobuoy;
 #[path = "cli/waivers.rs"]
 mod waivers;
 

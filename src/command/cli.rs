@@ -4,6 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     Exit, Failure, claim, completions, config, crd, explain, hub, list, rbac, replay, report, run, schema,
+    sonobuoy,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -31,6 +32,7 @@ enum Command {
     Rbac(rbac::Rbac),
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
+    Sonobuoy(sonobuoy::Sonobuoy),
     Completions(completions::Completions),
 }
 
@@ -59,6 +61,7 @@ impl Cli {
             Command::Rbac(rbac) => rbac.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
+            Command::Sonobuoy(plugin) => plugin.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
         }
     }

@@ -30,6 +30,7 @@ mod schema;
 mod scope;
 mod selection;
 mod signals;
+mod sonobuoy;
 mod target;
 mod waivers;
 
