@@ -1,9 +1,11 @@
-// Pins Sonobuoy, with which ci/sonobuoy/try tries the plugin. There is no Go code here.
+// Pins Sonobuoy, with which ci/sonobuoy/try tries the plugin. main.go packs results as it does.
 module clusterprofile-conformance/ci/sonobuoy
 
 go 1.26.0
 
 tool github.com/vmware-tanzu/sonobuoy
+
+require github.com/vmware-tanzu/sonobuoy v0.57.3
 
 require (
 	github.com/briandowns/spinner v1.19.0 // indirect
@@ -54,7 +56,6 @@ require (
 	github.com/spf13/pflag v1.0.5 // indirect
 	github.com/spf13/viper v1.18.0 // indirect
 	github.com/subosito/gotenv v1.6.0 // indirect
-	github.com/vmware-tanzu/sonobuoy v0.57.3 // indirect
 	go.uber.org/atomic v1.9.0 // indirect
 	go.uber.org/multierr v1.9.0 // indirect
 	golang.org/x/exp v0.0.0-20230905200255-921286631fa9 // indirect
