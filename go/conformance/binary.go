@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"reflect"
 	"strings"
 	"time"
 )
@@ -16,19 +18,17 @@ const Version = "0.1.0"
 const (
 	// What the suite's binary is called.
 	program = "clusterprofile-conformance"
-	// Where its releases are.
-	releases = "https://github.com/clusterprofile-conformance/clusterprofile-conformance/releases"
 	// How long the binary may take to print its version.
 	versionPatience = 10 * time.Second
 )
 
 // findBinary returns the path of the suite's binary, once it has this package's version.
 func findBinary(ctx context.Context, named string) (string, error) {
-	path, err := locate(named)
+	binary, err := locate(named)
 	if err != nil {
 		return "", err
 	}
-	return path, checkVersion(ctx, path)
+	return binary, checkVersion(ctx, binary)
 }
 
 func locate(named string) (string, error) {
@@ -37,39 +37,41 @@ func locate(named string) (string, error) {
 		by, named = "$"+BinaryVariable, os.Getenv(BinaryVariable)
 	}
 	if named != "" {
-		path, err := exec.LookPath(named)
+		binary, err := exec.LookPath(named)
 		if err != nil {
 			return "", fmt.Errorf("%s names no program that can be run: %w", by, err)
 		}
-		return path, nil
+		return binary, nil
 	}
-	path, err := exec.LookPath(program)
+	binary, err := exec.LookPath(program)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", fmt.Errorf("%s is not on PATH: install version %s (%s), or name the binary by conformance.Binary or $%s",
-			program, Version, archives(), BinaryVariable)
+			program, Version, release(), BinaryVariable)
 	}
-	return path, err
+	return binary, err
 }
 
-func checkVersion(ctx context.Context, path string) error {
+func checkVersion(ctx context.Context, binary string) error {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
-	printed, err := exec.CommandContext(ctx, path, "--version").Output()
+	printed, err := exec.CommandContext(ctx, binary, "--version").Output()
 	if err != nil {
-		return fmt.Errorf("failed to run %s --version: %w", path, err)
+		return fmt.Errorf("failed to run %s --version: %w", binary, err)
 	}
 	version, ours := strings.CutPrefix(strings.TrimSpace(string(printed)), program+" ")
 	if !ours {
-		return fmt.Errorf("%s is not the suite: it answers --version with %q", path, escape(string(printed)))
+		return fmt.Errorf("%s is not the suite: it answers --version with %q", binary, escape(string(printed)))
 	}
 	if version != Version {
 		return fmt.Errorf("%s has version %s, this package runs version %s: install that one (%s), "+
 			"or require the Go module in the binary's version (go get %s@v%s)",
-			path, escape(version), Version, archives(), module, escape(version))
+			binary, escape(version), Version, release(), module(), escape(version))
 	}
 	return nil
 }
 
-const module = "github.com/clusterprofile-conformance/clusterprofile-conformance/go"
+// module returns the path of this Go module.
+func module() string { return path.Dir(reflect.TypeFor[Report]().PkgPath()) }
 
-func archives() string { return releases + "/tag/v" + Version }
+// release returns the address of the suite's release of this version: the module is a folder of its repository.
+func release() string { return "https://" + path.Dir(module()) + "/releases/tag/v" + Version }

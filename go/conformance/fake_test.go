@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -30,6 +31,8 @@ const (
 	fakeStderr = "FAKE_SUITE_STDERR"
 	// Whether it runs until it gets SIGTERM. Then its report is partial.
 	fakeWaits = "FAKE_SUITE_WAITS"
+	// An address that it calls while it runs, and tells that it was stopped.
+	fakeCalls = "FAKE_SUITE_CALLS"
 	// The folder for a copy of its arguments, environment and kubeconfig.
 	fakeSeen = "FAKE_SUITE_SEEN"
 )
@@ -81,6 +84,15 @@ func playSuite(arguments []string) int {
 		stopped := make(chan os.Signal, 1)
 		signal.Notify(stopped, syscall.SIGTERM)
 		fmt.Fprintln(os.Stderr, "watching for 1h: 2 profiles, 0 writes")
+		if address := os.Getenv(fakeCalls); address != "" {
+			caller, err := net.Dial("tcp", address)
+			check(err)
+			defer caller.Close()
+			<-stopped
+			_, err = caller.Write([]byte("stopped"))
+			check(err)
+			return 3
+		}
 		<-stopped
 		report["partial"] = true
 	}
@@ -156,12 +168,17 @@ func inner(t *testing.T, environment ...string) string {
 // innerWith does the same with flags of go test.
 func innerWith(t *testing.T, flags []string, environment ...string) string {
 	t.Helper()
-	command := exec.Command(self(t), append(flags, "-test.v", "-test.run=^TestInner$", "-test.timeout=1h")...)
-	command.Env = append(os.Environ(), innerVariable+"=1", conformance.BinaryVariable+"="+self(t))
-	command.Env = append(command.Env, environment...)
-	printed, err := command.CombinedOutput()
+	printed, err := innerCommand(t, flags, environment...).CombinedOutput()
 	if _, failed := err.(*exec.ExitError); err != nil && !failed {
 		t.Fatal(err)
 	}
 	return string(printed)
+}
+
+func innerCommand(t *testing.T, flags []string, environment ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.Command(self(t), append(flags, "-test.v", "-test.run=^TestInner$", "-test.timeout=1h")...)
+	command.Env = append(os.Environ(), innerVariable+"=1", conformance.BinaryVariable+"="+self(t))
+	command.Env = append(command.Env, environment...)
+	return command
 }

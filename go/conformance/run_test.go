@@ -2,6 +2,8 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,6 +194,28 @@ func TestReportsAndEvidenceAreKept(t *testing.T) {
 		if strings.Contains(entry.Name(), "kubeconfig") {
 			t.Errorf("credentials are kept: %s", entry.Name())
 		}
+	}
+}
+
+func TestGoTestKeepsTheReports(t *testing.T) {
+	if flag.Lookup("test.artifacts") == nil {
+		t.Skip("this Go has no -artifacts: it came with 1.26")
+	}
+	root := t.TempDir()
+	flags := []string{"-test.artifacts", "-test.outputdir=" + root}
+	printed := innerWith(t, flags, fakeExit+"=1", conformance.ArtifactsVariable+"=")
+	var kept []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "report.json" {
+			kept = append(kept, path)
+		}
+		return err
+	})
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("expected one report, got %q (%v)", kept, err)
+	}
+	if !strings.Contains(printed, "reports and evidence: "+filepath.Dir(kept[0])) {
+		t.Error(printed)
 	}
 }
 
