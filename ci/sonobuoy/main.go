@@ -53,7 +53,7 @@ func pack(definition, handedOver, out string) error {
 	if err := os.Mkdir(filepath.Join(root, "meta"), 0o755); err != nil {
 		return err
 	}
-	config := []byte(`{"Version": "v0.57.3"}`)
+	config := []byte(`{"Version": "v0.57.5"}`)
 	if err := os.WriteFile(filepath.Join(root, "meta", "config.json"), config, 0o644); err != nil {
 		return err
 	}
