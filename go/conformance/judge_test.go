@@ -170,7 +170,7 @@ func TestAMissingBinaryIsAClearError(t *testing.T) {
 	t.Setenv(conformance.BinaryVariable, "")
 	t.Setenv("PATH", t.TempDir())
 	_, err := conformance.Judge(t.Context(), hub())
-	for _, says := range []string{"clusterprofile-conformance is not on PATH", "releases/tag/v" + conformance.Version, "$" + conformance.BinaryVariable} {
+	for _, says := range []string{"clusterprofile-conformance is not on PATH", "$" + conformance.BinaryVariable} {
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("expected %q, got %v", says, err)
 		}
@@ -186,6 +186,23 @@ func TestAMissingBinaryIsAClearError(t *testing.T) {
 
 // The module is part of the suite's repository, so both have one version.
 func TestTheVersionIsThatOfTheSuite(t *testing.T) {
+	if version := inManifest(t, "version"); version != conformance.Version {
+		t.Errorf("the suite has version %q, the package runs %q", version, conformance.Version)
+	}
+}
+
+func TestAnErrorNamesTheReleaseOfTheSuite(t *testing.T) {
+	release := inManifest(t, "repository") + "/releases/tag/v" + conformance.Version
+	t.Setenv(conformance.BinaryVariable, "")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := conformance.Judge(t.Context(), hub()); err == nil || !strings.Contains(err.Error(), release) {
+		t.Errorf("expected %s, got %v", release, err)
+	}
+}
+
+// inManifest returns a value that the suite's Cargo.toml states.
+func inManifest(t *testing.T, key string) string {
+	t.Helper()
 	manifest, err := os.ReadFile(filepath.Join("..", "..", "Cargo.toml"))
 	if errors.Is(err, os.ErrNotExist) {
 		t.Skip("the suite's source is not beside this module")
@@ -193,8 +210,9 @@ func TestTheVersionIsThatOfTheSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := regexp.MustCompile(`(?m)^version = "(.*)"$`).FindSubmatch(manifest)
-	if version == nil || string(version[1]) != conformance.Version {
-		t.Errorf("expected %q, got %q", version, conformance.Version)
+	value := regexp.MustCompile(`(?m)^` + key + ` = "(.*)"$`).FindSubmatch(manifest)
+	if value == nil {
+		t.Fatalf("Cargo.toml states no %s", key)
 	}
+	return string(value[1])
 }
