@@ -24,8 +24,12 @@ import (
 // faultVariable names a fault of hangar.
 const faultVariable = "HANGAR_FAULT"
 
-// cfg is the hub.
-var cfg *rest.Config
+var (
+	// cfg is the hub.
+	cfg *rest.Config
+	// hub is what cfg leads to.
+	hub *envtest.Environment
+)
 
 func TestMain(m *testing.M) {
 	code, err := onHub(m.Run)
@@ -38,15 +42,15 @@ func TestMain(m *testing.M) {
 // onHub runs tests on a hub with hangar on it.
 func onHub(run func() int) (code int, err error) {
 	ctrl.SetLogger(logr.Discard())
-	environment := &envtest.Environment{
+	hub = &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "..", "fixtures", "crds")},
 		ErrorIfCRDPathMissing: true,
 	}
-	if cfg, err = environment.Start(); err != nil {
+	if cfg, err = hub.Start(); err != nil {
 		return 0, fmt.Errorf("failed to start a hub (ci/envtest/build makes its programs; KUBEBUILDER_ASSETS names their folder): %w", err)
 	}
 	defer func() {
-		if stopped := environment.Stop(); err == nil {
+		if stopped := hub.Stop(); err == nil {
 			err = stopped
 		}
 	}()
@@ -82,11 +86,11 @@ func startHangar(ctx context.Context, fault string) error {
 			log.Print(err)
 		}
 	}()
-	hub, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
+	writer, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme})
 	if err != nil {
 		return err
 	}
-	if err := hub.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}}); err != nil {
+	if err := writer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fleet"}}); err != nil {
 		return err
 	}
 	members := []string{"lisbon", "porto", "seville"}
@@ -95,16 +99,16 @@ func startHangar(ctx context.Context, fault string) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: name, Labels: map[string]string{hangar.MemberLabel: ""}},
 			Data:       map[string]string{"version": "v1.34.2", "nodes": "3"},
 		}
-		if err := hub.Create(ctx, member); err != nil {
+		if err := writer.Create(ctx, member); err != nil {
 			return err
 		}
 	}
-	return published(ctx, hub, len(members))
+	return published(ctx, writer, len(members))
 }
 
 // published waits until so many profiles have a status.
-func published(ctx context.Context, hub client.WithWatch, members int) error {
-	changes, err := hub.Watch(ctx, &profiles.ClusterProfileList{}, client.InNamespace("fleet"))
+func published(ctx context.Context, reader client.WithWatch, members int) error {
+	changes, err := reader.Watch(ctx, &profiles.ClusterProfileList{}, client.InNamespace("fleet"))
 	if err != nil {
 		return err
 	}
