@@ -177,7 +177,7 @@ func innerWith(t *testing.T, flags []string, environment ...string) string {
 
 func innerCommand(t *testing.T, flags []string, environment ...string) *exec.Cmd {
 	t.Helper()
-	command := exec.Command(self(t), append(flags, "-test.v", "-test.run=^TestInner$", "-test.timeout=1h")...)
+	command := exec.Command(self(t), append([]string{"-test.v", "-test.run=^TestInner$", "-test.timeout=1h"}, flags...)...)
 	command.Env = append(os.Environ(), innerVariable+"=1", conformance.BinaryVariable+"="+self(t))
 	command.Env = append(command.Env, environment...)
 	return command

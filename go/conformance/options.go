@@ -72,7 +72,7 @@ func Args(args ...string) Option {
 	return func(s *settings) { s.flags = append(s.flags, args...) }
 }
 
-// Artifacts sets the folder for reports and evidence; each test gets a folder of its own name in it. An empty name sets
+// Artifacts sets the folder for reports and evidence. In it, [Run] makes a folder for each test. An empty name sets
 // nothing, so that os.Getenv can be passed.
 func Artifacts(folder string) Option {
 	return func(s *settings) { s.artifacts = folder }

@@ -23,8 +23,8 @@ import (
 //
 // With `go test -short`, it takes a single snapshot instead of watching the hub.
 //
-// `go test -run 'TestConformance/identity/'` shows the rules of one suite; pass the filter with [Args] to judge only
-// these.
+// `go test -run 'TestConformance/identity'` reports the rules of one suite, and fails for these only. To judge only
+// these, pass the filter with [Args].
 func Run(t *testing.T, cfg *rest.Config, options ...Option) *Report {
 	t.Helper()
 	s := newSettings(options)

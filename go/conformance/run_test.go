@@ -42,6 +42,19 @@ func TestEachRuleIsASubtest(t *testing.T) {
 	}
 }
 
+func TestRulesCanBePicked(t *testing.T) {
+	printed := innerWith(t, []string{"-test.run=^TestInner$/^beta$"}, fakeExit+"=1")
+	expected := []string{
+		"--- PASS: TestInner",
+		"--- PASS: TestInner/beta/doubtful",
+		"--- SKIP: TestInner/beta/accepted",
+		"--- SKIP: TestInner/beta/absent",
+	}
+	if got := results(printed); !slices.Equal(got, expected) {
+		t.Errorf("expected %q, got %q in\n%s", expected, got, printed)
+	}
+}
+
 func TestASubtestSaysWhatWasFound(t *testing.T) {
 	printed := inner(t, fakeExit+"=1", fakeStderr+"=not conformant with edition standard\n")
 	for _, expected := range []string{

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io::{BufReader, Read as _, Write as _},
     net::TcpListener,
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use super::{
@@ -144,34 +144,53 @@ fn the_configuration_of_the_plugin_is_used() {
     assert_eq!(statuses(&results).get("identity/manager-unique"), Some(&"passed"));
 }
 
+/// A worker of Sonobuoy, which takes so many updates.
+struct Worker {
+    port: u16,
+    taken: JoinHandle<Vec<Value>>,
+}
+
+impl Worker {
+    fn taking(updates: usize) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let taken = thread::spawn(move || (0..updates).map(|_| take(&listener)).collect());
+        Self { port, taken }
+    }
+
+    fn updates(self) -> Vec<Value> {
+        self.taken.join().expect("updates")
+    }
+}
+
+fn take(listener: &TcpListener) -> Value {
+    let (mut stream, _) = listener.accept().expect("a request");
+    let mut request = Vec::new();
+    let mut part = [0; 1024];
+    while !request.ends_with(b"}") {
+        let read = stream.read(&mut part).expect("a request");
+        assert!(read > 0, "{}", String::from_utf8_lossy(&request));
+        request.extend_from_slice(&part[..read]);
+    }
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("an answer");
+    let request = String::from_utf8(request).expect("UTF-8");
+    assert!(request.starts_with("POST /progress HTTP/1.1\r\n"), "{request}");
+    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
+    serde_json::from_str(body).expect("JSON")
+}
+
 #[test]
 fn progress_ends_with_the_failed_rules() {
     let pod = Pod::new();
-    let worker = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-    let port = worker.local_addr().expect("an address").port();
-    let taken = thread::spawn(move || {
-        let (mut stream, _) = worker.accept().expect("a request");
-        let mut request = Vec::new();
-        let mut part = [0; 1024];
-        while !request.ends_with(b"}") {
-            let read = stream.read(&mut part).expect("a request");
-            assert!(read > 0, "{}", String::from_utf8_lossy(&request));
-            request.extend_from_slice(&part[..read]);
-        }
-        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").expect("an answer");
-        String::from_utf8(request).expect("UTF-8")
-    });
+    let worker = Worker::taking(1);
     let manager = "reference=identity/manager-label-matches";
     let done = pod
         .plugin(&["--hub", "lab", "--manager", manager, "identity/"])
-        .env("SONOBUOY_PROGRESS_PORT", port.to_string())
+        .env("SONOBUOY_PROGRESS_PORT", worker.port.to_string())
         .output()
         .expect("the command runs");
     assert_eq!(done.status.code(), Some(0));
-    let request = taken.join().expect("a request");
-    assert!(request.starts_with("POST /progress HTTP/1.1\r\n"), "{request}");
-    let (_, body) = request.split_once("\r\n\r\n").expect("a body");
-    let update: Value = serde_json::from_str(body).expect("JSON");
+    let update = worker.updates().remove(0);
     assert_eq!(
         update["failures"],
         serde_json::json!(["identity/manager-label-matches"])
@@ -186,9 +205,11 @@ fn progress_ends_with_the_failed_rules() {
 async fn a_plugin_that_is_ended_hands_over_what_it_saw() {
     let pod = Pod::new();
     let folder = Folder::new();
-    let pod = beside_the_lab(&folder, move |kubeconfig| {
+    let (pod, updates) = beside_the_lab(&folder, move |kubeconfig| {
+        let worker = Worker::taking(2);
         let mut child = pod
             .plugin(&["--kubeconfig", &kubeconfig, "--observe", "10m"])
+            .env("SONOBUOY_PROGRESS_PORT", worker.port.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -199,7 +220,7 @@ async fn a_plugin_that_is_ended_hands_over_what_it_saw() {
         );
         signal(&child, "-TERM");
         assert_eq!(child.wait().expect("it ends").code(), Some(0));
-        pod
+        (pod, worker.updates())
     })
     .await;
     let results = pod.results();
@@ -208,6 +229,16 @@ async fn a_plugin_that_is_ended_hands_over_what_it_saw() {
     assert_eq!(
         statuses(&results).get("identity/manager-label-matches"),
         Some(&"passed")
+    );
+    let messages: Vec<&str> = updates
+        .iter()
+        .filter_map(|update| update["msg"].as_str())
+        .collect();
+    assert!(
+        messages
+            .iter()
+            .any(|message| message.starts_with("watching for 10m: ")),
+        "{messages:?}"
     );
 }
 
