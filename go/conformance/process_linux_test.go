@@ -12,7 +12,9 @@ func TestTheSuiteEndsWithAKilledTest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	command := innerCommand(t, nil, fakeWaits+"=1", fakeCalls+"="+listener.Addr().String())
+	command := innerCommand(t, nil, fakeWaits+"=1", fakeCalls+"="+listener.Addr().String(),
+		// A killed test removes nothing.
+		"TMPDIR="+t.TempDir())
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
