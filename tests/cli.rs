@@ -26,6 +26,9 @@ mod shards;
 #[cfg(unix)]
 #[path = "cli/signals.rs"]
 mod signals;
+#[cfg(unix)]
+#[path = "cli/sonobuoy.rs"]
+mod sonobuoy;
 #[path = "cli/waivers.rs"]
 mod waivers;
 

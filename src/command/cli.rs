@@ -4,7 +4,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, rbac, replay,
-    report, run, schema, version,
+    report, run, schema, sonobuoy, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -34,6 +34,7 @@ enum Command {
     Rbac(rbac::Rbac),
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
+    Sonobuoy(sonobuoy::Sonobuoy),
     Completions(completions::Completions),
     #[command(name = "man")]
     ManPages(man::ManPages),
@@ -67,6 +68,7 @@ impl Cli {
             Command::Rbac(rbac) => rbac.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
+            Command::Sonobuoy(plugin) => plugin.execute(),
             Command::Completions(completions) => completions.execute(Self::command()),
             Command::ManPages(pages) => pages.execute(Self::command()),
             Command::Version(version) => version.execute(),

@@ -37,6 +37,7 @@ mod scope;
 mod selection;
 mod shard;
 mod signals;
+mod sonobuoy;
 mod target;
 mod version;
 mod waivers;

@@ -22,7 +22,7 @@ use judge::{
 use report::escape;
 use tokio::task::spawn_blocking;
 
-use super::advice;
+use super::{advice, sonobuoy::Relay};
 
 /// The line of a run that watches: its progress, what it has seen, broken rules, and the driver's step.
 const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
@@ -39,7 +39,13 @@ pub fn progress(selection: &Selection, waits: bool) -> Box<dyn Progress> {
             waits.then(|| Glances::new(selection)),
         ))
     } else {
-        Box::new(Log::new(waits, |line| anstream::eprintln!("{line}")))
+        let relay = Relay::from_environment();
+        Box::new(Log::new(waits, move |line| {
+            anstream::eprintln!("{line}");
+            if let Some(relay) = relay {
+                relay.say(line);
+            }
+        }))
     }
 }
 

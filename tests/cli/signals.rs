@@ -18,7 +18,7 @@ use tokio::{net::TcpListener, task::spawn_blocking};
 use super::*;
 
 /// Does something with a kubeconfig that leads to the lab, where the reference manager is at work meanwhile.
-async fn beside_the_lab<T: Send + 'static>(
+pub(super) async fn beside_the_lab<T: Send + 'static>(
     folder: &Folder,
     work: impl FnOnce(String) -> T + Send + 'static,
 ) -> T {
@@ -68,7 +68,7 @@ fn start(folder: &Folder, kubeconfig: &str, flags: &[&str]) -> (Child, BufReader
 }
 
 /// Reads what it says up to the line with that in it.
-fn until(told: &mut impl BufRead, part: &str) {
+pub(super) fn until(told: &mut impl BufRead, part: &str) {
     let mut before = String::new();
     while !before.contains(part) {
         let read = told.read_line(&mut before).expect("UTF-8");
@@ -76,7 +76,7 @@ fn until(told: &mut impl BufRead, part: &str) {
     }
 }
 
-fn signal(child: &Child, name: &str) {
+pub(super) fn signal(child: &Child, name: &str) {
     let told = Command::new("kill")
         .args([name, &child.id().to_string()])
         .status();
