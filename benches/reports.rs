@@ -9,7 +9,8 @@ use clap::Parser;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
 use report::{
-    Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal, termination_message,
+    COMMAND, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
+    termination_message,
 };
 use serde_json::Value;
 use support::{
@@ -49,7 +50,9 @@ const FORMATS: &[(&str, Write)] = &[
     ("terminal", |report, into| {
         io::Write::write_all(
             into,
-            strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+            strip_str(&terminal::after_list(report, COMMAND))
+                .to_string()
+                .as_bytes(),
         )
     }),
     ("GitHub annotations", |report, into| {
