@@ -9,7 +9,8 @@ use clap::Parser;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
 use report::{
-    COMMAND, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal, termination_message,
+    COMMAND, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
+    termination_message,
 };
 use serde_json::Value;
 use support::{

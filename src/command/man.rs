@@ -11,6 +11,12 @@ use clap_mangen::Man;
 
 use super::{Exit, Failure};
 
+/// The head of the first section.
+const FIRST_SECTION: &str = ".SH NAME\n";
+
+/// Sets lines ragged and hyphenates no word: flags and commands are there to be copied.
+const UNBROKEN: &str = ".nh\n.ad l\n";
+
 /// Write the manual pages into a folder: one for the command, one for each subcommand
 #[derive(Debug, Args)]
 pub struct ManPages {
@@ -48,5 +54,9 @@ fn write_page(command: &Command, source: &str, folder: &Path) -> io::Result<()> 
     let page = Man::new(command.clone())
         .source(source)
         .manual("ClusterProfile conformance");
-    page.generate_to(folder).map(drop)
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let text =
+        String::from_utf8_lossy(&text).replacen(FIRST_SECTION, &format!("{UNBROKEN}{FIRST_SECTION}"), 1);
+    fs::write(folder.join(page.get_filename()), text)
 }

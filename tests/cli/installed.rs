@@ -41,6 +41,7 @@ fn every_subcommand_has_a_manual_page() {
             .unwrap_or_else(|| panic!("{name} is not in {:?}", pages.keys()));
         let heading = format!(".TH clusterprofile-conformance-{subcommand} 1  \"clusterprofile-conformance ");
         assert!(page.contains(&heading), "{page}");
+        assert!(page.contains("\n.nh\n.ad l\n.SH NAME\n"), "{page}");
         assert!(
             page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"),
             "{page}"

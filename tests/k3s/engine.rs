@@ -201,7 +201,8 @@ fn state(envtest: &Envtest) -> Value {
     json!({
         "Id": "hub",
         "State": {"Status": "running", "Running": true},
-        "NetworkSettings": {"Ports": {"6443/tcp": [{"HostIp": "0.0.0.0", "HostPort": port}]}},
+        // As Podman says it; Docker says 0.0.0.0.
+        "NetworkSettings": {"Ports": {"6443/tcp": [{"HostIp": "", "HostPort": port}]}},
     })
 }
 

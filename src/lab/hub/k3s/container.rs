@@ -1,13 +1,16 @@
 //! Starting the container, waiting for the API server in it, and removing it.
 
-use std::{env, fmt, time::Duration};
+use std::{env, fmt, net::Ipv4Addr, time::Duration};
 
 use collect::connect::{HubAccess, cause};
 use envtest::ready;
 use kube::{Client, Config};
 use testcontainers::{
     ContainerAsync, GenericImage, TestcontainersError,
-    bollard::{Docker, query_parameters::RemoveContainerOptionsBuilder},
+    bollard::{
+        Docker,
+        query_parameters::{InspectContainerOptions, RemoveContainerOptionsBuilder},
+    },
     core::client::{ClientError, docker_client_instance},
     runners::AsyncRunner as _,
 };
@@ -53,10 +56,10 @@ impl K3s {
     /// When no engine answers, it does not start the container, or K3s is not ready in time.
     pub async fn start() -> Result<Self, K3sError> {
         let engine = engine().await?;
-        let removal = Removal::of(engine, request::unique_name());
+        let removal = Removal::of(engine.clone(), request::unique_name());
         let started = request::container(&removal.name).start().await;
         let container = started.map_err(|error| K3sError::Start(went_wrong(&error)))?;
-        let server = address(&container).await?;
+        let server = address(&container, &engine).await?;
         let users = wait_until_ready(&container, &server).await?;
         Ok(Self {
             container,
@@ -160,13 +163,31 @@ fn engine_place() -> String {
 }
 
 /// The API server's address.
-async fn address(container: &ContainerAsync<GenericImage>) -> Result<String, K3sError> {
+async fn address(container: &ContainerAsync<GenericImage>, engine: &Docker) -> Result<String, K3sError> {
     let unasked = |error| K3sError::Unasked(went_wrong(&error));
     let host = container.get_host().await.map_err(unasked)?.to_string();
-    let port = container.get_host_port_ipv4(PORT).await.map_err(unasked)?;
+    let port = mapped_port(engine, container.id()).await?;
     // The name may also mean ::1, where the engine maps another port.
     let host = if host == "localhost" { "127.0.0.1" } else { &host };
     Ok(format!("https://{host}:{port}"))
+}
+
+/// The port of the engine's machine that leads to the API server. The client's own answer misses the ports of Podman, which
+/// has no text for "all addresses".
+async fn mapped_port(engine: &Docker, container: &str) -> Result<String, K3sError> {
+    let inspected = engine
+        .inspect_container(container, None::<InspectContainerOptions>)
+        .await
+        .map_err(|error| K3sError::Unasked(engine_said(&error)))?;
+    let ports = inspected.network_settings.and_then(|network| network.ports);
+    let bindings = ports.and_then(|mut ports| ports.remove(&format!("{PORT}/tcp"))?);
+    let by_ipv4 = bindings.into_iter().flatten().find(|binding| {
+        let address = binding.host_ip.as_deref().unwrap_or_default();
+        address.is_empty() || address.parse::<Ipv4Addr>().is_ok()
+    });
+    by_ipv4
+        .and_then(|binding| binding.host_port)
+        .ok_or_else(|| K3sError::Unasked(format!("no port of its machine leads to port {PORT}")))
 }
 
 async fn wait_until_ready(container: &ContainerAsync<GenericImage>, server: &str) -> Result<Users, K3sError> {
