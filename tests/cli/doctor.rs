@@ -68,7 +68,7 @@ impl Served {
         let kubeconfig = self.kubeconfig(user);
         let words = [subcommand, "--kubeconfig", &kubeconfig];
         let words: Vec<String> = words.iter().chain(flags).map(|word| (*word).to_owned()).collect();
-        let call = move || call(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let call = move || call_in_80_columns(&words.iter().map(String::as_str).collect::<Vec<_>>());
         spawn_blocking(call).await.expect("it is called")
     }
 

@@ -97,7 +97,7 @@ fn as_a_plugin_usage_and_advice_can_be_copied() {
     let folder = Folder::new();
     let help = plugin(&folder, &["--help"]);
     assert!(
-        help.out.contains(&format!("Usage: {PLUGIN} <COMMAND>")),
+        help.out.contains(&format!("Usage: {PLUGIN} [OPTIONS] <COMMAND>")),
         "{}",
         help.out
     );
