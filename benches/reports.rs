@@ -8,7 +8,7 @@ use anstream::adapter::strip_str;
 use clap::Parser;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
-use report::{Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal};
+use report::{COMMAND, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal};
 use serde_json::Value;
 use support::{
     fleet, looked,
@@ -44,7 +44,9 @@ const FORMATS: &[(&str, Write)] = &[
     ("terminal", |report, into| {
         io::Write::write_all(
             into,
-            strip_str(&terminal::after_list(report)).to_string().as_bytes(),
+            strip_str(&terminal::after_list(report, COMMAND))
+                .to_string()
+                .as_bytes(),
         )
     }),
     ("GitHub annotations", |report, into| {

@@ -15,7 +15,7 @@ pub fn judged(evidence: &Evidence) {
         judged_at: Default::default(),
         file: None,
     };
-    terminal::after_list(&report);
+    terminal::after_list(&report, report::COMMAND);
     json::write(&report, std::io::sink()).expect("a sink takes all");
     junit::write(&report, std::io::sink()).expect("a sink takes all");
 }
