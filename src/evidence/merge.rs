@@ -73,7 +73,7 @@ pub enum MergeError {
         /// Its share.
         shard: Shard,
         /// The profile.
-        object: ObjectRef,
+        object: Box<ObjectRef>,
     },
 }
 
@@ -130,7 +130,7 @@ impl Piece {
         };
         let mut profiles = evidence.profiles.iter().map(ProfileHistory::last);
         if let Some(profile) = profiles.find(|profile| !shard.holds(&profile.metadata.namespace)) {
-            let object = ObjectRef::from(profile);
+            let object = Box::new(ObjectRef::from(profile));
             return Err(MergeError::Foreign { name, shard, object });
         }
         Ok(Self {

@@ -36,6 +36,7 @@ pub fn shares_are_merged_into_what_one_run_reports(cluster: &Cluster) {
     cluster.kubectl(&["apply", "--kustomize", &applied("merge")]);
     let merged = wait_for(cluster, MERGE, "condition=Failed");
     let (code, report) = run_from_outside(cluster, &["--observe=0s"]);
+    cluster.kubectl(&["delete", "clusterprofile", PROFILE, "--namespace", OTHER]);
     assert_eq!((merged.code(), code), (1, 1));
     assert!(
         merged.message().contains("in 3 of 3 shares merged"),
@@ -89,21 +90,16 @@ fn verdicts(report: &Value) -> BTreeMap<String, (String, Vec<String>)> {
 
 /// Publishes another cluster under the name of one, in the other namespace.
 fn name_two_clusters_alike(cluster: &Cluster) {
-    let mut profile = cluster.get(&["clusterprofile", PROFILE, "--namespace", FLEET]);
-    let labels = profile["metadata"]["labels"].clone();
-    profile["metadata"] = json!({"name": PROFILE, "namespace": OTHER, "labels": labels});
-    let properties = profile["status"]["properties"]
-        .as_array_mut()
-        .expect("properties");
-    for property in properties {
-        let value = property["value"]
-            .as_str()
-            .unwrap_or_default()
-            .replace("lisbon", "porto");
-        property["value"] = value.into();
-    }
-    cluster.kubectl_with(&["apply", "--filename", "-"], &profile.to_string());
-    let status = json!({"status": profile["status"]}).to_string();
+    let profile = cluster.get(&["clusterprofile", PROFILE, "--namespace", FLEET]);
+    let text = profile
+        .to_string()
+        .replace("00c0ffee", "00decaf0")
+        .replace("lisbon.", "faro.");
+    let mut other: Value = serde_json::from_str(&text.replace("192.0.2.", "198.51.100.")).expect("JSON");
+    let labels = other["metadata"]["labels"].clone();
+    other["metadata"] = json!({"name": PROFILE, "namespace": OTHER, "labels": labels});
+    cluster.kubectl_with(&["apply", "--filename", "-"], &other.to_string());
+    let status = json!({"status": other["status"]}).to_string();
     let patch = [
         "patch",
         "clusterprofile",
