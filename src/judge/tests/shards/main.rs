@@ -121,7 +121,7 @@ fn check(whole: &Evidence, count: u32, what: &str) {
         if rule.facts.whole_fleet {
             let is_judged = |verdict: &&RuleVerdict| verdict.verdict != Verdict::Skipped;
             assert!(
-                !apart.iter().any(|verdict| is_judged(&verdict)),
+                !apart.iter().any(is_judged),
                 "{what}: {} in a share",
                 rule.id
             );
@@ -364,7 +364,7 @@ fn what_does_not_belong_together_is_refused() {
 
 /// Moves all that a share saw.
 fn later(part: &mut Part, by: SignedDuration) {
-    let move_on = |at: &mut Timestamp| *at = *at + by;
+    let move_on = |at: &mut Timestamp| *at += by;
     let header = &mut part.evidence.header;
     let windows = header
         .window
