@@ -21,6 +21,7 @@ pub mod page;
 mod place;
 mod report;
 pub mod sarif;
+mod shared;
 mod sources;
 pub mod submitted;
 pub mod terminal;
