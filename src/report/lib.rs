@@ -22,6 +22,7 @@ mod place;
 mod report;
 pub mod sarif;
 mod shared;
+pub mod site;
 mod sources;
 pub mod submitted;
 pub mod terminal;
