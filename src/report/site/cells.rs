@@ -18,12 +18,8 @@ impl Cell {
     /// What that report says of that rule; none where its edition does not have it.
     pub(super) fn of(version: &Version, rule: &str) -> Option<Self> {
         let told = version.told.get(rule)?;
-        let verdict = match told {
-            Told::Entry(entry) => Some(entry.verdict),
-            Told::Nothing => None,
-        };
         let submission = &version.submission;
-        let sign = signs::of(submission.standing(), verdict, submission.judged(rule));
+        let sign = signs::of(submission.standing(), told.verdict(), submission.judged(rule));
         Some(Self {
             sign,
             title: format!(

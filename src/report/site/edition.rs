@@ -2,7 +2,10 @@
 
 use askama::Template;
 use evidence::api::Edition;
-use judge::rules::Level;
+use judge::{
+    Verdict,
+    rules::{self, Level},
+};
 
 use super::{
     board::{Board, Implementation, Unreadable, Version},
@@ -11,11 +14,7 @@ use super::{
     signs,
     submission::Told,
 };
-use crate::{
-    html::sign::{self, Sign},
-    number::count,
-    submitted::Standing,
-};
+use crate::{html::sign::Sign, number::count, submitted::Standing};
 
 /// The page.
 #[derive(Template)]
@@ -128,18 +127,15 @@ impl Standings {
         let submission = &version.submission;
         let document = &submission.document;
         let standing = submission.standing();
-        let must = |class: &str| {
-            let told = version.told.iter();
-            let of_class = told.filter(|(rule, told)| {
-                let level = judge::rules::find(rule).map(|rule| rule.facts.level);
-                let verdict = match told {
-                    Told::Entry(entry) => Some(entry.verdict),
-                    Told::Nothing => None,
-                };
-                level == Some(Level::Must)
-                    && (class.is_empty() || verdict.is_some_and(|verdict| sign::of(verdict).class == class))
-            });
-            of_class.count()
+        let must: Vec<(&str, Option<Verdict>)> = version
+            .told
+            .iter()
+            .filter(|(rule, _)| rules::find(rule).is_some_and(|rule| rule.facts.level == Level::Must))
+            .map(|(rule, told)| (*rule, told.verdict()))
+            .collect();
+        // What the evidence shows to fail does, whatever the report says.
+        let fails = |(rule, told): &&(&str, Option<Verdict>)| {
+            submission.judged(rule).or(*told) == Some(Verdict::Fail)
         };
         let is_narrowed = version.told.values().any(|told| match told {
             Told::Entry(entry) => entry.is_deselected(),
@@ -150,9 +146,12 @@ impl Standings {
             edition: document.edition,
             href: format!("{}index.html", version.folder),
             sign: signs::of_decision(standing, document.decision),
-            failing: must("fail"),
-            passing: must("pass"),
-            must: must(""),
+            failing: must.iter().filter(fails).count(),
+            passing: must
+                .iter()
+                .filter(|(_, told)| *told == Some(Verdict::Pass))
+                .count(),
+            must: must.len(),
             standing: standing.name(),
             standing_class: match standing {
                 Standing::Holds => "",

@@ -39,6 +39,16 @@ pub(super) enum Told {
     Nothing,
 }
 
+impl Told {
+    /// The verdict, where it can be relied on that the report gives it.
+    pub(super) fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Told::Entry(entry) => Some(entry.verdict),
+            Told::Nothing => None,
+        }
+    }
+}
+
 impl RunPage {
     /// Keeps what the board shows of it.
     ///

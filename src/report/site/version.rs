@@ -39,6 +39,7 @@ pub(super) struct VersionPage<'a> {
     contradiction: Option<String>,
     unreadable: Option<String>,
     differences: Vec<(String, String, String)>,
+    different: usize,
     hidden: Option<String>,
     notes: Vec<String>,
     obstacles: Vec<String>,
@@ -106,6 +107,7 @@ impl<'a> VersionPage<'a> {
             differences: shown_differences
                 .map(|one| (shown(&one.at), shown(&one.old_text()), shown(&one.new_text())))
                 .collect(),
+            different: differences.len(),
             hidden: differences
                 .len()
                 .checked_sub(SHOWN + 1)
