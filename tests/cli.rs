@@ -1,5 +1,7 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
+#[path = "cli/board.rs"]
+mod board;
 #[path = "cli/config.rs"]
 mod config;
 #[path = "cli/doctor.rs"]

@@ -101,11 +101,20 @@ pub fn merged(files: &[PathBuf]) -> anyhow::Result<Input> {
 /// # Errors
 /// When it cannot be read, or holds nothing to judge.
 pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
-    let mut input = read_input(path, &collect::new_digester())?;
+    let mut input = read_untimed(path)?;
     let header = &mut input.evidence.header;
     if header.window.is_none() {
         header.read_at.get_or_insert_with(|| Clock::system().now());
     }
+    Ok(input)
+}
+
+/// Does the same, but does not take the time of a dump, which does not tell it, for now.
+///
+/// # Errors
+/// When it cannot be read, or holds nothing to judge.
+pub fn read_untimed(path: &Path) -> Result<Input, InputError> {
+    let mut input = read_input(path, &collect::new_digester())?;
     advice::add_flag_to_dump(&mut input.evidence);
     Ok(input)
 }

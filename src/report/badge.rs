@@ -2,7 +2,8 @@
 
 use std::io;
 
-use judge::Decision;
+use evidence::api::Edition;
+use judge::{Decision, Tally};
 
 use super::Report;
 
@@ -13,11 +14,36 @@ const MARGIN: usize = 12;
 
 const SUBJECT: &str = "ClusterProfile";
 
+/// A badge with no colour of its own: nothing is decided.
+const GREY: &str = "#57606a";
+
+/// The remark on a run that was cut short.
+pub(crate) const PARTIAL: &str = ", partial";
+
 /// Writes the badge as SVG. Fails only when `into` does.
-pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
-    let edition = report.judgement.edition;
-    let tally = &report.judgement.tally;
-    let (words, colour) = match report.judgement.decision {
+pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
+    let judgement = report.judgement;
+    let partial = if judgement.partial { PARTIAL } else { "" };
+    let shard = judgement.scope.shard;
+    let share = shard.map_or_else(String::new, |shard| format!(", share {shard}"));
+    write_decision(
+        judgement.decision,
+        &judgement.tally,
+        judgement.edition,
+        &format!("{share}{partial}"),
+        into,
+    )
+}
+
+/// Writes the badge of a decision, which rests on that tally. The remarks are our own words.
+pub(crate) fn write_decision(
+    decision: Decision,
+    tally: &Tally,
+    edition: Edition,
+    remarks: &str,
+    into: impl io::Write,
+) -> io::Result<()> {
+    let (words, colour) = match decision {
         Decision::Conformant => (
             format!(
                 "conformant, {}/{} MUST rules",
@@ -27,14 +53,14 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             "#1a7f37",
         ),
         // Grey, and no word of conformance: a whole run may say otherwise.
-        Decision::NoViolation if !tally.is_narrowed() => ("no violation".to_owned(), "#57606a"),
+        Decision::NoViolation if !tally.is_narrowed() => ("no violation".to_owned(), GREY),
         Decision::NoViolation => (
             format!(
                 "no violation in {}/{} MUST rules",
                 tally.selected_must(),
                 tally.must.rules
             ),
-            "#57606a",
+            GREY,
         ),
         Decision::NotConformant => (
             format!(
@@ -43,15 +69,20 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             ),
             "#cf222e",
         ),
-        Decision::Inconclusive => ("inconclusive".to_owned(), "#57606a"),
+        Decision::Inconclusive => ("inconclusive".to_owned(), GREY),
     };
-    // All of it is our own text: nothing to escape.
-    let partial = if report.judgement.partial { ", partial" } else { "" };
-    let shard = report.judgement.scope.shard;
-    let share = shard.map_or_else(String::new, |shard| format!(", share {shard}"));
-    let told = format!("{words} ({edition}{share}{partial})");
+    draw(&format!("{words} ({edition}{remarks})"), colour, into)
+}
+
+/// Writes the badge of a report that nobody should rely on. Grey; `words` are our own.
+pub(crate) fn write_undecided(words: &str, edition: Edition, into: impl io::Write) -> io::Result<()> {
+    draw(&format!("{words} ({edition})"), GREY, into)
+}
+
+/// Draws it. All of it is our own text: nothing to escape.
+fn draw(told: &str, colour: &str, mut into: impl io::Write) -> io::Result<()> {
     let left = width(SUBJECT);
-    let right = width(&told);
+    let right = width(told);
     let whole = left + right;
     let (subject_at, told_at) = (left / 2, left + right / 2);
     let (subject_wide, told_wide) = (left - MARGIN, right - MARGIN);

@@ -21,6 +21,8 @@ pub mod page;
 mod place;
 mod report;
 pub mod sarif;
+mod shared;
+pub mod site;
 mod sources;
 pub mod submitted;
 pub mod terminal;

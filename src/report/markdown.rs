@@ -207,7 +207,7 @@ fn unjudged(report: &Report) -> String {
 }
 
 /// Formats any text as a code span, also for tables; empty text stays empty.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
@@ -227,7 +227,7 @@ fn code(text: &str) -> String {
 }
 
 /// Escapes Markdown and HTML in our own or the user's text.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in escape::line(text).chars() {
         if matches!(

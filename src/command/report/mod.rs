@@ -1,8 +1,11 @@
-//! `report`: verify, compare and merge reports to submit.
+//! `report`: verify, compare, merge and publish reports to submit.
 
+mod comment;
 mod diff;
+mod folder;
 mod merge;
 mod read;
+mod site;
 mod subcommands;
 mod verify;
 

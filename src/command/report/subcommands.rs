@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::{diff, merge, verify};
+use super::{diff, merge, site, verify};
 use crate::command::{Exit, Failure};
 
-/// Verify, compare and merge reports that were written with `run --report`
+/// Verify, compare, merge and publish reports that were written with `run --report`
 #[derive(Debug, Args)]
 pub struct Report {
     #[command(subcommand)]
@@ -17,6 +17,7 @@ enum Command {
     Verify(verify::Verify),
     Diff(diff::Diff),
     Merge(merge::Merge),
+    Site(site::Site),
 }
 
 impl Report {
@@ -29,6 +30,7 @@ impl Report {
             Command::Verify(verify) => verify.execute(),
             Command::Diff(diff) => diff.execute(),
             Command::Merge(merge) => merge.execute(),
+            Command::Site(site) => site.execute(),
         }
     }
 }

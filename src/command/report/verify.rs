@@ -11,10 +11,10 @@ use report::{
     submitted::{Change, Document, Held, Obstacle, Verified, disagreements, obstacles, verify},
 };
 
-use super::read::read;
+use super::{comment::verify_all, read::read};
 use crate::command::{
     Exit, Failure,
-    evidence_files::read_evidence,
+    evidence_files::read_untimed,
     print::{print, width},
 };
 
@@ -22,14 +22,23 @@ use crate::command::{
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Obstacles to \
-                        submitting it are listed and do not change the code."
+                        submitting it are listed and do not change the code. With --dir: 1 a report does not hold; 2 one \
+                        cannot be read, and none is found that does not hold. A report without evidence is listed as not \
+                        verified and does not change the code."
 )]
 pub struct Verify {
     /// The report, as `run --report` wrote it
-    report: PathBuf,
+    #[arg(required_unless_present = "dir")]
+    report: Option<PathBuf>,
     /// Its evidence, as `run --record` wrote it; for a merged report, that of each shard
-    #[arg(required = true)]
+    #[arg(required_unless_present = "dir")]
     evidence: Vec<PathBuf>,
+    /// Verify every `report.yaml` below this folder against the evidence beside it
+    #[arg(long, conflicts_with_all = ["report", "evidence"])]
+    dir: Option<PathBuf>,
+    /// Print Markdown, for a comment on a pull request
+    #[arg(long, requires = "dir", conflicts_with_all = ["report", "evidence"])]
+    markdown: bool,
 }
 
 /// How many differences are shown.
@@ -41,11 +50,16 @@ impl Verify {
     /// # Errors
     /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let document = read(&self.report)?;
+        if let Some(dir) = &self.dir {
+            return verify_all(dir, self.markdown);
+        }
+        // Without --dir, the command line requires it.
+        let report = self.report.unwrap_or_default();
+        let document = read(&report)?;
         if document.shards.is_empty() && self.evidence.len() > 1 {
             return Err(Failure::usage(anyhow!(
                 "{} comes from one run: name its single evidence file",
-                self.report.display()
+                report.display()
             )));
         }
         let mut files = self.evidence.iter();
@@ -58,7 +72,8 @@ impl Verify {
     }
 }
 
-fn held(path: &Path) -> Result<Held, Failure> {
+/// Reads an evidence file.
+pub(super) fn held(path: &Path) -> Result<Held, Failure> {
     let sum = Checksum::of_file(path)
         .with_context(|| format!("failed to read the evidence {}", path.display()))
         .map_err(Failure::usage)?
@@ -68,7 +83,8 @@ fn held(path: &Path) -> Result<Held, Failure> {
                 path.display()
             ))
         })?;
-    let input = read_evidence(path).map_err(Failure::usage)?;
+    // The time of a dump is that of the report.
+    let input = read_untimed(path).map_err(Failure::usage)?;
     Ok(Held {
         evidence: input.evidence,
         sum,

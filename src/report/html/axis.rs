@@ -97,12 +97,12 @@ impl Axis {
 }
 
 /// A time with its day.
-pub(super) fn utc(at: Timestamp) -> String {
+pub(crate) fn utc(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// Formats a time for machines.
-pub(super) fn machine(at: Timestamp) -> String {
+pub(crate) fn machine(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 

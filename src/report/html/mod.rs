@@ -4,7 +4,7 @@
 //! numbers and rule names. The templates are in `templates/`.
 
 mod activity;
-mod axis;
+pub(crate) mod axis;
 mod bars;
 mod bucket;
 mod excerpt;
@@ -18,8 +18,8 @@ mod objects;
 mod page;
 mod profiles;
 mod rules;
-mod sign;
-mod text;
+pub(crate) mod sign;
+pub(crate) mod text;
 
 pub use page::write;
 

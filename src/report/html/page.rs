@@ -3,8 +3,6 @@
 use std::io;
 
 use askama::Template;
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use ring::digest::{SHA256, digest};
 
 use super::{
     excerpt::Line,
@@ -16,9 +14,9 @@ use super::{
     profiles::{Places, ranked},
     rules::Rules,
 };
-use crate::Report;
+use crate::{Report, shared};
 
-/// Our script and style, embedded unescaped.
+/// Our script and style, embedded unescaped. The style follows the shared one.
 pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
 pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
 
@@ -26,7 +24,7 @@ pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
 #[template(path = "report.html")]
 struct Page<'a> {
     policy: String,
-    style: &'static str,
+    style: String,
     script: &'static str,
     head: Head,
     mend: Mend<'a>,
@@ -41,9 +39,10 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let entries = ranked(report);
     let places = Places::of_ranked(&entries);
     let mend = Mend::of(report);
+    let style = shared::style(STYLE);
     let page = Page {
-        policy: policy(),
-        style: STYLE,
+        policy: shared::policy(&style, SCRIPT),
+        style,
         script: SCRIPT,
         head: Head::of(report),
         notices: Notices::of(report, &mend.locked),
@@ -52,14 +51,4 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         fleet: Fleet::of(report, &objects, &entries),
     };
     page.write_into(&mut into)
-}
-
-/// The page's policy: a browser allows only its own style and script, by their digests.
-pub(super) fn policy() -> String {
-    let hash = |text: &str| BASE64.encode(digest(&SHA256, text.as_bytes()));
-    format!(
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
-    )
 }

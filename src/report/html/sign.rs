@@ -4,17 +4,17 @@ use judge::{Decision, Verdict};
 
 /// How a verdict is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sign {
+pub(crate) struct Sign {
     /// The class that gives the colour.
-    pub(super) class: &'static str,
+    pub(crate) class: &'static str,
     /// The mark.
-    pub(super) mark: &'static str,
+    pub(crate) mark: &'static str,
     /// The word.
-    pub(super) word: &'static str,
+    pub(crate) word: &'static str,
 }
 
 impl Sign {
-    const fn new(class: &'static str, mark: &'static str, word: &'static str) -> Self {
+    pub(crate) const fn new(class: &'static str, mark: &'static str, word: &'static str) -> Self {
         Self { class, mark, word }
     }
 }
@@ -48,7 +48,7 @@ impl Worst {
 }
 
 /// The sign of a verdict.
-pub(super) fn of(verdict: Verdict) -> Sign {
+pub(crate) fn of(verdict: Verdict) -> Sign {
     match verdict {
         Verdict::Pass => Sign::new("pass", "✓", "pass"),
         Verdict::Fail => Sign::new("fail", "✕", "fail"),
@@ -61,7 +61,7 @@ pub(super) fn of(verdict: Verdict) -> Sign {
 }
 
 /// The sign of the decision.
-pub(super) fn of_decision(decision: Decision) -> Sign {
+pub(crate) fn of_decision(decision: Decision) -> Sign {
     match decision {
         Decision::Conformant => Sign::new("pass", "✓", "conformant"),
         Decision::NoViolation => Sign::new("none", "–", "no violation"),
@@ -71,7 +71,7 @@ pub(super) fn of_decision(decision: Decision) -> Sign {
 }
 
 /// How bad a verdict is: the worst has the lowest number.
-pub(super) fn rank(verdict: Verdict) -> usize {
+pub(crate) fn rank(verdict: Verdict) -> usize {
     match verdict {
         Verdict::Fail => 0,
         Verdict::Inconclusive => 1,

@@ -7,7 +7,7 @@ use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Report;
+use crate::{Report, shared};
 
 /// All that breaks out of where it is put: text, attributes, a title, a script, a style, a comment.
 const HOSTILE: &str = "x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}\u{0}";
@@ -196,7 +196,7 @@ fn the_policy_knows_our_script_and_style_by_their_digests() {
             .expect("it")
             .0
     };
-    let policy = page::policy();
+    let policy = shared::policy(&shared::style(page::STYLE), page::SCRIPT);
     assert!(policy.contains(&of(between("<script>", "</script>"))), "{policy}");
     assert!(policy.contains(&of(between("<style>", "</style>"))), "{policy}");
     assert!(

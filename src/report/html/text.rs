@@ -8,7 +8,7 @@ use crate::{escape, number::thousands};
 const LONGEST: usize = 400;
 
 /// Escapes and shortens hub text.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     brief(text, LONGEST)
 }
 

@@ -12,6 +12,7 @@ mod merge;
 mod outcome;
 mod public;
 mod read;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -27,6 +28,8 @@ pub use document::{
 pub use eligibility::{Obstacle, disagreements, obstacles};
 pub use matrix::write_document as write_matrix_of;
 pub use merge::{MergeError, merge};
+pub(crate) use outcome::tally;
 pub use read::ReadError;
-pub use verify::{Held, Verified, verify};
+pub use standing::{Check, Proof, Standing};
+pub use verify::{Held, Verified, verify, verify_with};
 pub use write::{write, write_matrix};

@@ -1,7 +1,8 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
 use judge::{
-    Count, DESELECTED, Decision, Outcome, Skip, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level,
+    Count, DESELECTED, Decision, Outcome, Skip, Tally, Verdict, Waiver, WaiverOutcome, decide_with,
+    rules::Level,
 };
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
@@ -63,14 +64,18 @@ fn in_a_word(count: &Count) -> Judged {
 
 /// The decision that the verdicts lead to.
 pub(super) fn decision(entries: &[Entry], partial: bool, waivers: &[Waived], strict: bool) -> Decision {
+    let outcomes: Vec<WaiverOutcome> = waivers.iter().map(Waived::outcome).collect();
+    decide_with(&tally(entries), partial, &outcomes, strict)
+}
+
+/// How many rules have each verdict.
+pub(crate) fn tally(entries: &[Entry]) -> Tally {
     let outcomes = entries.iter().map(|entry| Outcome {
         level: entry.level,
         verdict: entry.verdict,
         skip: entry.skip(),
     });
-    let tally = outcomes.collect();
-    let outcomes: Vec<WaiverOutcome> = waivers.iter().map(Waived::outcome).collect();
-    decide_with(&tally, partial, &outcomes, strict)
+    outcomes.collect()
 }
 
 impl Group {
@@ -91,7 +96,7 @@ impl SuiteResult {
 
 impl Entry {
     /// Whether it was not judged only because the user deselected it.
-    pub(super) fn is_deselected(&self) -> bool {
+    pub(crate) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| reason == DESELECTED)
     }
 
@@ -106,7 +111,7 @@ impl Entry {
     }
 
     /// The suite's name.
-    pub(super) fn suite(&self) -> &str {
+    pub(crate) fn suite(&self) -> &str {
         self.rule.split_once('/').map_or(&*self.rule, |(suite, _)| suite)
     }
 }

@@ -34,9 +34,18 @@ pub struct Verified {
 ///
 /// # Errors
 /// When `next` fails.
-pub fn verify<E>(
+pub fn verify<E>(document: &Document, next: impl FnMut() -> Option<Result<Held, E>>) -> Result<Verified, E> {
+    verify_with(document, next, |_| {})
+}
+
+/// Does the same as [`verify`], and shows each run as it is judged again from its evidence.
+///
+/// # Errors
+/// When `next` fails.
+pub fn verify_with<E>(
     document: &Document,
     mut next: impl FnMut() -> Option<Result<Held, E>>,
+    mut show: impl FnMut(&Report),
 ) -> Result<Verified, E> {
     let mut verified = Verified::default();
     let mut waiting: Vec<(String, &Document)> = if document.shards.is_empty() {
@@ -66,7 +75,8 @@ pub fn verify<E>(
         }
         let mut evidence = held.evidence;
         for (at, shard) in own {
-            compare(&at, shard, &mut evidence, &held.sum, &mut verified);
+            let again = again(shard, &mut evidence, &held.sum, &mut show);
+            compare(&at, shard, again, &mut verified);
         }
     }
     for (at, shard) in waiting {
@@ -87,8 +97,7 @@ fn is_known(document: &Document, sum: &Checksum) -> bool {
         .is_some_and(|kept| kept.sha256 == sum.sha256)
 }
 
-fn compare(at: &str, document: &Document, evidence: &mut Evidence, sum: &Checksum, into: &mut Verified) {
-    let mut again = again(document, evidence, sum);
+fn compare(at: &str, document: &Document, mut again: Document, into: &mut Verified) {
     // Another version is no contradiction; a note reports it.
     again.suite_version.clone_from(&document.suite_version);
     // Evidence need not say who made the implementation: a report may learn that from elsewhere.
@@ -103,7 +112,12 @@ fn compare(at: &str, document: &Document, evidence: &mut Evidence, sum: &Checksu
 }
 
 /// Composes the report that the evidence gives, judged as the given report says.
-fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Document {
+fn again(
+    document: &Document,
+    evidence: &mut Evidence,
+    sum: &Checksum,
+    mut show: impl FnMut(&Report),
+) -> Document {
     let claim = &mut evidence.header.claim;
     claim.edition = document.edition;
     document.claim.apply(claim);
@@ -131,6 +145,7 @@ fn again(document: &Document, evidence: &mut Evidence, sum: &Checksum) -> Docume
         // The file may have been renamed: it is known by its content.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
     };
+    show(&report);
     compose(&report, Some(sum))
 }
 

@@ -7,10 +7,14 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Digester, Evidence, read_input};
+use evidence::{Digester, Evidence, Implementation, read_input};
 use judge::{Selection, judge};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use report::{Report, html};
+use report::{
+    Report, html,
+    site::{Board, Submission, Unreadable},
+    submitted::{Check, Proof, compose},
+};
 use ring::digest::{SHA256, digest};
 use tempfile::TempDir;
 use tokio::{process::Command, runtime::Builder, time::timeout};
@@ -48,6 +52,13 @@ fn main() -> ExitCode {
         "the_policy_stops_what_escaping_would_let_through",
         || match browser() {
             Some(browser) => the_policy_stops_what_escaping_would_let_through(&browser),
+            None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+        },
+    ));
+    trials.push(Trial::ignorable_test(
+        "nothing_planted_runs_on_the_board",
+        || match browser() {
+            Some(browser) => nothing_planted_runs_on_the_board(&browser),
             None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
         },
     ));
@@ -140,6 +151,65 @@ fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Co
         let dom = String::from_utf8_lossy(&output.stdout);
         if dom.contains("<title>ran</title>") != runs {
             return Err(format!("the planted script runs without a policy only: {runs} was expected").into());
+        }
+    }
+    Ok(Completion::Completed)
+}
+
+/// The same on the board, whose text is that of whoever submits a report.
+fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Failed> {
+    let mut evidence = recorded();
+    evidence.header.claim.implementation = Some(Implementation {
+        organization: PLANTED.to_owned(),
+        project: PLANTED.to_owned(),
+        url: "javascript:document.title='ran'".to_owned(),
+        version: PLANTED.to_owned(),
+        contact: vec![PLANTED.to_owned()],
+    });
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judge(&evidence, &selection),
+        selection: &selection,
+        judged_at: evidence.header.window.ok_or("it was watched")?.until,
+        file: None,
+    };
+    let document = compose(&report, None);
+    let submission = Submission {
+        folder: PLANTED.to_owned(),
+        check: Check::of(&document, Proof::Missing),
+        document,
+        runs: Vec::new(),
+    };
+    let unreadable = Unreadable {
+        folder: PLANTED.to_owned(),
+        reason: PLANTED.to_owned(),
+    };
+    let folder = TempDir::new()?;
+    let mut pages = Vec::new();
+    Board::new(vec![submission], vec![unreadable]).write(|path, content| {
+        let is_told = path.ends_with("index.html");
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+        fs::write(&path, content)?;
+        if is_told {
+            pages.push(path);
+        }
+        Ok(())
+    })?;
+    for page in pages {
+        let output = open(browser, &page, &["--dump-dom"])?;
+        let (dom, log) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        if log.contains("CONSOLE") || dom.contains("<title>ran</title>") {
+            return Err(format!("{}: the planted script runs: {log}", page.display()).into());
+        }
+        let html = fs::read_to_string(&page)?;
+        let rules = html.matches("<tr data-level=").count();
+        if rules > 0 && !dom.contains(&format!("{rules} of {rules} rules")) {
+            return Err(format!("{}: our own script has not run", page.display()).into());
         }
     }
     Ok(Completion::Completed)

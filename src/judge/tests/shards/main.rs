@@ -120,11 +120,7 @@ fn check(whole: &Evidence, count: u32, what: &str) {
         let apart: Vec<&RuleVerdict> = of_shares.iter().map(|share| &share.verdicts[place]).collect();
         if rule.facts.whole_fleet {
             let is_judged = |verdict: &&RuleVerdict| verdict.verdict != Verdict::Skipped;
-            assert!(
-                !apart.iter().any(is_judged),
-                "{what}: {} in a share",
-                rule.id
-            );
+            assert!(!apart.iter().any(is_judged), "{what}: {} in a share", rule.id);
             continue;
         }
         // The runners of other shares do not read the audit log, and know less.

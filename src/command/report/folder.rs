@@ -1,0 +1,202 @@
+//! A folder of submitted reports: `report.yaml` in folders of its own, with its evidence beside it.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, DirEntry},
+    path::{Component, Path, PathBuf},
+};
+
+use anyhow::{Context, anyhow};
+use report::{
+    Report,
+    site::Unreadable,
+    submitted::{Check, Document, Proof, verify_with},
+};
+
+use super::{read::read, verify::held};
+use crate::command::Failure;
+
+/// The name of a report in its folder.
+const REPORT: &str = "report.yaml";
+
+/// How an evidence file ends.
+const EVIDENCE: [&str; 2] = [".jsonl", ".jsonl.zst"];
+
+/// How deep folders may lie in each other: more than `API/IMPLEMENTATION/VERSION` and anybody's own order need.
+const DEEPEST: usize = 8;
+
+/// A report with its place.
+pub(super) struct Found {
+    /// The folder, below the one that was named.
+    pub(super) name: String,
+    pub(super) document: Document,
+    folder: PathBuf,
+}
+
+/// What a folder holds, sorted by name.
+pub(super) struct Folders {
+    pub(super) reports: Vec<Found>,
+    pub(super) unreadable: Vec<Unreadable>,
+}
+
+/// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
+///
+/// # Errors
+/// When the folder itself cannot be read, or holds nothing.
+pub(super) fn read_all(root: &Path) -> Result<Folders, Failure> {
+    let mut folders = Folders {
+        reports: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    let entries = sorted(root)
+        .with_context(|| format!("failed to read the folder {}", root.display()))
+        .map_err(Failure::usage)?;
+    if !folders.add(root, "", entries, 0) {
+        return Err(Failure::usage(anyhow!(
+            "there is no report in {}: each has a folder of its own, such as {}",
+            root.display(),
+            Path::new("IMPLEMENTATION").join("VERSION").join(REPORT).display()
+        )));
+    }
+    Ok(folders)
+}
+
+/// What a folder holds; hidden files are not for us.
+fn sorted(folder: &Path) -> std::io::Result<Vec<DirEntry>> {
+    let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.retain(|entry| !entry.file_name().to_string_lossy().starts_with('.'));
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
+}
+
+impl Folders {
+    /// Adds what a folder holds. Says whether it held anything.
+    fn add(&mut self, folder: &Path, name: &str, entries: Vec<DirEntry>, depth: usize) -> bool {
+        let mut holds = false;
+        for entry in entries {
+            let own = entry.file_name();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if own == REPORT {
+                holds = true;
+                self.add_report(folder, name, kind.is_file());
+            } else if kind.is_dir() {
+                holds = true;
+                let own = own.to_string_lossy();
+                let below = if name.is_empty() {
+                    own.into_owned()
+                } else {
+                    format!("{name}/{own}")
+                };
+                self.enter(&entry.path(), below, depth + 1);
+            }
+        }
+        holds
+    }
+
+    fn add_report(&mut self, folder: &Path, name: &str, is_file: bool) {
+        if !is_file {
+            // A link could lead anywhere on the machine that reads it.
+            self.refuse(
+                name.to_owned(),
+                format!("{REPORT} is no regular file: add the file itself"),
+            );
+            return;
+        }
+        match read(&folder.join(REPORT)) {
+            Ok(document) => self.reports.push(Found {
+                name: name.to_owned(),
+                document,
+                folder: folder.to_owned(),
+            }),
+            Err(failure) => self.refuse(name.to_owned(), cause(&failure)),
+        }
+    }
+
+    fn enter(&mut self, folder: &Path, name: String, depth: usize) {
+        if depth > DEEPEST {
+            self.refuse(name, format!("it lies deeper than {DEEPEST} folders: move it up"));
+            return;
+        }
+        match sorted(folder) {
+            Ok(entries) => {
+                if !self.add(folder, &name, entries, depth) {
+                    self.refuse(name, format!("it has no {REPORT}: write one with `run --report`"));
+                }
+            }
+            Err(error) => self.refuse(name, format!("it cannot be read: {error}")),
+        }
+    }
+
+    fn refuse(&mut self, folder: String, reason: String) {
+        self.unreadable.push(Unreadable { folder, reason });
+    }
+}
+
+/// Why a report cannot be read, without the path, which is that of the machine that reads it.
+fn cause(failure: &Failure) -> String {
+    let told = failure.in_one_line();
+    match told.split_once(&format!("{REPORT}: ")) {
+        Some((_, cause)) => cause.to_owned(),
+        None => told,
+    }
+}
+
+impl Found {
+    /// Judges the evidence again, if it is there. `show` gets each run.
+    pub(super) fn check(&self, show: impl FnMut(&Report)) -> Check {
+        let files = self.evidence();
+        let names_all = self.runs().all(|run| run.evidence.is_some());
+        if files.is_empty() || !names_all {
+            return Check::of(&self.document, Proof::Missing);
+        }
+        let mut files = files.iter();
+        let verified = verify_with(&self.document, || files.next().map(|path| held(path)), show);
+        let proof = match verified {
+            Ok(verified) => Proof::Judged(verified),
+            Err(failure) => Proof::Unreadable(failure.in_one_line()),
+        };
+        Check::of(&self.document, proof)
+    }
+
+    fn runs(&self) -> impl Iterator<Item = &Document> {
+        let own = self.document.shards.is_empty().then_some(&self.document);
+        own.into_iter().chain(&self.document.shards)
+    }
+
+    /// The evidence beside the report: the files that it names, and for a merged report all that there are, as shards may
+    /// name theirs alike. They are known by their content.
+    fn evidence(&self) -> Vec<PathBuf> {
+        let named = self.runs().filter_map(|run| run.evidence.as_ref());
+        let mut names: BTreeSet<String> = named.map(|kept| kept.file.clone()).collect();
+        names.retain(|name| is_plain(name));
+        if !self.document.shards.is_empty() || !names.iter().any(|name| self.has(name)) {
+            let beside = sorted(&self.folder).unwrap_or_default().into_iter();
+            let beside = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.extend(beside.filter(|name| EVIDENCE.iter().any(|end| name.ends_with(end))));
+        }
+        names.retain(|name| self.has(name));
+        let limit = if self.document.shards.is_empty() {
+            1
+        } else {
+            names.len()
+        };
+        names
+            .iter()
+            .take(limit)
+            .map(|name| self.folder.join(name))
+            .collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let there = fs::symlink_metadata(self.folder.join(name));
+        there.is_ok_and(|there| there.is_file())
+    }
+}
+
+/// Whether it is a file's name, and leads to no other folder.
+fn is_plain(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['/', '\\'])
+}

@@ -1,0 +1,58 @@
+//! Cells: what one report says of one rule, with the way to its findings.
+
+use judge::Verdict;
+
+use super::{board::Version, signs, submission::Told};
+use crate::{html::sign::Sign, number::thousands};
+
+/// A cell of a matrix.
+pub(super) struct Cell {
+    pub(super) sign: Sign,
+    /// The report, the sign and what was counted.
+    pub(super) title: String,
+    /// Where its findings are, from the board's root.
+    pub(super) href: String,
+}
+
+impl Cell {
+    /// What that report says of that rule; none where its edition does not have it.
+    pub(super) fn of(version: &Version, rule: &str) -> Option<Self> {
+        let told = version.told.get(rule)?;
+        let submission = &version.submission;
+        let sign = signs::of(submission.standing(), told.verdict(), submission.judged(rule));
+        Some(Self {
+            sign,
+            title: format!(
+                "{}: {}{}",
+                version.name,
+                sign.word,
+                extent(told)
+                    .map(|extent| format!(", {extent}"))
+                    .unwrap_or_default()
+            ),
+            href: version.findings(rule),
+        })
+    }
+}
+
+/// What was counted, where something was found.
+pub(super) fn extent(told: &Told) -> Option<String> {
+    let Told::Entry(entry) = told else {
+        return None;
+    };
+    let parts = [
+        (entry.violations, "found"),
+        (entry.hints, "hints"),
+        (entry.waived, "waived"),
+        (entry.examined, "examined"),
+    ];
+    let is_told = |(number, what): &(usize, &str)| {
+        *number > 0 && (*what != "examined" || entry.verdict != Verdict::Skipped)
+    };
+    let told: Vec<String> = parts
+        .into_iter()
+        .filter(is_told)
+        .map(|(number, what)| format!("{} {what}", thousands(number)))
+        .collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}

@@ -1,0 +1,57 @@
+//! The signs of cells: those of the HTML report, and three for what a report only says.
+
+use judge::{Decision, Verdict};
+
+use crate::{
+    html::sign::{self, Sign},
+    submitted::Standing,
+};
+
+/// A pass that no evidence proves.
+const CLAIMED: Sign = Sign::new("claimed", "○", "pass, not verified");
+/// A pass of a report that does not hold.
+const DOUBTED: Sign = Sign::new("claimed", "○", "pass, in a report that does not hold");
+/// Evidence that says otherwise.
+const REFUTED: Sign = Sign::new("refuted", "≠", "the evidence says otherwise");
+/// Nothing.
+const UNTOLD: Sign = Sign::new("none", "·", "not listed, in a report that contradicts itself");
+
+/// Every sign of a cell, for the legend.
+pub(super) fn legend() -> Vec<Sign> {
+    let verdicts = [
+        Verdict::Pass,
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+        Verdict::Skipped,
+    ];
+    let mut signs: Vec<Sign> = verdicts.into_iter().map(sign::of).collect();
+    signs.extend([Sign::new("claimed", "○", "pass, but not proven"), REFUTED]);
+    signs
+}
+
+/// The sign of what a report says of a rule, where its evidence says so (`judged`) or is not there.
+pub(super) fn of(standing: Standing, told: Option<Verdict>, judged: Option<Verdict>) -> Sign {
+    let Some(told) = told else {
+        return UNTOLD;
+    };
+    match standing {
+        Standing::Holds => sign::of(told),
+        Standing::DoesNotHold if judged.is_some_and(|judged| judged != told) => REFUTED,
+        Standing::NotVerified if told == Verdict::Pass => CLAIMED,
+        Standing::DoesNotHold if told == Verdict::Pass => DOUBTED,
+        Standing::NotVerified | Standing::DoesNotHold => sign::of(told),
+    }
+}
+
+/// The sign of the decision, as far as it is proven.
+pub(super) fn of_decision(standing: Standing, decision: Decision) -> Sign {
+    match (standing, decision) {
+        (Standing::Holds, decision) => sign::of_decision(decision),
+        (Standing::NotVerified, Decision::NotConformant) => sign::of_decision(decision),
+        (Standing::NotVerified, _) => Sign::new("claimed", "○", "not verified"),
+        (Standing::DoesNotHold, _) => Sign::new("refuted", "≠", "does not hold"),
+    }
+}

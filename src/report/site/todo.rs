@@ -1,0 +1,77 @@
+//! What to do about a submitted report.
+
+use super::submission::Submission;
+use crate::{
+    escape,
+    number::count,
+    submitted::{Obstacle, Proof, Standing, obstacles},
+};
+
+/// How many differences are quoted.
+const QUOTED: usize = 3;
+
+/// How many characters of each side of a difference are quoted.
+const LONGEST: usize = 60;
+
+impl Submission {
+    /// What is missing or forged, each with what to do. Empty: the report holds and can be submitted.
+    pub fn to_do(&self) -> Vec<String> {
+        let mut list: Vec<String> = Vec::new();
+        if let Some(contradiction) = &self.check.contradiction {
+            list.push(format!(
+                "the report contradicts itself: {contradiction}: submit it as the suite wrote it"
+            ));
+        }
+        list.extend(self.about_evidence());
+        for obstacle in obstacles(&self.document) {
+            match obstacle {
+                Obstacle::NoEvidence => list.push(format!("{obstacle}: run again with `--record FILE`")),
+                _ => list.push(obstacle.to_string()),
+            }
+        }
+        list.extend(self.about_folder());
+        list
+    }
+
+    fn about_evidence(&self) -> Option<String> {
+        let differences = self.check.differences();
+        match &self.check.proof {
+            Proof::Unreadable(reason) => Some(format!("the evidence cannot be read: {reason}")),
+            Proof::Missing => {
+                let runs = std::iter::once(&self.document).chain(&self.document.shards);
+                let mut named = runs.filter_map(|run| run.evidence.as_ref());
+                let file = &named.next()?.file;
+                Some(format!(
+                    "the evidence is missing: add {file} beside report.yaml, or reviewers cannot verify the report"
+                ))
+            }
+            Proof::Judged(_) if differences.is_empty() => None,
+            Proof::Judged(_) if self.check.standing() == Standing::NotVerified => Some(format!(
+                "the evidence of {} is missing: add it beside report.yaml",
+                count(differences.len(), "part")
+            )),
+            Proof::Judged(_) => {
+                let quoted = differences.iter().take(QUOTED).map(|one| {
+                    let (old, new) = (one.old_text(), one.new_text());
+                    let (old, new) = (escape::short(&old, LONGEST), escape::short(&new, LONGEST));
+                    format!("{}: the report says {old}, the evidence {new}", one.at)
+                });
+                Some(format!(
+                    "the evidence does not reproduce {}, such as {}: judge it again with `replay EVIDENCE --report report.yaml`",
+                    count(differences.len(), "part"),
+                    quoted.collect::<Vec<_>>().join("; ")
+                ))
+            }
+        }
+    }
+
+    /// The folder is to be named like the version, so that readers find it.
+    fn about_folder(&self) -> Option<String> {
+        let version = self.document.implementation.as_ref()?.version.trim();
+        let folder = self.folder.rsplit('/').next()?;
+        let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
+        (!version.is_empty() && bare(version) != bare(folder)).then(|| {
+            format!("the folder is named {folder}, and the report is of version {version}: name both alike")
+        })
+    }
+}

@@ -1,0 +1,225 @@
+//! The page of a report: what it says of itself, what it is worth, and each rule.
+
+use askama::Template;
+use judge::rules::{self, Level};
+use url::Url;
+
+use super::{
+    board::{Implementation, Version},
+    cells::extent,
+    frame::Frame,
+    signs,
+    submission::{Submission, Told},
+    write::matrix_path,
+};
+use crate::{
+    html::{
+        axis::utc,
+        sign::{self, Sign},
+        text::shown,
+    },
+    number::count,
+    submitted::{Entry, Standing, obstacles},
+};
+
+/// The most differences to show.
+const SHOWN: usize = 40;
+
+/// The page.
+#[derive(Template)]
+#[template(path = "site/version.html")]
+pub(super) struct VersionPage<'a> {
+    frame: Frame<'a>,
+    implementation: &'a str,
+    home: String,
+    name: &'a str,
+    sign: Sign,
+    standing: String,
+    standing_class: &'static str,
+    contradiction: Option<String>,
+    unreadable: Option<String>,
+    differences: Vec<(String, String, String)>,
+    different: usize,
+    hidden: Option<String>,
+    notes: Vec<String>,
+    obstacles: Vec<String>,
+    facts: Vec<Fact>,
+    address: Option<String>,
+    /// The pages of the runs that were judged again, by their file names.
+    runs: Vec<String>,
+    /// The report in the SIG's form, from the board's root, where it holds.
+    matrix: Option<String>,
+    /// The worst first.
+    rules: Vec<RuleRow>,
+    unknown: Vec<(String, &'static str)>,
+}
+
+/// Something to know, by name.
+struct Fact {
+    name: &'static str,
+    value: String,
+}
+
+/// A rule.
+struct RuleRow {
+    id: &'static str,
+    title: &'static str,
+    level: Level,
+    sign: Sign,
+    extent: String,
+    reasons: String,
+    /// Its findings, where a single run was judged again.
+    findings: Option<String>,
+}
+
+/// The file names of the runs that were judged again.
+pub(super) fn run_pages(submission: &Submission) -> Vec<String> {
+    match submission.runs.len() {
+        1 => vec!["report.html".to_owned()],
+        number => (1..=number).map(|run| format!("report-{run}.html")).collect(),
+    }
+}
+
+impl<'a> VersionPage<'a> {
+    pub(super) fn new(implementation: &'a Implementation, version: &'a Version, frame: Frame<'a>) -> Self {
+        let submission = &version.submission;
+        let (document, check) = (&submission.document, &submission.check);
+        let standing = submission.standing();
+        let differences = check.differences();
+        let shown_differences = differences.iter().take(SHOWN);
+        Self {
+            frame,
+            implementation: &implementation.name,
+            home: format!("{}index.html", implementation.folder()),
+            name: &version.name,
+            sign: signs::of_decision(standing, document.decision),
+            standing: sentence(submission),
+            standing_class: match standing {
+                Standing::Holds => "none",
+                Standing::NotVerified => "doubt",
+                Standing::DoesNotHold => "fail",
+            },
+            contradiction: check.contradiction.as_ref().map(|one| shown(&one.to_string())),
+            unreadable: match &check.proof {
+                crate::submitted::Proof::Unreadable(reason) => Some(shown(reason)),
+                _ => None,
+            },
+            differences: shown_differences
+                .map(|one| (shown(&one.at), shown(&one.old_text()), shown(&one.new_text())))
+                .collect(),
+            different: differences.len(),
+            hidden: differences
+                .len()
+                .checked_sub(SHOWN + 1)
+                .map(|more| count(more + 1, "more difference")),
+            notes: check.notes().iter().map(|note| shown(note)).collect(),
+            obstacles: obstacles(document)
+                .iter()
+                .map(|one| shown(&one.to_string()))
+                .collect(),
+            facts: facts(submission),
+            address: address(submission),
+            runs: run_pages(submission),
+            matrix: (standing == Standing::Holds).then(|| matrix_path(implementation, version)),
+            rules: rules_of(version),
+            unknown: submission
+                .unknown()
+                .into_iter()
+                .map(|entry| (shown(&entry.rule), sign::of(entry.verdict).word))
+                .collect(),
+        }
+    }
+}
+
+/// What the report is worth, in a sentence.
+fn sentence(submission: &Submission) -> String {
+    let decision = submission.document.decision.name().replace('-', " ");
+    let described = submission.check.describe();
+    match submission.standing() {
+        Standing::Holds => {
+            "The report holds: its evidence, judged again for this page, reproduces it.".to_owned()
+        }
+        _ => format!("The report says “{decision}”. {}.", capital(&described)),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn facts(submission: &Submission) -> Vec<Fact> {
+    let document = &submission.document;
+    let implementation = document.implementation.as_ref();
+    let scope = document.scope.as_ref();
+    let watched = scope
+        .and_then(|scope| scope.window)
+        .map(|window| format!("{} to {}", utc(window.from), window.until.strftime("%H:%M:%S")));
+    let facts = [
+        ("Organization", implementation.map(|of| of.organization.clone())),
+        ("Contact", implementation.map(|of| of.contact.join(", "))),
+        ("Edition", Some(document.edition.to_string())),
+        ("Judged", Some(utc(document.date))),
+        ("Observed", watched),
+        ("Profiles", scope.map(|scope| scope.profiles.to_string())),
+        ("Cut short", scope.and_then(|scope| scope.partial.clone())),
+        ("API version", document.cluster_profile_api_version.clone()),
+        ("Hub version", document.hub_version.clone()),
+        ("Suite", Some(document.suite_version.clone())),
+        (
+            "Merged from",
+            (!document.shards.is_empty()).then(|| count(document.shards.len(), "report")),
+        ),
+        (
+            "Waivers",
+            (!document.waivers.is_empty()).then(|| document.waivers.len().to_string()),
+        ),
+        ("Folder", Some(submission.folder.clone())),
+    ];
+    facts
+        .into_iter()
+        .filter_map(|(name, value)| {
+            let value = shown(&value?);
+            (!value.is_empty()).then_some(Fact { name, value })
+        })
+        .collect()
+}
+
+/// The implementation's home, where that is a web page.
+fn address(submission: &Submission) -> Option<String> {
+    let implementation = submission.document.implementation.as_ref()?;
+    let url = Url::parse(&implementation.url).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| url.to_string())
+}
+
+fn rules_of(version: &Version) -> Vec<RuleRow> {
+    let submission = &version.submission;
+    let standing = submission.standing();
+    let mut rows: Vec<(usize, RuleRow)> = rules::all()
+        .iter()
+        .filter_map(|rule| {
+            let told = version.told.get(rule.id)?;
+            let entry: Option<&Entry> = match told {
+                Told::Entry(entry) => Some(entry),
+                Told::Nothing => None,
+            };
+            let verdict = entry.map(|entry| entry.verdict);
+            let reasons = entry.into_iter().flat_map(|entry| &entry.reasons);
+            let reasons: Vec<String> = reasons.map(|reason| shown(reason)).collect();
+            let row = RuleRow {
+                id: rule.id,
+                title: &rule.facts.title,
+                level: rule.facts.level,
+                sign: signs::of(standing, verdict, submission.judged(rule.id)),
+                extent: extent(told).unwrap_or_default(),
+                reasons: reasons.join("; "),
+                findings: (submission.runs.len() == 1).then(|| format!("report.html#{}", rule.id)),
+            };
+            Some((verdict.map_or(usize::MAX, sign::rank), row))
+        })
+        .collect();
+    // What the evidence refutes comes before all else.
+    rows.sort_by_key(|(rank, row)| (row.sign.class != "refuted", *rank, row.level));
+    rows.into_iter().map(|(_, row)| row).collect()
+}

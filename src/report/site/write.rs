@@ -1,0 +1,150 @@
+//! Writing the board: every page, badge and file, in a fixed order.
+
+use std::io;
+
+use askama::Template;
+use judge::rules;
+
+use super::{
+    board::{Board, Implementation, Version},
+    edition::{self, EditionPage},
+    frame::Frames,
+    implementation::ImplementationPage,
+    rule::RulePage,
+    slug::Slugs,
+    version::{VersionPage, run_pages},
+};
+use crate::{
+    badge,
+    html::text::shown,
+    submitted::{Standing, tally, write_matrix_of},
+};
+
+impl Board {
+    /// Writes it: `put` gets the path of each file, relative and with `/` between its parts, and its content. The same
+    /// reports give the same files.
+    ///
+    /// # Errors
+    /// When `put` fails.
+    pub fn write(&self, mut put: impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        let frames = Frames::new();
+        self.write_editions(&frames, &mut put)?;
+        for implementation in &self.implementations {
+            implementation.write(&frames, &mut put)?;
+        }
+        self.write_matrices(&mut put)?;
+        let editions = self.editions();
+        for rule in rules::all() {
+            let in_any = editions
+                .iter()
+                .any(|edition| rule.facts.in_edition(*edition).is_some());
+            if in_any {
+                let path = format!("rules/{}.html", rule.id);
+                let frame = frames.plain(&path, rule.id.to_owned());
+                put(&path, text(&RulePage::new(self, rule, frame))?.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_editions(
+        &self,
+        frames: &Frames,
+        put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let editions = self.editions();
+        // Without any report, the first page still names the folders that cannot be read.
+        let shown = if editions.is_empty() {
+            vec![Default::default()]
+        } else {
+            editions
+        };
+        for (place, edition) in shown.into_iter().enumerate() {
+            let path = if place == 0 {
+                "index.html".to_owned()
+            } else {
+                edition::path(edition, self)
+            };
+            let frame = frames.filtered(&path, format!("ClusterProfile conformance: edition {edition}"));
+            put(&path, text(&EditionPage::new(self, edition, frame))?.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The reports that hold, in the SIG's form: a folder for each version of the API, and one for each implementation.
+    fn write_matrices(&self, put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        for implementation in &self.implementations {
+            for version in &implementation.versions {
+                if version.submission.standing() != Standing::Holds {
+                    continue;
+                }
+                put(&matrix_path(implementation, version), &matrix(version)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path of a report in the SIG's form.
+pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> String {
+    let api = version.submission.document.cluster_profile_api_version.as_deref();
+    let api = Slugs::default().add(&shown(api.unwrap_or("unknown")));
+    let name = version.folder.trim_end_matches('/');
+    let name = name.rsplit('/').next().unwrap_or(name);
+    format!("sig-multicluster/{api}/{}/{name}.yaml", implementation.slug)
+}
+
+fn matrix(version: &Version) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    write_matrix_of(&version.submission.document, &mut bytes).map_err(io::Error::other)??;
+    Ok(bytes)
+}
+
+impl Implementation {
+    fn write(&self, frames: &Frames, put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
+        let path = format!("{}index.html", self.folder());
+        let frame = frames.filtered(&path, self.name.clone());
+        put(&path, text(&ImplementationPage::new(self, frame))?.as_bytes())?;
+        if let Some(newest) = self.versions.last() {
+            put(&format!("{}badge.svg", self.folder()), &badge_of(newest)?)?;
+        }
+        for version in &self.versions {
+            let folder = &version.folder;
+            let path = format!("{folder}index.html");
+            let frame = frames.plain(&path, version.name.clone());
+            put(&path, text(&VersionPage::new(self, version, frame))?.as_bytes())?;
+            put(&format!("{folder}badge.svg"), &badge_of(version)?)?;
+            let mut report = Vec::new();
+            version.submission.document.write(&mut report)?;
+            put(&format!("{folder}report.yaml"), &report)?;
+            for (name, run) in run_pages(&version.submission)
+                .iter()
+                .zip(&version.submission.runs)
+            {
+                put(&format!("{folder}{name}"), &run.html)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
+    let submission = &version.submission;
+    let document = &submission.document;
+    let mut bytes = Vec::new();
+    match (submission.standing(), document.entries()) {
+        (Standing::Holds, Ok(entries)) => badge::write_decision(
+            document.decision,
+            &tally(&entries),
+            document.edition,
+            if document.is_partial() { badge::PARTIAL } else { "" },
+            &mut bytes,
+        )?,
+        (standing, _) => badge::write_undecided(standing.name(), document.edition, &mut bytes)?,
+    }
+    Ok(bytes)
+}
+
+fn text(page: &impl Template) -> io::Result<String> {
+    page.render().map_err(io::Error::other)
+}

@@ -1,0 +1,109 @@
+//! What a submitted report is worth: whether it follows from its evidence.
+
+use super::{change::Change, consistency::Inconsistent, document::Document, verify::Verified};
+
+/// What came of checking a report.
+#[derive(Debug)]
+pub struct Check {
+    /// How it contradicts itself, if it does.
+    pub contradiction: Option<Inconsistent>,
+    /// What its evidence says of it.
+    pub proof: Proof,
+}
+
+/// What the evidence says of a report.
+#[derive(Debug)]
+pub enum Proof {
+    /// It was judged again.
+    Judged(Verified),
+    /// It is not there.
+    Missing,
+    /// It cannot be read, for that reason.
+    Unreadable(String),
+}
+
+/// What a report is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Its evidence reproduces it.
+    Holds,
+    /// There is no evidence, or not all of it, or it cannot be read.
+    NotVerified,
+    /// Its evidence says otherwise, or it contradicts itself.
+    DoesNotHold,
+}
+
+impl Check {
+    /// Checks a report whose evidence came to that.
+    pub fn of(document: &Document, proof: Proof) -> Self {
+        Self {
+            contradiction: document.entries().err(),
+            proof,
+        }
+    }
+
+    /// What the report is worth.
+    pub fn standing(&self) -> Standing {
+        if self.contradiction.is_some() {
+            return Standing::DoesNotHold;
+        }
+        match &self.proof {
+            Proof::Missing | Proof::Unreadable(_) => Standing::NotVerified,
+            Proof::Judged(verified) if verified.differences.is_empty() => Standing::Holds,
+            Proof::Judged(verified) if verified.differences.iter().all(is_lack) => Standing::NotVerified,
+            Proof::Judged(_) => Standing::DoesNotHold,
+        }
+    }
+
+    /// The standing with its reason, in a few words.
+    pub fn describe(&self) -> String {
+        match (self.standing(), &self.proof) {
+            (Standing::Holds, _) => "holds: its evidence reproduces it".to_owned(),
+            (Standing::NotVerified, Proof::Missing) => "not verified: no evidence".to_owned(),
+            (Standing::NotVerified, Proof::Unreadable(_)) => {
+                "not verified: its evidence cannot be read".to_owned()
+            }
+            (Standing::NotVerified, Proof::Judged(_)) => {
+                "not verified: the evidence of some parts is missing".to_owned()
+            }
+            (Standing::DoesNotHold, _) if self.contradiction.is_some() => {
+                "does not hold: it contradicts itself".to_owned()
+            }
+            (Standing::DoesNotHold, _) => "does not hold: its evidence says otherwise".to_owned(),
+        }
+    }
+
+    /// Where the report and its evidence differ; verdicts first, as the counts follow from them.
+    pub fn differences(&self) -> Vec<&Change> {
+        let Proof::Judged(verified) = &self.proof else {
+            return Vec::new();
+        };
+        let mut differences: Vec<&Change> = verified.differences.iter().collect();
+        differences.sort_by_key(|change| !change.at.contains('/'));
+        differences
+    }
+
+    /// Notes for a person.
+    pub fn notes(&self) -> &[String] {
+        match &self.proof {
+            Proof::Judged(verified) => &verified.notes,
+            Proof::Missing | Proof::Unreadable(_) => &[],
+        }
+    }
+}
+
+/// Whether it only says that the evidence of a part is missing.
+fn is_lack(change: &Change) -> bool {
+    change.new.is_none() && change.at.ends_with("].evidence.sha256")
+}
+
+impl Standing {
+    /// It in two or three words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Holds => "holds",
+            Standing::NotVerified => "not verified",
+            Standing::DoesNotHold => "does not hold",
+        }
+    }
+}
