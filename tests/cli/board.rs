@@ -164,8 +164,8 @@ fn everything_that_a_pull_request_may_hold_is_shown_as_what_it_is() {
     assert!(page("good").contains("The report holds"));
     assert!(page("forged").contains("it says conformant, and its verdicts make not-conformant"));
     assert!(page("older").contains("<code>identity/of-another-suite</code>"));
-    assert!(page("bare").contains("Not verified: no evidence."));
-    assert!(page("garbled").contains("Not verified: its evidence cannot be read."));
+    assert!(page("bare").contains("It is not verified: no evidence."));
+    assert!(page("garbled").contains("It is not verified: its evidence cannot be read."));
     assert!(page("narrowed").contains("rules were deselected"));
     for name in ["forged", "older", "bare", "garbled"] {
         let page = page(name);

@@ -19,13 +19,15 @@ impl Cell {
     pub(super) fn of(version: &Version, rule: &str) -> Option<Self> {
         let told = version.told.get(rule)?;
         let submission = &version.submission;
-        let sign = signs::of(submission.standing(), told.verdict(), submission.judged(rule));
+        let (standing, judged) = (submission.standing(), submission.judged(rule));
+        let sign = signs::of(standing, told.verdict(), judged);
+        let refutation = signs::refutation(standing, told.verdict(), judged);
         Some(Self {
             sign,
             title: format!(
                 "{}: {}{}",
                 version.name,
-                sign.word,
+                refutation.as_deref().unwrap_or(sign.word),
                 extent(told)
                     .map(|extent| format!(", {extent}"))
                     .unwrap_or_default()

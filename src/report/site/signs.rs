@@ -55,3 +55,19 @@ pub(super) fn of_decision(standing: Standing, decision: Decision) -> Sign {
         (Standing::DoesNotHold, _) => Sign::new("refuted", "≠", "does not hold"),
     }
 }
+
+/// What the report and its evidence say of a rule, where they differ.
+pub(super) fn refutation(
+    standing: Standing,
+    told: Option<Verdict>,
+    judged: Option<Verdict>,
+) -> Option<String> {
+    let (told, judged) = told.zip(judged)?;
+    (standing == Standing::DoesNotHold && told != judged).then(|| {
+        format!(
+            "the report says {}, its evidence {}",
+            sign::of(told).word,
+            sign::of(judged).word
+        )
+    })
+}

@@ -221,6 +221,7 @@ fn what_the_evidence_refutes_is_marked_where_it_does() {
     let page = &files["implementations/fleet/v1.0.0-standard/index.html"];
     assert!(page.contains("Where the report and its evidence differ") && page.contains(RULE));
     let first = page.find("<tr id=").expect("rules");
+    assert!(page.contains("the report says pass, its evidence fail"), "{page}");
     assert!(
         page[first..].starts_with(&format!("<tr id=\"{RULE}\"")),
         "the refuted rule comes first"

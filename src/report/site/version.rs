@@ -131,7 +131,7 @@ impl<'a> VersionPage<'a> {
     }
 }
 
-/// What the report is worth, in a sentence.
+/// What the report is worth, in a sentence or two.
 fn sentence(submission: &Submission) -> String {
     let decision = submission.document.decision.name().replace('-', " ");
     let described = submission.check.describe();
@@ -139,14 +139,9 @@ fn sentence(submission: &Submission) -> String {
         Standing::Holds => {
             "The report holds: its evidence, judged again for this page, reproduces it.".to_owned()
         }
-        _ => format!("The report says “{decision}”. {}.", capital(&described)),
+        Standing::NotVerified => format!("The report says “{decision}”. It is {described}."),
+        Standing::DoesNotHold => format!("The report says “{decision}”. It {described}."),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 fn facts(submission: &Submission) -> Vec<Fact> {
@@ -206,12 +201,15 @@ fn rules_of(version: &Version) -> Vec<RuleRow> {
             };
             let verdict = entry.map(|entry| entry.verdict);
             let reasons = entry.into_iter().flat_map(|entry| &entry.reasons);
-            let reasons: Vec<String> = reasons.map(|reason| shown(reason)).collect();
+            let reasons = reasons.map(|reason| shown(reason));
+            let judged = submission.judged(rule.id);
+            let refuted = signs::refutation(standing, verdict, judged);
+            let reasons: Vec<String> = refuted.into_iter().chain(reasons).collect();
             let row = RuleRow {
                 id: rule.id,
                 title: &rule.facts.title,
                 level: rule.facts.level,
-                sign: signs::of(standing, verdict, submission.judged(rule.id)),
+                sign: signs::of(standing, verdict, judged),
                 extent: extent(told).unwrap_or_default(),
                 reasons: reasons.join("; "),
                 findings: (submission.runs.len() == 1).then(|| format!("report.html#{}", rule.id)),
