@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Exit, Failure,
     print::{print, width},
-    rule::{editions, evidence, named},
+    rule::{edition, editions, evidence, named},
 };
 
 /// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and
@@ -100,12 +100,7 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
         Some(applies) => {
             let source = own_source(applies);
             page.field(2, "source", source.as_ref().unwrap_or(&facts.source));
-            let claimed = if applies.only_if_claimed() {
-                " (once claimed)"
-            } else {
-                ""
-            };
-            page.field(2, "edition", &format!("{}{claimed}", applies.edition()));
+            page.field(2, "edition", &edition(applies));
         }
         None => {
             page.field(2, "source", &facts.source);

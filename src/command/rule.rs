@@ -5,7 +5,7 @@ use std::fmt::Display;
 use evidence::api::UnknownName;
 use judge::{
     rules,
-    rules::{Facts, Rule},
+    rules::{Applies, Facts, Rule},
 };
 
 /// Finds a rule by its id.
@@ -44,14 +44,17 @@ pub fn unknown(given: &str) -> UnknownName {
 
 /// Lists the editions that have the rule.
 pub fn editions(facts: &Facts) -> String {
-    let names = facts.editions.iter().map(|applies| {
-        if applies.only_if_claimed() {
-            format!("{} (once claimed)", applies.edition())
-        } else {
-            applies.edition().to_string()
-        }
-    });
+    let names = facts.editions.iter().map(edition);
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// Names an edition that has the rule.
+pub fn edition(applies: &Applies) -> String {
+    if applies.only_if_claimed() {
+        format!("{} (once claimed)", applies.edition())
+    } else {
+        applies.edition().to_string()
+    }
 }
 
 /// Lists the evidence that the rule is judged from.

@@ -129,14 +129,8 @@ impl Run {
             return clean(&target, &plan, self.driver.file());
         }
         let driving = self.driver.resolve(&target, plan.observe)?;
-        let files = files.iter().chain(&plan.audit_logs).map(PathBuf::as_path);
-        let inputs = target
-            .kubeconfig()
-            .into_iter()
-            .chain(self.driver.file())
-            .chain(self.claim.waivers.as_deref())
-            .chain(self.config.file())
-            .chain(files);
+        let files = files.iter().chain(&plan.audit_logs);
+        let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
         let outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
         let reference = target.reference().cloned();

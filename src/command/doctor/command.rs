@@ -1,6 +1,6 @@
 //! The flags, and what is checked of them before a hub is asked.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use collect::Members;
@@ -144,13 +144,8 @@ impl Doctor {
         let unread = audit::check(&plan.audit_logs).err();
         let has_log = unread.is_none();
         flaws.extend(unread.map(|failure| Check::error("evidence/audit-log", &failure)));
-        let inputs = target
-            .kubeconfig()
-            .into_iter()
-            .chain(self.driver.file())
-            .chain(self.claim.waivers.as_deref())
-            .chain(self.config.file())
-            .chain(read.iter().chain(&plan.audit_logs).map(PathBuf::as_path));
+        let files = read.iter().chain(&plan.audit_logs);
+        let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
         let outputs = match self.files.prepare(inputs) {
             Ok(prepared) if prepared.0.is_empty() => None,
             Ok(prepared) => {
