@@ -24,6 +24,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, in the order in which reports explain them.
+    pub const ALL: [Verdict; 7] = [
+        Verdict::Pass,
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+        Verdict::NotApplicable,
+        Verdict::Skipped,
+    ];
+
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -233,16 +233,7 @@ mod tests {
 
     #[test]
     fn every_verdict_has_a_status_of_its_own() {
-        let verdicts = [
-            Verdict::Pass,
-            Verdict::Fail,
-            Verdict::Warn,
-            Verdict::Waived,
-            Verdict::Inconclusive,
-            Verdict::NotApplicable,
-            Verdict::Skipped,
-        ];
-        let rules: Vec<_> = verdicts
+        let rules: Vec<_> = Verdict::ALL
             .map(|verdict| {
                 json!({"rule": "suite/rule", "title": "t", "level": "MUST", "source": "s", "verdict": verdict,
                        "examined": 1, "findings": []})

@@ -18,16 +18,7 @@ const UNTOLD: Sign = Sign::new("none", "·", "not listed, in a report that contr
 
 /// Every sign of a cell, for the legend.
 pub(super) fn legend() -> Vec<Sign> {
-    let verdicts = [
-        Verdict::Pass,
-        Verdict::Fail,
-        Verdict::Warn,
-        Verdict::Waived,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-        Verdict::Skipped,
-    ];
-    let mut signs: Vec<Sign> = verdicts.into_iter().map(sign::of).collect();
+    let mut signs: Vec<Sign> = Verdict::ALL.into_iter().map(sign::of).collect();
     signs.extend([Sign::new("claimed", "○", "pass, but not proven"), REFUTED]);
     signs
 }

@@ -394,15 +394,6 @@ fn shards_of_different_runs_are_refused_with_both_values() {
 
 /// A report whose rules came out as these numbers say.
 fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
-    let verdicts = [
-        Verdict::Pass,
-        Verdict::Fail,
-        Verdict::Warn,
-        Verdict::Waived,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-        Verdict::Skipped,
-    ];
     let mut document = document();
     let of_edition = rules::all()
         .iter()
@@ -411,7 +402,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
         .enumerate()
         .map(|(place, rule)| {
             let drawn = seed[place % seed.len()];
-            let verdict = verdicts[usize::from(drawn) % verdicts.len()];
+            let verdict = Verdict::ALL[usize::from(drawn) % Verdict::ALL.len()];
             let number = match verdict {
                 Verdict::Pass => 0,
                 _ => usize::from(drawn / 7),
