@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 /// Each member, and the members that it may depend on: what it does not name, its Cargo.toml must not name.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("in-process-apiserver", &[]),
     ("kube-envtest", &[]),
     ("clusterprofile-evidence", &[]),
@@ -17,6 +17,14 @@ const ARROWS: [(&str, &[&str]); 8] = [
     (
         "clusterprofile-report",
         &["clusterprofile-judge", "clusterprofile-evidence"],
+    ),
+    (
+        "clusterprofile-browser",
+        &[
+            "clusterprofile-evidence",
+            "clusterprofile-judge",
+            "clusterprofile-report",
+        ],
     ),
     (
         "clusterprofile-lab",

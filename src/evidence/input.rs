@@ -1,7 +1,7 @@
 //! Reads an evidence file or a kubectl dump, whichever a path holds.
 
 use std::{
-    io::{self, Cursor, Read},
+    io::{self, BufRead, Cursor, Read},
     path::Path,
 };
 
@@ -9,7 +9,7 @@ use super::{
     Digester, Input,
     dump::{self, DumpError},
     file::{self, FileError},
-    open::open,
+    open::{open, unpacked},
 };
 
 /// Why an input could not be read.
@@ -53,20 +53,39 @@ pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError>
         path: shown.clone(),
         cause,
     };
-    let mut reader = open(path).map_err(unread)?;
-    let (head, is_evidence) = peek(&mut reader).map_err(unread)?;
+    let reader = open(path).map_err(unread)?;
+    let name = match path.to_str() {
+        Some("-") => "standard input",
+        _ => &shown,
+    };
+    read_unpacked(reader, name, digester)
+}
+
+/// The same for what is no file of this system. `name` is for messages.
+///
+/// # Errors
+/// When it cannot be read, or holds nothing to judge.
+pub fn read_packed(plain: impl Read + 'static, name: &str, digester: &Digester) -> Result<Input, InputError> {
+    let reader = unpacked(Box::new(plain)).map_err(|cause| InputError::Read {
+        path: name.to_owned(),
+        cause,
+    })?;
+    read_unpacked(reader, name, digester)
+}
+
+fn read_unpacked(mut reader: impl BufRead, name: &str, digester: &Digester) -> Result<Input, InputError> {
+    let (head, is_evidence) = peek(&mut reader).map_err(|cause| InputError::Read {
+        path: name.to_owned(),
+        cause,
+    })?;
     let reader = Cursor::new(head).chain(reader);
     if is_evidence {
         file::read_from(reader).map_err(|cause| InputError::File {
-            path: shown.clone(),
+            path: name.to_owned(),
             cause,
         })
     } else {
-        let name = match path.to_str() {
-            Some("-") => "standard input".to_owned(),
-            _ => shown.clone(),
-        };
-        Ok(dump::read_from(reader, &name, digester)?)
+        Ok(dump::read_from(reader, name, digester)?)
     }
 }
 

@@ -10,6 +10,8 @@ mod digest;
 mod driver;
 pub mod dump;
 pub mod file;
+#[cfg(any(test, target_family = "wasm"))]
+mod frames;
 mod header;
 mod history;
 mod input;
@@ -38,7 +40,7 @@ pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
 };
 pub use history::{Origin, ProfileHistory, Version};
-pub use input::{InputError, read_input};
+pub use input::{InputError, read_input, read_packed};
 pub use kind::{Asked, Gap, Kind};
 pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,

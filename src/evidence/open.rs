@@ -19,7 +19,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Unpacks what begins with a zstd frame.
-fn unpacked(mut plain: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
+pub(super) fn unpacked(mut plain: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
     let mut head = Vec::new();
     plain
         .by_ref()
@@ -39,7 +39,12 @@ fn decoder(packed: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(zstd::Decoder::new(packed)?)))
 }
 
-#[cfg(not(feature = "zstd"))]
+#[cfg(all(target_family = "wasm", not(feature = "zstd")))]
+fn decoder(packed: impl Read + 'static) -> io::Result<Box<dyn BufRead>> {
+    Ok(Box::new(BufReader::new(super::frames::Frames::new(packed))))
+}
+
+#[cfg(not(any(target_family = "wasm", feature = "zstd")))]
 fn decoder(_: impl Read) -> io::Result<Box<dyn BufRead>> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,

@@ -20,6 +20,14 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// All of them.
+    pub const ALL: [Decision; 4] = [
+        Decision::Conformant,
+        Decision::NoViolation,
+        Decision::NotConformant,
+        Decision::Inconclusive,
+    ];
+
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {

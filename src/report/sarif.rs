@@ -14,8 +14,8 @@ use judge::{
     RuleVerdict, Verdict,
     rules::{Finding, Level},
 };
-use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::{Report, decision, escape, json_escape, number, unread};
 
@@ -228,11 +228,8 @@ fn fingerprint(verdict: &RuleVerdict, finding: &Finding, twins: &mut HashMap<Str
     ];
     // No part contains this separator.
     let parts = json!(parts).to_string();
-    let digest = digest(&SHA256, parts.as_bytes());
-    let digest: String = digest.as_ref()[..16]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = Sha256::digest(parts);
+    let digest: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
     let number = twins.entry(digest.clone()).or_default();
     *number += 1;
     format!("{digest}:{number}")

@@ -1,7 +1,7 @@
 //! What the HTML report and the board share: the base of their styles, and the policy of their pages.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use ring::digest::{SHA256, digest};
+use sha2::{Digest, Sha256};
 
 /// Colours, text, tables, cells and tools.
 const BASE: &str = include_str!("templates/style/base.css");
@@ -14,7 +14,6 @@ pub(crate) fn style(own: &str) -> String {
 /// A page's policy: a browser allows only its own style and script, by their digests. No script is allowed where it is
 /// empty.
 pub(crate) fn policy(style: &str, script: &str) -> String {
-    let hash = |text: &str| format!("'sha256-{}'", BASE64.encode(digest(&SHA256, text.as_bytes())));
     let scripts = if script.is_empty() {
         "'none'".to_owned()
     } else {
@@ -24,4 +23,19 @@ pub(crate) fn policy(style: &str, script: &str) -> String {
         "default-src 'none'; style-src {}; script-src {scripts}; base-uri 'none'; form-action 'none'",
         hash(style)
     )
+}
+
+/// The policy of a page that runs a module in a worker and opens the report that it makes. What a page makes has its
+/// policy too: so the style and the script of the report are allowed. No connection is.
+pub(crate) fn policy_with_module(page: [&str; 2], report: [&str; 2]) -> String {
+    let [style, script] = page.map(hash);
+    let [report_style, report_script] = report.map(hash);
+    format!(
+        "default-src 'none'; style-src {style} {report_style}; script-src {script} {report_script} 'wasm-unsafe-eval'; \
+         worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+}
+
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)))
 }

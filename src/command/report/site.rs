@@ -1,12 +1,15 @@
 //! `report site`: a static site that compares implementations.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use report::{
     escape,
-    site::{Board, RunPage, Submission},
+    site::{Board, Module, RunPage, Submission},
 };
 
 use super::folder::{Found, read_all};
@@ -25,6 +28,9 @@ pub struct Site {
     /// The folder to write, which must be new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Add a page on which a file is judged in the browser: the module, as `ci/binary wasm32-unknown-unknown` builds it
+    #[arg(long, value_name = "FILE")]
+    judge: Option<PathBuf>,
 }
 
 impl Site {
@@ -35,6 +41,12 @@ impl Site {
     pub fn execute(self) -> Result<Exit, Failure> {
         let folders = read_all(&self.reports)?;
         self.check_out()?;
+        let module = self
+            .judge
+            .as_deref()
+            .map(module)
+            .transpose()
+            .map_err(Failure::usage)?;
         for one in &folders.unreadable {
             anstream::eprintln!(
                 "note: {}: {}",
@@ -50,7 +62,10 @@ impl Site {
             .map_err(Failure::could_not_run)?;
         let reports = submissions.len();
         let mut files = 0;
-        let board = Board::new(submissions, folders.unreadable);
+        let mut board = Board::new(submissions, folders.unreadable);
+        if let Some(module) = module {
+            board = board.with_judge(module);
+        }
         board
             .write(|path, content| {
                 files += 1;
@@ -84,6 +99,12 @@ impl Site {
             )),
         }
     }
+}
+
+fn module(path: &Path) -> anyhow::Result<Module> {
+    let name = || format!("--judge {} cannot be used", path.display());
+    let packed = fs::read(path).with_context(name)?;
+    Module::new(packed).with_context(name)
 }
 
 fn submission(found: Found) -> io::Result<Submission> {

@@ -22,6 +22,7 @@ pub(crate) mod sign;
 pub(crate) mod text;
 
 pub use page::write;
+pub(crate) use page::{SCRIPT, style};
 
 #[cfg(test)]
 mod tests;

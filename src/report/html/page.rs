@@ -17,8 +17,13 @@ use super::{
 use crate::{Report, shared};
 
 /// Our script and style, embedded unescaped. The style follows the shared one.
-pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
-pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
+const STYLE: &str = include_str!("../templates/report/style.css");
+pub(crate) const SCRIPT: &str = include_str!("../templates/report/script.js");
+
+/// The style of every report.
+pub(crate) fn style() -> String {
+    shared::style(STYLE)
+}
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -39,7 +44,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let entries = ranked(report);
     let places = Places::of_ranked(&entries);
     let mend = Mend::of(report);
-    let style = shared::style(STYLE);
+    let style = style();
     let page = Page {
         policy: shared::policy(&style, SCRIPT),
         style,

@@ -196,7 +196,7 @@ fn the_policy_knows_our_script_and_style_by_their_digests() {
             .expect("it")
             .0
     };
-    let policy = shared::policy(&shared::style(page::STYLE), page::SCRIPT);
+    let policy = shared::policy(&page::style(), page::SCRIPT);
     assert!(policy.contains(&of(between("<script>", "</script>"))), "{policy}");
     assert!(policy.contains(&of(between("<style>", "</style>"))), "{policy}");
     assert!(

@@ -6,6 +6,7 @@ use evidence::api::Edition;
 use semver::Version as Semver;
 
 use super::{
+    judge_page::Module,
     slug::Slugs,
     submission::{Submission, Told},
 };
@@ -16,6 +17,7 @@ use crate::html::text::shown;
 pub struct Board {
     pub(super) implementations: Vec<Implementation>,
     pub(super) unreadable: Vec<Unreadable>,
+    pub(super) module: Option<Module>,
 }
 
 /// A folder that holds no report that could be read.
@@ -67,6 +69,16 @@ impl Board {
         Self {
             implementations,
             unreadable,
+            module: None,
+        }
+    }
+
+    /// Adds the page on which a file is judged in the browser, by that module.
+    #[must_use]
+    pub fn with_judge(self, module: Module) -> Self {
+        Self {
+            module: Some(module),
+            ..self
         }
     }
 

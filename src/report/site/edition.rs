@@ -10,6 +10,7 @@ use judge::{
 use super::{
     board::{Board, Implementation, Unreadable, Version},
     frame::Frame,
+    judge_page,
     matrix::Matrix,
     signs,
     submission::Told,
@@ -26,6 +27,8 @@ pub(super) struct EditionPage<'a> {
     legend: Vec<Sign>,
     matrix: Matrix,
     unreadable: &'a [Unreadable],
+    /// The page on which a file is judged, if the board has one.
+    judge: Option<&'static str>,
 }
 
 /// An edition in the navigation.
@@ -91,6 +94,7 @@ impl<'a> EditionPage<'a> {
             legend: signs::legend(),
             matrix: Matrix::of(edition, &versions, name),
             unreadable: &board.unreadable,
+            judge: board.module.as_ref().map(|_| judge_page::PATH),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What all pages of the board have: their style, policy and title, and the way to the root.
 
-use crate::shared;
+use super::judge_page;
+use crate::{html, shared};
 
 const STYLE: &str = include_str!("../templates/site/style.css");
 const SCRIPT: &str = include_str!("../templates/site/script.js");
@@ -10,6 +11,7 @@ pub(super) struct Frames {
     style: String,
     without_script: String,
     with_script: String,
+    with_module: String,
 }
 
 /// The frame of one page.
@@ -29,6 +31,10 @@ impl Frames {
         Self {
             without_script: shared::policy(&style, ""),
             with_script: shared::policy(&style, SCRIPT),
+            with_module: shared::policy_with_module(
+                [&style, judge_page::SCRIPT],
+                [&html::style(), html::SCRIPT],
+            ),
             style,
         }
     }
@@ -51,6 +57,15 @@ impl Frames {
             policy: &self.with_script,
             script: SCRIPT,
             ..self.plain(path, title)
+        }
+    }
+
+    /// The frame of the page on which a file is judged.
+    pub(super) fn judging(&self, title: String) -> Frame<'_> {
+        Frame {
+            policy: &self.with_module,
+            script: judge_page::SCRIPT,
+            ..self.plain(judge_page::PATH, title)
         }
     }
 }

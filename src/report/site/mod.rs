@@ -10,6 +10,7 @@ mod comment;
 mod edition;
 mod frame;
 mod implementation;
+mod judge_page;
 mod matrix;
 mod rule;
 mod signs;
@@ -23,4 +24,5 @@ mod write;
 
 pub use board::{Board, Unreadable};
 pub use comment::comment;
+pub use judge_page::{Module, NoModule};
 pub use submission::{RunPage, Submission};

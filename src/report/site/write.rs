@@ -10,6 +10,7 @@ use super::{
     edition::{self, EditionPage},
     frame::Frames,
     implementation::ImplementationPage,
+    judge_page::{self, JudgePage},
     rule::RulePage,
     slug::Slugs,
     version::{VersionPage, run_pages},
@@ -33,6 +34,10 @@ impl Board {
             implementation.write(&frames, &mut put)?;
         }
         self.write_matrices(&mut put)?;
+        if let Some(module) = &self.module {
+            let page = JudgePage::new(module, frames.judging("Judge a file of your own".to_owned()));
+            put(judge_page::PATH, text(&page)?.as_bytes())?;
+        }
         let editions = self.editions();
         for rule in rules::all() {
             let in_any = editions

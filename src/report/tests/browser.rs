@@ -1,5 +1,7 @@
 //! The HTML report in a real browser: what the hub says does not run, and the README's picture is fresh.
 
+mod chromium;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -15,7 +17,7 @@ use report::{
     site::{Board, Submission, Unreadable},
     submitted::{Check, Proof, compose},
 };
-use ring::digest::{SHA256, digest};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::{process::Command, runtime::Builder, time::timeout};
 
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
         for profiles in [20, 10_000] {
             trials.push(Trial::ignorable_test(
                 format!("nothing_planted_runs::{scheme}::{profiles}"),
-                move || match browser() {
+                move || match chromium::installed() {
                     Some(browser) => nothing_planted_runs(&browser, flag, profiles),
                     None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
                 },
@@ -50,32 +52,19 @@ fn main() -> ExitCode {
     }
     trials.push(Trial::ignorable_test(
         "the_policy_stops_what_escaping_would_let_through",
-        || match browser() {
+        || match chromium::installed() {
             Some(browser) => the_policy_stops_what_escaping_would_let_through(&browser),
             None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
         },
     ));
     trials.push(Trial::ignorable_test(
         "nothing_planted_runs_on_the_board",
-        || match browser() {
+        || match chromium::installed() {
             Some(browser) => nothing_planted_runs_on_the_board(&browser),
             None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
         },
     ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
-}
-
-/// The browser, where there is one.
-fn browser() -> Option<PathBuf> {
-    if let Some(given) = env::var_os("CHROME") {
-        return Some(given.into());
-    }
-    let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH")?).collect();
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let mut places = names
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    places.find(|place| place.is_file())
 }
 
 fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
@@ -268,11 +257,11 @@ fn the_picture_is_fresh() -> Result<(), Failed> {
     let root = root();
     let html = told(&recorded());
     let unversioned = html.replace(env!("CARGO_PKG_VERSION"), "");
-    let bytes = digest(&SHA256, unversioned.as_bytes());
-    let hex: String = bytes.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = Sha256::digest(unversioned);
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let sources = format!("{hex}  the page without the suite's version\n");
     if env::var_os("UPDATE").is_some() {
-        let browser = browser().ok_or("no chromium on PATH nor in CHROME")?;
+        let browser = chromium::installed().ok_or("no chromium on PATH nor in CHROME")?;
         let folder = TempDir::new()?;
         let page = folder.path().join("report.html");
         fs::write(&page, &html)?;

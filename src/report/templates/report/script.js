@@ -27,14 +27,16 @@
     list.append.apply(list, items);
   }
 
-  function reveal() {
-    var target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  function reveal(hash) {
+    var target = document.getElementById(decodeURIComponent(hash.slice(1)));
     var holder = target ? target.closest("details") : null;
     if (holder) {
       var item = holder.closest("li");
       item.hidden = false;
       holder.open = true;
-      target.scrollIntoView();
+    }
+    if (target) { target.scrollIntoView(); }
+    if (holder) {
       holder.querySelector("summary").focus({ preventScroll: true });
     }
   }
@@ -57,6 +59,16 @@
   window.addEventListener("afterprint", function () {
     closed.forEach(function (one) { one.open = false; });
   });
-  window.addEventListener("hashchange", reveal);
-  reveal();
+  window.addEventListener("hashchange", function () { reveal(location.hash); });
+  // What a page on a disk opens has no address that could change: its links to its own parts need help.
+  if (origin === "null" && location.protocol === "blob:") {
+    document.addEventListener("click", function (event) {
+      var link = event.target.closest("a[href^='#']");
+      if (link) {
+        event.preventDefault();
+        reveal(link.hash);
+      }
+    });
+  }
+  reveal(location.hash);
 })();
