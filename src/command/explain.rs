@@ -112,6 +112,9 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
             page.field(2, "editions", &editions(facts));
         }
     }
+    if !facts.keywords.is_empty() {
+        page.field(2, "keywords", &facts.keywords.join(", "));
+    }
     match &facts.reasoning {
         Some(reasoning) => page.field(2, "derived", reasoning),
         None => page.field(2, "explicit", "the documents state this directly"),

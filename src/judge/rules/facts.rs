@@ -28,6 +28,9 @@ pub struct Facts {
     pub editions: Vec<Applies>,
     /// Document and section.
     pub source: String,
+    /// The words by which the sentences there demand it, as they are written; none if they only say what is.
+    #[serde(default)]
+    pub keywords: Vec<String>,
     /// Kinds of evidence without which the rule cannot be judged.
     #[serde(default)]
     pub needs: Vec<Kind>,

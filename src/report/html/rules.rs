@@ -53,6 +53,7 @@ pub(super) struct RuleView<'a> {
     pub(super) sign: Sign,
     pub(super) title: &'a str,
     pub(super) source: Vec<Cited<'a>>,
+    pub(super) keywords: &'a [String],
     pub(super) reasoning: Option<&'a str>,
     pub(super) remedy: &'a str,
     /// What was counted, in few words.
@@ -173,6 +174,7 @@ fn view<'a>(
         sign: sign::of(verdict.verdict),
         title: &facts.title,
         source: cited(&facts.source),
+        keywords: &facts.keywords,
         reasoning: facts.reasoning.as_deref(),
         remedy: &facts.remedy,
         extent: extent(verdict),

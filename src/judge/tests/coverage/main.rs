@@ -218,6 +218,37 @@ fn rules_cite_sections_that_are_mapped_and_explicit_ones_a_sentence() {
     assert_none(&problems);
 }
 
+/// The keywords of the sentences that a rule cites, in the order of the documents.
+fn keywords_of(maps: &[Map], rule: &'static Rule) -> Vec<String> {
+    let mut keywords: Vec<String> = Vec::new();
+    for edition in Edition::ALL {
+        for citation in source_in(rule, edition).map_or_else(Vec::new, |source| citations(maps, source)) {
+            for (text, section) in cited_sections(maps, &citation, edition) {
+                let entries = section.sentences.iter().filter(|entry| entry.is_in(&text.name));
+                let naming = entries.filter(|entry| entry.rules.iter().any(|one| one == rule.id));
+                let words = naming.flat_map(|entry| entry.keyword.as_deref().unwrap_or_default().split(", "));
+                for word in words.filter(|word| !word.is_empty()) {
+                    if !keywords.iter().any(|known| known == word) {
+                        keywords.push(word.to_owned());
+                    }
+                }
+            }
+        }
+    }
+    keywords
+}
+
+#[test]
+fn rules_quote_the_keywords_of_the_sentences_that_they_cite() {
+    let maps = Map::all();
+    let wrong = rules::all().iter().filter_map(|rule| {
+        let expected = keywords_of(&maps, rule);
+        let quoted = serde_json::to_string(&expected).expect("JSON");
+        (rule.facts.keywords != expected).then(|| format!("{}: keywords: {quoted}", rule.id))
+    });
+    assert_none(&wrong.collect::<Vec<_>>());
+}
+
 #[test]
 fn the_workflow_reads_the_newest_text_of_each_document() {
     let workflow =
