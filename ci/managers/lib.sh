@@ -40,8 +40,7 @@ build_manager() {
     fi
     mkdir -p "$cache"
     version=$(cd "$pin" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
-    module=$(cd "$pin" && source_of "$1")
-    [ -d "$module" ] || fail "failed to get $1 $version"
+    module=$(cd "$pin" && source_of "$1") || fail "failed to get $1 $version"
     [ -n "${VERSION:-}" ] || says_version "$pin" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
     say "building $2 $version"
     (cd "$pin" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
@@ -53,8 +52,7 @@ build_manager() {
 # the module's own go.sum vouches for them. A module that replaces dependencies needs the same replacements here.
 pin_version() {
     local original
-    original=$(source_of "$1@$VERSION")
-    [ -d "$original" ] || fail "failed to get $1 $VERSION"
+    original=$(source_of "$1@$VERSION") || fail "failed to get $1 $VERSION"
     rm -rf "$3"
     mkdir -p "$3"
     # The module cache is read-only, and `go get` adds to this copy.
@@ -65,7 +63,12 @@ pin_version() {
 
 # source_of MODULE[@VERSION]: prints the folder that has the module's source.
 source_of() {
-    go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'
+    local told
+    told=$(go mod download -json "$1") || {
+        sed -n 's/^\t"Error": "\(.*\)",\{0,1\}$/\1/p' <<<"$told" >&2
+        return 1
+    }
+    sed -n 's/^\t"Dir": "\(.*\)",$/\1/p' <<<"$told"
 }
 
 # says_version FOLDER VERSION: whether a manager's conformance.yaml is about that version.
