@@ -3,7 +3,7 @@
 #
 #   go.mod, go.sum   the manager, pinned as a Go tool
 #   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
-#                    `manager prepare` sets the hub up
+#                    `manager prepare` sets the hub up, `manager namespace` says where profiles come
 #   hook             what the driver file calls
 #   driver.yaml      the driver file
 #   conformance.yaml what the run is told of the manager
@@ -30,22 +30,55 @@ root=$(cd "$here/../.." && pwd)
 export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
 
 # build_manager MODULE PACKAGE: builds the pinned tool of this folder as $cache/manager, and the members' agents. Go's
-# own cache makes that quick the second time.
+# own cache makes that quick the second time. Where VERSION names a version, that one is built in place of the pin.
 build_manager() {
+    local pin=$here/$name
+    if [ -n "${VERSION:-}" ]; then
+        cache=$cache/$VERSION
+        pin=$cache/pin
+        pin_version "$1" "$2" "$pin"
+    fi
     mkdir -p "$cache"
-    version=$(cd "$here/$name" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
-    module=$(cd "$here/$name" && go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-    [ -d "$module" ] || fail "failed to get $1 $version"
-    says_version "$here/$name" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
+    version=$(cd "$pin" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
+    module=$(cd "$pin" && source_of "$1") || fail "failed to get $1 $version"
+    [ -n "${VERSION:-}" ] || says_version "$pin" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
     say "building $2 $version"
-    (cd "$here/$name" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
+    (cd "$pin" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
     (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
     export version module
+}
+
+# pin_version MODULE PACKAGE FOLDER: pins $VERSION there. Its dependencies are those that the module's own go.mod names, and
+# the module's own go.sum vouches for them. A module that replaces dependencies needs the same replacements here.
+pin_version() {
+    local original
+    original=$(source_of "$1@$VERSION") || fail "failed to get $1 $VERSION"
+    rm -rf "$3"
+    mkdir -p "$3"
+    # The module cache is read-only, and `go get` adds to this copy.
+    install -m 644 "$original/go.sum" "$3"
+    (cd "$3" && go mod init "clusterprofile-conformance/ci/managers/$name" && go get -tool "$2@$VERSION") \
+        >"$3/pin.log" 2>&1 || fail "failed to pin $1 $VERSION: see $3/pin.log"
+}
+
+# source_of MODULE[@VERSION]: prints the folder that has the module's source.
+source_of() {
+    local told
+    told=$(go mod download -json "$1") || {
+        sed -n 's/^\t"Error": "\(.*\)",\{0,1\}$/\1/p' <<<"$told" >&2
+        return 1
+    }
+    sed -n 's/^\t"Dir": "\(.*\)",$/\1/p' <<<"$told"
 }
 
 # says_version FOLDER VERSION: whether a manager's conformance.yaml is about that version.
 says_version() {
     grep -qx "  version: $2" "$1/conformance.yaml"
+}
+
+# configuration FOLDER VERSION: prints a manager's conformance.yaml, as it is for that version.
+configuration() {
+    sed "s/^  version: .*/  version: $2/" "$1/conformance.yaml"
 }
 
 # build_suite: the suite's binary, unless SUITE names one.
@@ -153,7 +186,7 @@ judge() {
     started+=("$!")
     wait "$!" || status=$?
     is_judged "$status"
-    tail -n 3 "$state/run.out"
+    tail -n 1 "$state/run.out"
     mkdir -p "$folder"
     cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$folder"
     say "the reports are in $folder; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
@@ -163,7 +196,8 @@ judge() {
 # reader has, not those of this machine.
 run_suite() {
     cd "$state"
-    exec "$SUITE" run --config "$here/$name/conformance.yaml" --driver "$here/$name/driver.yaml" --allow-mutations \
+    configuration "$here/$name" "$version" >conformance.yaml
+    exec "$SUITE" run --config conformance.yaml --driver "$here/$name/driver.yaml" --allow-mutations \
         --audit-log audit.log --members members.yaml "$@" "${reports[@]}" --record evidence.jsonl.zst
 }
 

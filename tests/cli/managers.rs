@@ -44,6 +44,7 @@ fn published_counts_follow_from_the_evidence_in_every_edition() {
     let front = fs::read_to_string(root.join("README.md")).expect("a README");
     for folder in published() {
         let mut cells = Vec::new();
+        let is_newest = is_pinned(root, &folder);
         for edition in ["standard", "2026-07", "2026-09"] {
             let evidence = folder.join("evidence.jsonl.zst").display().to_string();
             let out = Folder::new();
@@ -58,8 +59,34 @@ fn published_counts_follow_from_the_evidence_in_every_edition() {
             cells.push(failing(&report));
         }
         let row = format!("| {} |\n", cells.join(" | "));
-        assert!(front.contains(&row), "README.md lacks:\n{row}");
+        assert_eq!(
+            front.contains(&row),
+            is_newest,
+            "README.md has the newest versions only:\n{row}"
+        );
     }
+}
+
+/// Whether a manager's own configuration, and so its pin, is of that version. The pin is the newest that can be had.
+fn is_pinned(root: &Path, folder: &Path) -> bool {
+    let mut parts = folder.iter().rev().map(|part| part.to_str().expect("text"));
+    let (version, name) = parts.next().zip(parts.next()).expect("a name and a version");
+    let configuration = root.join("ci/managers").join(name).join("conformance.yaml");
+    let text = fs::read_to_string(configuration).expect("a configuration");
+    text.contains(&format!("  version: {version}\n"))
+}
+
+#[test]
+fn a_manager_has_reports_of_its_pinned_version_and_of_another() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of = |name: &str, pinned: bool| {
+        let mut folders = published().into_iter();
+        folders.any(|folder| {
+            folder.parent().is_some_and(|parent| parent.ends_with(name)) && is_pinned(root, &folder) == pinned
+        })
+    };
+    assert!(of("ocm", true) && of("kubefleet", true), "the pinned versions");
+    assert!(of("ocm", false), "an earlier version, for the board's history");
 }
 
 /// An implementation and its version, as people call it.
