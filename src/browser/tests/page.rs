@@ -25,8 +25,10 @@ const RECORDED: &str = "reports/ocm/v1.2.1/evidence.jsonl.zst";
 const PLANTED: &str =
     "\"'></script></style><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">";
 
+type Test = fn(&Site);
+
 fn main() -> ExitCode {
-    let trials: [(&str, fn(&Site)); 6] = [
+    let trials: [(&str, Test); 6] = [
         (
             "a_recorded_run_is_judged_as_by_the_command",
             a_recorded_run_is_judged_as_by_the_command,
@@ -209,7 +211,7 @@ fn the_page_reaches_nothing(site: &Site) {
 /// A dump of that many profiles; every tenth lacks the manager's label.
 fn dump(profiles: usize, display_name: &str) -> String {
     let item = |number: usize| {
-        let labels = if number % 10 == 0 {
+        let labels = if number.is_multiple_of(10) {
             json!({})
         } else {
             json!({"x-k8s.io/cluster-manager": "acme"})

@@ -187,7 +187,7 @@ fn text_of_the_hub_stays_text() {
 fn the_policy_knows_our_script_and_style_by_their_digests() {
     let page = page(&storm());
     let of = |text: &str| {
-        let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+        let digest = <sha2::Sha256 as sha2::Digest>::digest(text);
         base64::Engine::encode(&base64::engine::general_purpose::STANDARD, digest)
     };
     let between = |begin: &str, end: &str| {
