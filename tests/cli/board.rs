@@ -101,6 +101,14 @@ fn the_published_reports_make_a_site() {
             .text("one/sig-multicluster/v1alpha1/ocm/v1.2.1-standard.yaml")
             .contains("project: ocm")
     );
+    // The same evidence by other editions: a verdict, but no report of the SIG's.
+    for edition in ["2026-07", "2026-09"] {
+        let page = folder.text(&format!("one/edition-{edition}.html"));
+        assert!(page.contains(&format!("implementations/ocm/v1.2.1-{edition}/index.html")));
+        assert!(page.contains("not submitted"), "{edition}");
+        let matrix = format!("one/sig-multicluster/v1alpha1/ocm/v1.2.1-{edition}.yaml");
+        assert!(!folder.path(&matrix).exists(), "{matrix}");
+    }
     // What is there is not written over.
     refused(
         &["report", "site", &reports, "--out", &folder.flag("one")],
@@ -159,9 +167,16 @@ fn everything_that_a_pull_request_may_hold_is_shown_as_what_it_is() {
     for named in ["<code>empty/v1.0.0</code>", "<code>broken/v1.0.0</code>"] {
         assert!(first.contains(named), "{named}");
     }
-    assert!(first.contains("edition-2026-09.html") && !first.contains("implementations/other-edition/v1"));
+    assert!(first.contains("edition-2026-09.html"));
     let page = |name: &str| folder.text(&format!("site/implementations/{name}/v1.0.0-standard/index.html"));
     assert!(page("good").contains("The report holds"));
+    // What holds for one edition is judged by the others too, and nothing else is.
+    let other = page("other-edition");
+    assert!(other.contains("Nobody submitted a report for this edition") && !other.contains("report.yaml"));
+    for name in ["narrowed", "forged", "older", "bare", "garbled"] {
+        let by_another = format!("site/implementations/{name}/v1.0.0-2026-09");
+        assert!(!folder.path(&by_another).exists(), "{by_another}");
+    }
     assert!(page("forged").contains("it says conformant, and its verdicts make not-conformant"));
     assert!(page("older").contains("<code>identity/of-another-suite</code>"));
     assert!(page("bare").contains("It is not verified: no evidence."));

@@ -27,6 +27,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool) -> Result<Exit, Failure> {
             check: found.check(|_| {}),
             folder: found.name,
             document: found.document,
+            submitted_for: None,
             runs: Vec::new(),
         })
         .collect();

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
+use evidence::api::Edition;
 use report::{
     Report,
     site::Unreadable,
@@ -26,6 +27,7 @@ const EVIDENCE: [&str; 2] = [".jsonl", ".jsonl.zst"];
 const DEEPEST: usize = 8;
 
 /// A report with its place.
+#[derive(Clone)]
 pub(super) struct Found {
     /// The folder, below the one that was named.
     pub(super) name: String,
@@ -144,6 +146,18 @@ fn cause(failure: &Failure) -> String {
 }
 
 impl Found {
+    /// The same with that edition in place of its own: not what was submitted.
+    pub(super) fn in_edition(&self, edition: Edition) -> Self {
+        let document = Document {
+            edition,
+            ..self.document.clone()
+        };
+        Self {
+            document,
+            ..self.clone()
+        }
+    }
+
     /// Judges the evidence again, if it is there. `show` gets each run.
     pub(super) fn check(&self, show: impl FnMut(&Report)) -> Check {
         let files = self.evidence();

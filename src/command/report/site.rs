@@ -7,9 +7,11 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use evidence::{Implementation, api::Edition};
 use report::{
     escape,
     site::{Board, Module, RunPage, Submission},
+    submitted::{Check, Document, Proof, Standing, Verified, compose},
 };
 
 use super::folder::{Found, read_all};
@@ -54,13 +56,8 @@ impl Site {
                 escape::line(&one.reason)
             );
         }
-        let submissions = folders
-            .reports
-            .into_iter()
-            .map(submission)
-            .collect::<io::Result<Vec<_>>>()
-            .map_err(Failure::could_not_run)?;
-        let reports = submissions.len();
+        let reports = folders.reports.len();
+        let submissions = submissions(folders.reports).map_err(Failure::could_not_run)?;
         let mut files = 0;
         let mut board = Board::new(submissions, folders.unreadable);
         if let Some(module) = module {
@@ -107,13 +104,60 @@ fn module(path: &Path) -> anyhow::Result<Module> {
     Module::new(packed).with_context(name)
 }
 
-fn submission(found: Found) -> io::Result<Submission> {
+/// The reports; and each that holds for one edition also by the others, which nobody needs to submit.
+fn submissions(reports: Vec<Found>) -> io::Result<Vec<Submission>> {
+    let submitted: Vec<_> = reports.iter().map(|found| known_by(&found.document)).collect();
+    let mut submissions = Vec::new();
+    for found in reports {
+        let submission = submission(&found)?;
+        if submission.check.standing() == Standing::Holds && found.document.is_whole_run() {
+            for edition in Edition::ALL {
+                let asked = found.in_edition(edition);
+                if !submitted.contains(&known_by(&asked.document)) {
+                    submissions.extend(by_other_edition(&asked, &found.document)?);
+                }
+            }
+        }
+        submissions.push(submission);
+    }
+    Ok(submissions)
+}
+
+/// What no two reports of the same run have in common.
+fn known_by(document: &Document) -> (Option<Implementation>, Edition) {
+    (document.implementation.clone(), document.edition)
+}
+
+fn submission(found: &Found) -> io::Result<Submission> {
     let mut runs = Vec::new();
     let check = found.check(|report| runs.push(RunPage::of(report)));
     Ok(Submission {
-        folder: found.name,
-        document: found.document,
+        folder: found.name.clone(),
+        document: found.document.clone(),
         check,
+        submitted_for: None,
         runs: runs.into_iter().collect::<io::Result<_>>()?,
     })
+}
+
+/// What the evidence of a submitted report gives by another edition.
+fn by_other_edition(asked: &Found, submitted: &Document) -> io::Result<Option<Submission>> {
+    let mut judged = None;
+    asked.check(|report| judged = Some((compose(report, None), RunPage::of(report))));
+    let Some((composed, page)) = judged else {
+        return Ok(None);
+    };
+    let document = Document {
+        date: submitted.date,
+        implementation: submitted.implementation.clone(),
+        evidence: submitted.evidence.clone(),
+        ..composed
+    };
+    Ok(Some(Submission {
+        folder: asked.name.clone(),
+        check: Check::of(&document, Proof::Judged(Verified::default())),
+        document,
+        submitted_for: Some(submitted.edition),
+        runs: vec![page?],
+    }))
 }

@@ -1,6 +1,9 @@
 //! The implementations on the board, their versions, and the places of their pages.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use evidence::api::Edition;
 use semver::Version as Semver;
@@ -159,6 +162,12 @@ impl Implementation {
         }
     }
 
+    /// How many versions of it there are.
+    pub(super) fn count(&self) -> usize {
+        let names = self.versions.iter().map(|version| &*version.version);
+        names.collect::<BTreeSet<&str>>().len()
+    }
+
     /// The folder of its pages, from the board's root, with a slash at its end.
     pub(super) fn folder(&self) -> String {
         format!("implementations/{}/", self.slug)
@@ -212,6 +221,7 @@ fn sort(submissions: &mut [Submission]) {
         };
         version
             .then_with(|| one.document.date.cmp(&other.document.date))
+            .then_with(|| one.is_submitted().cmp(&other.is_submitted()))
             .then_with(|| one.folder.cmp(&other.folder))
     });
 }

@@ -117,9 +117,9 @@ impl<'a> Listed<'a> {
             name: &implementation.name,
             organization: &implementation.organization,
             href: format!("{}index.html", implementation.folder()),
-            versions: match implementation.versions.len() {
+            versions: match implementation.count() {
                 1 => String::new(),
-                number => count(number, "report"),
+                number => count(number, "version"),
             },
             row: Standings::of(version),
         }
@@ -162,10 +162,11 @@ impl Standings {
                 Standing::NotVerified => "doubt",
                 Standing::DoesNotHold => "fail",
             },
-            remark: match (document.is_partial(), is_narrowed) {
-                (true, _) => "cut short",
-                (false, true) => "not all rules",
-                (false, false) => "",
+            remark: match (document.is_partial(), is_narrowed, submission.is_submitted()) {
+                (true, ..) => "cut short",
+                (false, true, _) => "not all rules",
+                (false, false, false) => "not submitted",
+                (false, false, true) => "",
             },
             date: document.date.strftime("%Y-%m-%d").to_string(),
         }

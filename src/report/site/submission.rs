@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, io};
 
+use evidence::api::Edition;
 use judge::{Verdict, rules};
 
 use crate::{
@@ -18,6 +19,8 @@ pub struct Submission {
     pub document: Document,
     /// What came of checking it.
     pub check: Check,
+    /// If nobody submitted it: the edition of the report whose evidence it judges by its own edition.
+    pub submitted_for: Option<Edition>,
     /// Each of its runs that was judged again.
     pub runs: Vec<RunPage>,
 }
@@ -66,6 +69,11 @@ impl RunPage {
 }
 
 impl Submission {
+    /// Whether somebody submitted it.
+    pub(super) fn is_submitted(&self) -> bool {
+        self.submitted_for.is_none()
+    }
+
     /// What it is worth.
     pub(super) fn standing(&self) -> Standing {
         self.check.standing()

@@ -106,6 +106,7 @@ impl Made {
         Submission {
             folder: self.folder,
             check: Check::of(&document, proof),
+            submitted_for: None,
             document,
             runs,
         }

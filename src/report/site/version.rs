@@ -47,6 +47,8 @@ pub(super) struct VersionPage<'a> {
     address: Option<String>,
     /// The pages of the runs that were judged again, by their file names.
     runs: Vec<String>,
+    /// Whether somebody submitted it.
+    is_submitted: bool,
     /// The report in the SIG's form, from the board's root, where it holds.
     matrix: Option<String>,
     /// The worst first.
@@ -115,12 +117,14 @@ impl<'a> VersionPage<'a> {
             notes: check.notes().iter().map(|note| shown(note)).collect(),
             obstacles: obstacles(document)
                 .iter()
+                .filter(|_| submission.is_submitted())
                 .map(|one| shown(&one.to_string()))
                 .collect(),
             facts: facts(submission),
             address: address(submission),
             runs: run_pages(submission),
-            matrix: (standing == Standing::Holds).then(|| matrix_path(implementation, version)),
+            is_submitted: submission.is_submitted(),
+            matrix: matrix_path(implementation, version),
             rules: rules_of(version),
             unknown: submission
                 .unknown()
@@ -135,6 +139,11 @@ impl<'a> VersionPage<'a> {
 fn sentence(submission: &Submission) -> String {
     let decision = submission.document.decision.name().replace('-', " ");
     let described = submission.check.describe();
+    if let Some(edition) = submission.submitted_for {
+        return format!(
+            "Nobody submitted a report for this edition. The evidence of the report for edition {edition} was judged by it for this page."
+        );
+    }
     match submission.standing() {
         Standing::Holds => {
             "The report holds: its evidence, judged again for this page, reproduces it.".to_owned()

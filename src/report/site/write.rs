@@ -80,23 +80,29 @@ impl Board {
     fn write_matrices(&self, put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
         for implementation in &self.implementations {
             for version in &implementation.versions {
-                if version.submission.standing() != Standing::Holds {
-                    continue;
+                if let Some(path) = matrix_path(implementation, version) {
+                    put(&path, &matrix(version)?)?;
                 }
-                put(&matrix_path(implementation, version), &matrix(version)?)?;
             }
         }
         Ok(())
     }
 }
 
-/// The path of a report in the SIG's form.
-pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> String {
+/// The path of a submitted report in the SIG's form, if it holds.
+pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> Option<String> {
+    let submission = &version.submission;
+    if !submission.is_submitted() || submission.standing() != Standing::Holds {
+        return None;
+    }
     let api = version.submission.document.cluster_profile_api_version.as_deref();
     let api = Slugs::default().add(&shown(api.unwrap_or("unknown")));
     let name = version.folder.trim_end_matches('/');
     let name = name.rsplit('/').next().unwrap_or(name);
-    format!("sig-multicluster/{api}/{}/{name}.yaml", implementation.slug)
+    Some(format!(
+        "sig-multicluster/{api}/{}/{name}.yaml",
+        implementation.slug
+    ))
 }
 
 fn matrix(version: &Version) -> io::Result<Vec<u8>> {
@@ -119,9 +125,11 @@ impl Implementation {
             let frame = frames.plain(&path, version.name.clone());
             put(&path, text(&VersionPage::new(self, version, frame))?.as_bytes())?;
             put(&format!("{folder}badge.svg"), &badge_of(version)?)?;
-            let mut report = Vec::new();
-            version.submission.document.write(&mut report)?;
-            put(&format!("{folder}report.yaml"), &report)?;
+            if version.submission.is_submitted() {
+                let mut report = Vec::new();
+                version.submission.document.write(&mut report)?;
+                put(&format!("{folder}report.yaml"), &report)?;
+            }
             for (name, run) in run_pages(&version.submission)
                 .iter()
                 .zip(&version.submission.runs)

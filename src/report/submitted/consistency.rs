@@ -84,6 +84,13 @@ impl Document {
         own || self.shards.iter().any(Self::is_partial)
     }
 
+    /// Whether it is of a single run that judged all rules on all profiles to its end.
+    pub fn is_whole_run(&self) -> bool {
+        let mut scopes = self.scope.iter();
+        let is_narrowed = scopes.any(|scope| scope.shard.is_some() || scope.selection.is_some());
+        self.shards.is_empty() && !is_narrowed && !self.is_partial()
+    }
+
     fn inconsistent(&self, contradiction: String) -> Inconsistent {
         Inconsistent {
             contradiction,

@@ -167,6 +167,7 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
     let submission = Submission {
         folder: PLANTED.to_owned(),
         check: Check::of(&document, Proof::Missing),
+        submitted_for: None,
         document,
         runs: Vec::new(),
     };
