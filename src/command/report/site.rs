@@ -4,13 +4,14 @@ use std::{fs, io, path::PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use evidence::Limits;
 use report::{
     escape,
     site::{Board, RunPage, Submission},
 };
 
 use super::folder::{Found, read_all};
-use crate::command::{Exit, Failure, print::print};
+use crate::command::{Exit, Failure, input::InputFlags, print::print};
 
 /// Make a static site that compares implementations by their submitted reports
 #[derive(Debug, Args)]
@@ -25,6 +26,8 @@ pub struct Site {
     /// The folder to write, which must be new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 impl Site {
@@ -33,7 +36,8 @@ impl Site {
     /// # Errors
     /// When the reports cannot be read or the site cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let folders = read_all(&self.reports)?;
+        let limits = self.input.limits();
+        let folders = read_all(&self.reports, &limits)?;
         self.check_out()?;
         for one in &folders.unreadable {
             anstream::eprintln!(
@@ -45,7 +49,7 @@ impl Site {
         let submissions = folders
             .reports
             .into_iter()
-            .map(submission)
+            .map(|found| submission(found, &limits))
             .collect::<io::Result<Vec<_>>>()
             .map_err(Failure::could_not_run)?;
         let reports = submissions.len();
@@ -86,9 +90,9 @@ impl Site {
     }
 }
 
-fn submission(found: Found) -> io::Result<Submission> {
+fn submission(found: Found, limits: &Limits) -> io::Result<Submission> {
     let mut runs = Vec::new();
-    let check = found.check(|report| runs.push(RunPage::of(report)));
+    let check = found.check(limits, |report| runs.push(RunPage::of(report)));
     Ok(Submission {
         folder: found.name,
         document: found.document,
