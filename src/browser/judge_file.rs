@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor};
 
-use evidence::{Digester, api::Edition, read_packed};
+use evidence::{Digester, Limits, api::Edition, read_packed};
 use jiff::Timestamp;
 use judge::{Decision, Selection, judge};
 use report::{Report, headline, html};
@@ -49,7 +49,7 @@ pub struct Judged {
 /// Judges a dump or an evidence file, packed or not.
 pub fn judge_file(file: Vec<u8>, order: &Order) -> Answer {
     let digester = Digester::new(order.key);
-    let input = match read_packed(Cursor::new(file), &order.name, &digester) {
+    let input = match read_packed(Cursor::new(file), &order.name, &digester, &Limits::default()) {
         Ok(input) => input,
         Err(error) => return Answer::Refused(error.to_string()),
     };

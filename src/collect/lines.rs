@@ -14,8 +14,8 @@ use tokio::time::timeout;
 use super::call::{Failure, Refusal, Status};
 use crate::connect::OwnCredentials;
 
-/// The longest line: etcd holds no object of more than a few megabytes.
-const LONGEST: usize = 64 << 20;
+/// The longest line: an event holds one object.
+const LONGEST: usize = evidence::LARGEST_OBJECT;
 /// Marks the bookmark that ends the initial events of a streaming list.
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 

@@ -1,30 +1,15 @@
-//! Cuts the JSON of a list into its items while it arrives, so that it is never whole in memory.
-//!
-//! Each item comes out as text of its own: one that does not fit its type spoils none of the others, and serde reads
-//! from a slice, which is several times faster than from a stream.
+//! Reads a list item by item while it arrives.
 
+use evidence::{
+    LARGEST_OBJECT,
+    json_list::{CutError, ListCutter, Part},
+};
 use serde::Deserialize;
 
 /// How far the reading of a list has come. Feed it the body piece by piece.
-#[derive(Default)]
-pub(super) struct Splitter {
-    /// What stands around the items; the list without them, in the end.
-    frame: Vec<u8>,
-    /// The beginning of an item that goes on in the next piece.
-    item: Vec<u8>,
-    /// Open brackets and braces.
-    depth: usize,
-    in_items: bool,
-    in_string: bool,
-    escaped: bool,
-}
+pub(super) struct Splitter(ListCutter);
 
-/// The largest frame: it has a few short fields.
-const LARGEST_FRAME: usize = 1 << 20;
-/// The largest item: etcd holds no object of more than a few megabytes.
-const LARGEST_ITEM: usize = 64 << 20;
-/// The depth between the items: within the list and its `items`.
-const BETWEEN: usize = 2;
+const NO_LIST: &str = "what the hub answered is no list";
 
 /// The head of a list.
 #[derive(Debug, Default, Deserialize)]
@@ -57,82 +42,30 @@ pub(super) struct FrameMetadata {
     pub remaining_item_count: Option<u64>,
 }
 
+impl Default for Splitter {
+    fn default() -> Self {
+        Self(ListCutter::new(LARGEST_OBJECT))
+    }
+}
+
 impl Splitter {
     /// Takes the next piece of the body, and hands each item that it completes to `each`.
     ///
     /// # Errors
     /// When it cannot be a list.
     pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), &'static str> {
-        // Where what is not yet taken begins, and what is looked at.
-        let (mut start, mut at) = (0, 0);
-        while at < piece.len() {
-            if self.in_string {
-                at = self.string(piece, at);
-                continue;
-            }
-            match piece[at] {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => {
-                    if self.in_items && self.depth == BETWEEN {
-                        self.frame.extend_from_slice(&piece[start..at]);
-                        start = at;
-                    } else if self.depth == 1 && piece[at] == b'[' {
-                        self.frame.extend_from_slice(&piece[start..at]);
-                        start = at;
-                        self.in_items = is_key_of_items(&self.frame);
-                    }
-                    self.depth += 1;
-                }
-                b'}' | b']' => {
-                    self.depth = self
-                        .depth
-                        .checked_sub(1)
-                        .ok_or("what the hub answered is no JSON")?;
-                    if self.in_items && self.depth == BETWEEN {
-                        if self.item.is_empty() {
-                            each(&piece[start..=at]);
-                        } else {
-                            self.item.extend_from_slice(&piece[start..=at]);
-                            each(&self.item);
-                            self.item.clear();
-                        }
-                        start = at + 1;
-                    } else if self.depth < BETWEEN {
-                        self.in_items = false;
-                    }
-                }
-                b',' if self.in_items && self.depth == BETWEEN => {
-                    self.frame.extend_from_slice(&piece[start..at]);
-                    start = at + 1;
-                }
-                _ => {}
-            }
-            at += 1;
+        let mut is_list = true;
+        let fed = self.0.feed(piece, |part, _| match part {
+            Part::Item(item) if item.starts_with(b"{") => each(item),
+            Part::Item(_) => is_list = false,
+            Part::Opening(_) => {}
+        });
+        match fed {
+            Ok(taken) if is_list && piece[taken..].trim_ascii().is_empty() => Ok(()),
+            Ok(_) => Err(NO_LIST),
+            Err(CutError::Syntax(_)) => Err("what the hub answered is no JSON"),
+            Err(CutError::TooLarge) => Err("a part of the list is too large to be one"),
         }
-        let within = self.in_items && self.depth > BETWEEN;
-        let rest = if within { &mut self.item } else { &mut self.frame };
-        rest.extend_from_slice(&piece[start..]);
-        if self.item.len() > LARGEST_ITEM || self.frame.len() > LARGEST_FRAME {
-            return Err("a part of the list is too large to be one");
-        }
-        Ok(())
-    }
-
-    /// Goes on in a string, up to its end or to the next escape.
-    fn string(&mut self, piece: &[u8], at: usize) -> usize {
-        if self.escaped {
-            self.escaped = false;
-            return at + 1;
-        }
-        let Some(next) = piece[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')) else {
-            return piece.len();
-        };
-        if piece[at + next] == b'"' {
-            self.in_string = false;
-        } else {
-            self.escaped = true;
-        }
-        at + next + 1
     }
 
     /// The head of the list, once the whole body was fed.
@@ -140,23 +73,12 @@ impl Splitter {
     /// # Errors
     /// When the body broke off or is no list.
     pub fn finish(self) -> Result<Frame, &'static str> {
-        if self.depth > 0 || self.in_string {
-            return Err("the list broke off");
-        }
-        match serde_json::from_slice::<Frame>(&self.frame) {
+        let frame = self.0.frame().ok_or("the list broke off")?;
+        match serde_json::from_slice::<Frame>(frame) {
             Ok(frame) if frame.items.0 => Ok(frame),
-            _ => Err("what the hub answered is no list"),
+            _ => Err(NO_LIST),
         }
     }
-}
-
-/// Whether the JSON so far ends with the key `items`, so that its value comes next.
-fn is_key_of_items(frame: &[u8]) -> bool {
-    let key = frame
-        .trim_ascii_end()
-        .strip_suffix(b":")
-        .map(<[u8]>::trim_ascii_end);
-    key.is_some_and(|key| key.ends_with(b"\"items\""))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use collect::{CollectError, connect::ConnectError, missing};
-use evidence::{Asked, Evidence, Kind, LoginOutcome};
+use evidence::{Asked, Evidence, Kind, LimitError, LoginOutcome};
 use judge::{Judgement, reasons};
 
 use super::called::called;
@@ -46,6 +46,14 @@ pub fn nothing_seen(error: &CollectError) -> String {
             "; name the namespaces with --namespace, or apply the role that `clusterprofile-conformance rbac` prints".to_owned()
         }
         _ => String::new(),
+    }
+}
+
+/// What to do about a file that exceeds a limit, to be added to the error.
+pub fn too_large(limit: Option<LimitError>) -> &'static str {
+    match limit {
+        Some(LimitError::Whole(_)) => "; allow more with --max-input SIZE if you trust it",
+        _ => "",
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use collect::clock::Clock;
-use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, file};
+use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Selection, Waivers, judge, rules};
 use report::{
     Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
@@ -24,6 +24,8 @@ pub struct ReadFrom<'a> {
     pub path: &'a Path,
     /// Whether it is all of the evidence.
     pub alone: bool,
+    /// What bounded it.
+    pub limits: Limits,
 }
 
 /// Judges the evidence, writes the files and prints the verdicts. Files come first: they survive a closed terminal.
@@ -181,7 +183,7 @@ fn leave(
 /// unreadable. Then the report names no file.
 fn sum_of(from: ReadFrom) -> Option<Checksum> {
     from.alone
-        .then(|| Checksum::of_file(from.path).ok().flatten())
+        .then(|| Checksum::of_file_bounded(from.path, &from.limits).ok().flatten())
         .flatten()
 }
 

@@ -8,9 +8,9 @@ use std::{
 use anyhow::Context;
 use collect::clock::Clock;
 use evidence::{
-    Input, InputError, Shard,
+    Input, InputError, Limits, Shard,
     merge::{Part, merge},
-    read_input,
+    read_input_bounded,
 };
 
 use super::advice;
@@ -52,14 +52,14 @@ fn within(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads an evidence file or a dump, or merges the evidence files of several shares.
+/// Reads an evidence file or a dump, or merges the evidence files of several shares. Each is bounded by the limits.
 ///
 /// # Errors
 /// When one cannot be read, or they do not belong together.
-pub fn read(paths: &[PathBuf]) -> anyhow::Result<Input> {
+pub fn read(paths: &[PathBuf], limits: &Limits) -> anyhow::Result<Input> {
     match (paths, files(paths)?.as_slice()) {
-        ([path], [file]) if path == file => Ok(read_evidence(file)?),
-        (_, files) => merged(files),
+        ([path], [file]) if path == file => read_evidence(file, limits),
+        (_, files) => merged(files, limits),
     }
 }
 
@@ -67,11 +67,11 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Input> {
 ///
 /// # Errors
 /// When one cannot be read, or they do not belong together.
-pub fn merged(files: &[PathBuf]) -> anyhow::Result<Input> {
+pub fn merged(files: &[PathBuf], limits: &Limits) -> anyhow::Result<Input> {
     let mut notes = Vec::new();
     let mut parts = Vec::new();
     for file in files {
-        let input = read_evidence(file)?;
+        let input = read_evidence(file, limits)?;
         let name = file.display().to_string();
         notes.extend(input.notes.into_iter().map(|note| format!("{name}: {note}")));
         parts.push(Part {
@@ -100,8 +100,8 @@ pub fn merged(files: &[PathBuf]) -> anyhow::Result<Input> {
 ///
 /// # Errors
 /// When it cannot be read, or holds nothing to judge.
-pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
-    let mut input = read_untimed(path)?;
+pub fn read_evidence(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
+    let mut input = read_untimed(path, limits)?;
     let header = &mut input.evidence.header;
     if header.window.is_none() {
         header.read_at.get_or_insert_with(|| Clock::system().now());
@@ -113,8 +113,13 @@ pub fn read_evidence(path: &Path) -> Result<Input, InputError> {
 ///
 /// # Errors
 /// When it cannot be read, or holds nothing to judge.
-pub fn read_untimed(path: &Path) -> Result<Input, InputError> {
-    let mut input = read_input(path, &collect::new_digester())?;
+pub fn read_untimed(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
+    let mut input = read_input_bounded(path, &collect::new_digester(), limits).map_err(advised)?;
     advice::add_flag_to_dump(&mut input.evidence);
     Ok(input)
+}
+
+fn advised(error: InputError) -> anyhow::Error {
+    let told = format!("{error}{}", advice::too_large(error.limit()));
+    anyhow::Error::new(error).context(told)
 }

@@ -5,8 +5,8 @@ use std::{path::PathBuf, slice};
 use clap::Args;
 
 use super::{
-    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, output::OutputFlags, print::print,
-    run::from_files, scope::ScopeFlags, selection::SelectionFlags,
+    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, input::InputFlags, output::OutputFlags,
+    print::print, run::from_files, scope::ScopeFlags, selection::SelectionFlags,
 };
 
 /// Judge an evidence file again; the same as `run --from`
@@ -14,6 +14,8 @@ use super::{
 pub struct Replay {
     /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
     evidence: PathBuf,
+    #[command(flatten)]
+    input: InputFlags,
     #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
@@ -38,6 +40,7 @@ impl Replay {
         from_files(
             slice::from_ref(&self.evidence),
             &[],
+            self.input,
             self.selection,
             &self.scope,
             &self.claim,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use evidence::{Claim, Evidence, Input, Scope};
+use evidence::{Claim, Evidence, Input, Limits, Scope};
 use judge::{Selection, judge};
 use report::escape;
 
@@ -15,7 +15,9 @@ use super::{
     conclude::{ReadFrom, conclude, conclude_without_evidence},
     config::ConfigFlags,
     driver::DriverFlags,
-    evidence_files, members, observe,
+    evidence_files,
+    input::InputFlags,
+    members, observe,
     output::OutputFlags,
     plan::PlanFlags,
     print::print,
@@ -59,6 +61,8 @@ pub struct Run {
     )]
     from: Vec<PathBuf>,
     #[command(flatten)]
+    input: InputFlags,
+    #[command(flatten)]
     target: TargetFlags,
     #[command(flatten)]
     scope: ScopeFlags,
@@ -96,6 +100,7 @@ impl Run {
         from_files(
             &self.from,
             &self.plan.audit_logs,
+            self.input,
             self.selection,
             &self.scope,
             &self.claim,
@@ -169,6 +174,7 @@ fn warn_of_hidden(reference: &Reference, evidence: &Evidence, selection: &Select
 pub fn from_files(
     paths: &[PathBuf],
     audit_logs: &[PathBuf],
+    input: InputFlags,
     selection: SelectionFlags,
     scope: &ScopeFlags,
     claim: &ClaimFlags,
@@ -179,7 +185,8 @@ pub fn from_files(
     let files = evidence_files::files(paths).map_err(Failure::usage)?;
     let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);
     let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
-    let input = match read(paths, audit_logs) {
+    let limits = input.limits();
+    let input = match read(paths, audit_logs, &limits) {
         Ok(input) => input,
         Err(failure) => {
             let mut claimed = Claim::default();
@@ -199,6 +206,7 @@ pub fn from_files(
         [path] if files == paths => Some(ReadFrom {
             path,
             alone: audit_logs.is_empty(),
+            limits,
         }),
         _ => None,
     };
@@ -212,8 +220,8 @@ pub fn from_files(
     )
 }
 
-fn read(paths: &[PathBuf], audit_logs: &[PathBuf]) -> Result<Input, Failure> {
-    let mut input = evidence_files::read(paths).map_err(Failure::usage)?;
+fn read(paths: &[PathBuf], audit_logs: &[PathBuf], limits: &Limits) -> Result<Input, Failure> {
+    let mut input = evidence_files::read(paths, limits).map_err(Failure::usage)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
     Ok(input)
 }

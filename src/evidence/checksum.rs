@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::open::open;
+use super::{LimitError, Limits, open};
 
 /// The digest and the size of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,16 +19,24 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
-    /// standard input or a pipe.
+    /// Sums up a file within the usual limits: see [`Checksum::of_file_bounded`].
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn of_file(path: &Path) -> io::Result<Option<Self>> {
+        Self::of_file_bounded(path, &Limits::default())
+    }
+
+    /// Reads a file piece by piece, and unpacks zstd. Returns `None` for what cannot be read again: a directory,
+    /// standard input or a pipe.
+    ///
+    /// # Errors
+    /// When it cannot be read, or exceeds a limit: see [`Checksum::limit`].
+    pub fn of_file_bounded(path: &Path, limits: &Limits) -> io::Result<Option<Self>> {
         if path == Path::new("-") || !path.metadata()?.is_file() {
             return Ok(None);
         }
-        let mut reader = open(path)?;
+        let mut reader = open::open(path, limits)?;
         let mut summing = Summing::new(io::sink());
         let mut piece = vec![0; 64 * 1024];
         loop {
@@ -43,6 +51,11 @@ impl Checksum {
             }
             summing.write_all(&piece[..read])?;
         }
+    }
+
+    /// The limit that a file exceeds which could not be summed up, if that is why.
+    pub fn limit(error: &io::Error) -> Option<LimitError> {
+        open::exceeded(error)
     }
 }
 

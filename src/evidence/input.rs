@@ -6,10 +6,10 @@ use std::{
 };
 
 use super::{
-    Digester, Input,
+    Digester, Input, LimitError, Limits,
     dump::{self, DumpError},
     file::{self, FileError},
-    open::{open, unpacked},
+    open::{exceeded, open, unpacked},
 };
 
 /// Why an input could not be read.
@@ -38,54 +38,87 @@ pub enum InputError {
     Dump(#[from] DumpError),
 }
 
+impl InputError {
+    /// The limit that the input exceeds, if that is what is wrong.
+    pub fn limit(&self) -> Option<LimitError> {
+        match self {
+            InputError::File {
+                cause: FileError::TooLarge { limit, .. },
+                ..
+            }
+            | InputError::Dump(DumpError::TooLarge { limit, .. }) => Some(*limit),
+            InputError::Read { cause, .. } => exceeded(cause),
+            _ => None,
+        }
+    }
+}
+
+/// Reads an evidence file or a kubectl dump within the usual limits: see [`read_input_bounded`].
+///
+/// # Errors
+/// When it cannot be read, or holds nothing to judge.
+pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError> {
+    read_input_bounded(path, digester, &Limits::default())
+}
+
 /// Reads an evidence file or a kubectl dump: a file, a directory (a dump: its `*.yaml`, `*.yml` and `*.json`, without
 /// its subdirectories), or `-` for standard input. The content decides which it is, and whether it is compressed; the
 /// name never does. `digester` takes the place of the credentials in a dump's Secrets.
 ///
 /// # Errors
-/// When it cannot be read, or holds nothing to judge.
-pub fn read_input(path: &Path, digester: &Digester) -> Result<Input, InputError> {
+/// When it cannot be read, exceeds a limit, or holds nothing to judge.
+pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
     if path.is_dir() {
-        return Ok(dump::read_directory(path, digester)?);
+        return Ok(dump::read_directory(path, digester, limits)?);
     }
     let shown = path.display().to_string();
     let unread = |cause| InputError::Read {
         path: shown.clone(),
         cause,
     };
-    let reader = open(path).map_err(unread)?;
+    let reader = open(path, limits).map_err(unread)?;
     let name = match path.to_str() {
         Some("-") => "standard input",
         _ => &shown,
     };
-    read_unpacked(reader, name, digester)
+    read_unpacked(reader, name, digester, limits)
 }
 
 /// The same for what is no file of this system. `name` is for messages.
 ///
 /// # Errors
-/// When it cannot be read, or holds nothing to judge.
-pub fn read_packed(plain: impl Read + 'static, name: &str, digester: &Digester) -> Result<Input, InputError> {
-    let reader = unpacked(Box::new(plain)).map_err(|cause| InputError::Read {
+/// When it cannot be read, exceeds a limit, or holds nothing to judge.
+pub fn read_packed(
+    plain: impl Read + Send + 'static,
+    name: &str,
+    digester: &Digester,
+    limits: &Limits,
+) -> Result<Input, InputError> {
+    let reader = unpacked(Box::new(plain), limits).map_err(|cause| InputError::Read {
         path: name.to_owned(),
         cause,
     })?;
-    read_unpacked(reader, name, digester)
+    read_unpacked(reader, name, digester, limits)
 }
 
-fn read_unpacked(mut reader: impl BufRead, name: &str, digester: &Digester) -> Result<Input, InputError> {
+fn read_unpacked(
+    mut reader: impl BufRead + Send,
+    name: &str,
+    digester: &Digester,
+    limits: &Limits,
+) -> Result<Input, InputError> {
     let (head, is_evidence) = peek(&mut reader).map_err(|cause| InputError::Read {
         path: name.to_owned(),
         cause,
     })?;
     let reader = Cursor::new(head).chain(reader);
     if is_evidence {
-        file::read_from(reader).map_err(|cause| InputError::File {
+        file::read_bounded(reader, limits).map_err(|cause| InputError::File {
             path: name.to_owned(),
             cause,
         })
     } else {
-        Ok(dump::read_from(reader, name, digester)?)
+        Ok(dump::read_bounded(reader, name, digester, limits)?)
     }
 }
 

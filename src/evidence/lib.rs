@@ -15,10 +15,12 @@ mod frames;
 mod header;
 mod history;
 mod input;
+pub mod json_list;
 pub mod json_schema;
 mod kind;
 pub mod leak;
 pub mod lenient;
+mod limits;
 mod member;
 pub mod merge;
 mod object;
@@ -40,8 +42,9 @@ pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
 };
 pub use history::{Origin, ProfileHistory, Version};
-pub use input::{InputError, read_input, read_packed};
+pub use input::{InputError, read_input, read_input_bounded, read_packed};
 pub use kind::{Asked, Gap, Kind};
+pub use limits::{LARGEST_OBJECT, LimitError, Limits};
 pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
 };

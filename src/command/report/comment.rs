@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use evidence::Limits;
 use report::{
     escape,
     page::Page,
@@ -19,12 +20,14 @@ use crate::command::{
 ///
 /// # Errors
 /// When the folder cannot be read, or holds no report.
-pub(super) fn verify_all(root: &Path, markdown: bool) -> Result<Exit, Failure> {
-    let Folders { reports, unreadable } = read_all(root)?;
+pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
+    let Folders {
+        reports, unreadable, ..
+    } = read_all(root, limits)?;
     let submissions: Vec<Submission> = reports
         .into_iter()
         .map(|found| Submission {
-            check: found.check(|_| {}),
+            check: found.check(limits, |_| {}),
             folder: found.name,
             document: found.document,
             submitted_for: None,

@@ -14,6 +14,7 @@ use report::{
 use super::read::read;
 use crate::command::{
     Exit, Failure,
+    input::InputFlags,
     print::{print, width},
 };
 
@@ -31,6 +32,8 @@ pub struct Diff {
     /// How to print it
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -48,7 +51,8 @@ impl Diff {
     /// # Errors
     /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let changed = diff(&read(&self.old)?, &read(&self.new)?);
+        let limits = self.input.limits();
+        let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?);
         let text = match self.format {
             Format::Pretty => describe(&changed),
             Format::Json => {

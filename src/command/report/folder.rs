@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, anyhow};
-use evidence::api::Edition;
+use evidence::{Limits, api::Edition};
 use report::{
     Report,
     site::Unreadable,
@@ -39,14 +39,16 @@ pub(super) struct Found {
 pub(super) struct Folders {
     pub(super) reports: Vec<Found>,
     pub(super) unreadable: Vec<Unreadable>,
+    limits: Limits,
 }
 
 /// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
 ///
 /// # Errors
 /// When the folder itself cannot be read, or holds nothing.
-pub(super) fn read_all(root: &Path) -> Result<Folders, Failure> {
+pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure> {
     let mut folders = Folders {
+        limits: *limits,
         reports: Vec::new(),
         unreadable: Vec::new(),
     };
@@ -106,7 +108,7 @@ impl Folders {
             );
             return;
         }
-        match read(&folder.join(REPORT)) {
+        match read(&folder.join(REPORT), &self.limits) {
             Ok(document) => self.reports.push(Found {
                 name: name.to_owned(),
                 document,
@@ -159,14 +161,18 @@ impl Found {
     }
 
     /// Judges the evidence again, if it is there. `show` gets each run.
-    pub(super) fn check(&self, show: impl FnMut(&Report)) -> Check {
+    pub(super) fn check(&self, limits: &Limits, show: impl FnMut(&Report)) -> Check {
         let files = self.evidence();
         let names_all = self.runs().all(|run| run.evidence.is_some());
         if files.is_empty() || !names_all {
             return Check::of(&self.document, Proof::Missing);
         }
         let mut files = files.iter();
-        let verified = verify_with(&self.document, || files.next().map(|path| held(path)), show);
+        let verified = verify_with(
+            &self.document,
+            || files.next().map(|path| held(path, limits)),
+            show,
+        );
         let proof = match verified {
             Ok(verified) => Proof::Judged(verified),
             Err(failure) => Proof::Unreadable(failure.in_one_line()),

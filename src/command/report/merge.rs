@@ -14,7 +14,7 @@ use report::{
 };
 
 use super::read::read;
-use crate::command::{Exit, Failure, evidence_files, output::ReportFormat, print::print};
+use crate::command::{Exit, Failure, evidence_files, input::InputFlags, output::ReportFormat, print::print};
 
 /// Join partial reports of one implementation, or the evidence of all shares of a fleet (`run --shard`)
 #[derive(Debug, Args)]
@@ -35,6 +35,8 @@ pub struct Merge {
     /// The shape of the merged report
     #[arg(long, value_enum, default_value_t)]
     report_format: ReportFormat,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 impl Merge {
@@ -47,10 +49,11 @@ impl Merge {
         if files.first().is_some_and(|file| is_evidence(file)) {
             return self.merge_evidence(&files);
         }
+        let limits = self.input.limits();
         let documents = self
             .shards
             .iter()
-            .map(|path| read(path))
+            .map(|path| read(path, &limits))
             .collect::<Result<Vec<_>, _>>()?;
         let merged = merge(documents).map_err(Failure::usage)?;
         for disagreement in disagreements(&merged) {
@@ -73,7 +76,7 @@ impl Merge {
                 self.output.display()
             )));
         }
-        let input = evidence_files::merged(files).map_err(Failure::usage)?;
+        let input = evidence_files::merged(files, &self.input.limits()).map_err(Failure::usage)?;
         for note in &input.notes {
             anstream::eprintln!("note: {}", escape::line(note));
         }

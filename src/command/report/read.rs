@@ -1,29 +1,36 @@
 //! Reading a submitted report.
 
-use std::{fs, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
 
 use anyhow::{Context, anyhow};
+use evidence::{LimitError, Limits};
 use report::submitted::{Document, ReadError};
 
-use crate::command::Failure;
+use crate::command::{Failure, advice};
 
 /// More than a report of a thousand shards needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-/// Reads a report from a file.
-pub(super) fn read(path: &Path) -> Result<Document, Failure> {
+/// Reads a report from a file, within the limits.
+pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
     let failed = || format!("failed to read the report {}", path.display());
-    let size = fs::metadata(path)
+    let largest = LARGEST.min(limits.whole);
+    let bytes = beginning(path, largest.saturating_add(1))
         .with_context(failed)
-        .map_err(Failure::usage)?
-        .len();
-    if size > LARGEST {
-        return Err(Failure::usage(
-            anyhow!("it has {size} bytes, and no report has more than {LARGEST}: is it the evidence?")
-                .context(failed()),
-        ));
+        .map_err(Failure::usage)?;
+    if bytes.len() as u64 > largest {
+        let error = if largest < LARGEST {
+            let limit = LimitError::Whole(largest);
+            anyhow!("{limit}{}", advice::too_large(Some(limit)))
+        } else {
+            anyhow!("it has more than {LARGEST} bytes, and no report does: is it the evidence?")
+        };
+        return Err(Failure::usage(error.context(failed())));
     }
-    let bytes = fs::read(path).with_context(failed).map_err(Failure::usage)?;
     let text = String::from_utf8(bytes)
         .map_err(|_| Failure::usage(anyhow!("it is no text: is it the evidence?").context(failed())))?;
     Document::parse(&text).map_err(|error| {
@@ -33,4 +40,11 @@ pub(super) fn read(path: &Path) -> Result<Document, Failure> {
         };
         Failure::usage(error.context(failed()))
     })
+}
+
+/// The first bytes of a file, which may have no end.
+fn beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

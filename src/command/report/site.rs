@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use evidence::{Implementation, api::Edition};
+use evidence::{Implementation, Limits, api::Edition};
 use report::{
     escape,
     site::{Board, Module, RunPage, Submission},
@@ -15,7 +15,7 @@ use report::{
 };
 
 use super::folder::{Found, read_all};
-use crate::command::{Exit, Failure, print::print};
+use crate::command::{Exit, Failure, input::InputFlags, print::print};
 
 /// Make a static site that compares implementations by their submitted reports
 #[derive(Debug, Args)]
@@ -33,6 +33,8 @@ pub struct Site {
     /// Add a page on which a file is judged in the browser: the module, as `ci/binary wasm32-unknown-unknown` builds it
     #[arg(long, value_name = "FILE")]
     judge: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 impl Site {
@@ -41,7 +43,8 @@ impl Site {
     /// # Errors
     /// When the reports cannot be read or the site cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let folders = read_all(&self.reports)?;
+        let limits = self.input.limits();
+        let folders = read_all(&self.reports, &limits)?;
         self.check_out()?;
         let module = self
             .judge
@@ -57,7 +60,7 @@ impl Site {
             );
         }
         let reports = folders.reports.len();
-        let submissions = submissions(folders.reports).map_err(Failure::could_not_run)?;
+        let submissions = submissions(folders.reports, &limits).map_err(Failure::could_not_run)?;
         let mut files = 0;
         let mut board = Board::new(submissions, folders.unreadable);
         if let Some(module) = module {
@@ -105,16 +108,16 @@ fn module(path: &Path) -> anyhow::Result<Module> {
 }
 
 /// The reports; and each that holds for one edition also by the others, which nobody needs to submit.
-fn submissions(reports: Vec<Found>) -> io::Result<Vec<Submission>> {
+fn submissions(reports: Vec<Found>, limits: &Limits) -> io::Result<Vec<Submission>> {
     let submitted: Vec<_> = reports.iter().map(|found| known_by(&found.document)).collect();
     let mut submissions = Vec::new();
     for found in reports {
-        let submission = submission(&found)?;
+        let submission = submission(&found, limits)?;
         if submission.check.standing() == Standing::Holds && found.document.is_whole_run() {
             for edition in Edition::ALL {
                 let asked = found.in_edition(edition);
                 if !submitted.contains(&known_by(&asked.document)) {
-                    submissions.extend(by_other_edition(&asked, &found.document)?);
+                    submissions.extend(by_other_edition(&asked, &found.document, limits)?);
                 }
             }
         }
@@ -128,9 +131,9 @@ fn known_by(document: &Document) -> (Option<Implementation>, Edition) {
     (document.implementation.clone(), document.edition)
 }
 
-fn submission(found: &Found) -> io::Result<Submission> {
+fn submission(found: &Found, limits: &Limits) -> io::Result<Submission> {
     let mut runs = Vec::new();
-    let check = found.check(|report| runs.push(RunPage::of(report)));
+    let check = found.check(limits, |report| runs.push(RunPage::of(report)));
     Ok(Submission {
         folder: found.name.clone(),
         document: found.document.clone(),
@@ -141,9 +144,11 @@ fn submission(found: &Found) -> io::Result<Submission> {
 }
 
 /// What the evidence of a submitted report gives by another edition.
-fn by_other_edition(asked: &Found, submitted: &Document) -> io::Result<Option<Submission>> {
+fn by_other_edition(asked: &Found, submitted: &Document, limits: &Limits) -> io::Result<Option<Submission>> {
     let mut judged = None;
-    asked.check(|report| judged = Some((compose(report, None), RunPage::of(report))));
+    asked.check(limits, |report| {
+        judged = Some((compose(report, None), RunPage::of(report)))
+    });
     let Some((composed, page)) = judged else {
         return Ok(None);
     };

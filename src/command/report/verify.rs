@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use evidence::Checksum;
+use evidence::{Checksum, Limits};
 use report::{
     escape,
     page::Page,
@@ -13,8 +13,9 @@ use report::{
 
 use super::{comment::verify_all, read::read};
 use crate::command::{
-    Exit, Failure,
+    Exit, Failure, advice,
     evidence_files::read_untimed,
+    input::InputFlags,
     print::{print, width},
 };
 
@@ -39,6 +40,8 @@ pub struct Verify {
     /// Print Markdown, for a comment on a pull request
     #[arg(long, requires = "dir", conflicts_with_all = ["report", "evidence"])]
     markdown: bool,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 /// How many differences are shown.
@@ -50,12 +53,13 @@ impl Verify {
     /// # Errors
     /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
+        let limits = self.input.limits();
         if let Some(dir) = &self.dir {
-            return verify_all(dir, self.markdown);
+            return verify_all(dir, self.markdown, &limits);
         }
         // Without --dir, the command line requires it.
         let report = self.report.unwrap_or_default();
-        let document = read(&report)?;
+        let document = read(&report, &limits)?;
         if document.shards.is_empty() && self.evidence.len() > 1 {
             return Err(Failure::usage(anyhow!(
                 "{} comes from one run: name its single evidence file",
@@ -63,7 +67,7 @@ impl Verify {
             )));
         }
         let mut files = self.evidence.iter();
-        let verified = verify(&document, || files.next().map(|path| held(path)))?;
+        let verified = verify(&document, || files.next().map(|path| held(path, &limits)))?;
         print(&describe(&document, &verified))?;
         match verified.differences.as_slice() {
             [] => Ok(Exit::Success),
@@ -72,9 +76,13 @@ impl Verify {
     }
 }
 
-/// Reads an evidence file.
-pub(super) fn held(path: &Path) -> Result<Held, Failure> {
-    let sum = Checksum::of_file(path)
+/// Reads an evidence file, within the limits.
+pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
+    let sum = Checksum::of_file_bounded(path, limits)
+        .map_err(|error| {
+            let advice = advice::too_large(Checksum::limit(&error));
+            anyhow!("{error}{advice}")
+        })
         .with_context(|| format!("failed to read the evidence {}", path.display()))
         .map_err(Failure::usage)?
         .ok_or_else(|| {
@@ -84,7 +92,7 @@ pub(super) fn held(path: &Path) -> Result<Held, Failure> {
             ))
         })?;
     // The time of a dump is that of the report.
-    let input = read_untimed(path).map_err(Failure::usage)?;
+    let input = read_untimed(path, limits).map_err(Failure::usage)?;
     Ok(Held {
         evidence: input.evidence,
         sum,

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::LimitError;
+
 /// Why a dump could not be read. Quotes no value: any of them may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
@@ -13,6 +15,27 @@ pub enum DumpError {
         /// What the system says.
         #[source]
         cause: io::Error,
+    },
+    /// It exceeds a limit.
+    #[error("{file}:{line}: {limit}")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The line of what is too large, or up to which it was read.
+        line: usize,
+        /// The limit.
+        #[source]
+        limit: LimitError,
+    },
+    /// Its items can only be read after all of them.
+    #[error(
+        "{file}:{line} is a large list whose items have no kind: dump with `kubectl get clusterprofiles -A -o json`"
+    )]
+    LateKind {
+        /// The file.
+        file: String,
+        /// The line.
+        line: usize,
     },
     /// It is empty.
     #[error("{file} is empty: did the kubectl command that wrote it fail?")]

@@ -3,28 +3,38 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
+    sync::Arc,
 };
 
 use jiff::Timestamp;
 
 use super::{
     DumpError, NO_AUDIT_LOG,
-    item::{Body, Found, Item, Partial},
+    item::{Body, Found, Item, Partial, Place},
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, Origin, ProfileHistory, Unreadable,
-    Version,
-    api::names,
+    Asked, Digester, Evidence, FORMAT, Gap, Input, Kind, Namespace, ObjectRef, Origin, ProfileHistory,
+    Secret, Unreadable, Version,
+    api::{ClusterProfile, names},
     crd, lenient,
     lenient::{MASK, Untyped},
     runs::{left_out, of_other_runs},
 };
+
+/// How many ignored kinds are told apart.
+const KINDS: usize = 1000;
+/// The most characters of the longest kind with its group.
+const LONGEST_KIND: usize = 320;
+/// How many lists are told that go on elsewhere.
+const PARTIAL: usize = 1000;
 
 /// Gathers the objects of a dump one by one.
 pub(super) struct Gatherer<'a> {
     evidence: Evidence,
     digester: &'a Digester,
     seen: HashMap<Key, Seen>,
+    /// The files so far.
+    files: Vec<String>,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
     /// Ignored objects, counted by kind.
@@ -40,15 +50,46 @@ pub(super) struct Gatherer<'a> {
 }
 
 /// Kind, namespace, name.
-type Key = (&'static str, String, String);
+type Key = (&'static str, Arc<str>, Arc<str>);
 
-/// A version of an object, and its file.
+/// A version of an object.
 struct Seen {
-    uid: String,
-    resource_version: String,
-    file: String,
+    /// Its place among the objects of its kind.
+    index: usize,
+    /// Its file.
+    file: usize,
     /// True if the dump also holds another version.
     is_ambiguous: bool,
+}
+
+/// What identifies a version of an object.
+#[derive(PartialEq)]
+struct VersionOf<'a> {
+    uid: &'a str,
+    resource_version: &'a str,
+}
+
+impl<'a> VersionOf<'a> {
+    fn profile(profile: &'a ClusterProfile) -> Self {
+        Self {
+            uid: &profile.metadata.uid,
+            resource_version: &profile.metadata.resource_version,
+        }
+    }
+
+    fn namespace(namespace: &'a Namespace) -> Self {
+        Self {
+            uid: &namespace.uid,
+            resource_version: &namespace.resource_version,
+        }
+    }
+
+    fn secret(secret: &'a Secret) -> Self {
+        Self {
+            uid: &secret.uid,
+            resource_version: &secret.resource_version,
+        }
+    }
 }
 
 impl<'a> Gatherer<'a> {
@@ -57,6 +98,7 @@ impl<'a> Gatherer<'a> {
             evidence: Evidence::default(),
             digester,
             seen: HashMap::new(),
+            files: Vec::new(),
             versions: BTreeSet::new(),
             ignored: BTreeMap::new(),
             has_namespaces: false,
@@ -66,6 +108,16 @@ impl<'a> Gatherer<'a> {
             partial: Vec::new(),
             failure: None,
         }
+    }
+
+    /// Begins with another file.
+    pub fn begin_file(&mut self, name: &str) {
+        self.files.push(name.to_owned());
+    }
+
+    /// The number of objects so far that cannot be read.
+    pub fn unreadable(&self) -> usize {
+        self.evidence.unreadable.len()
     }
 
     /// Takes one finding.
@@ -109,8 +161,10 @@ impl<'a> Gatherer<'a> {
         };
         self.has_namespaces |= kinds == [Kind::Namespaces];
         self.has_secrets |= kinds == [Kind::Secrets];
-        self.partial
-            .extend(kinds.iter().map(|kind| (*kind, reason.clone())));
+        if self.partial.len() < PARTIAL {
+            self.partial
+                .extend(kinds.iter().map(|kind| (*kind, reason.clone())));
+        }
     }
 
     fn take_item(&mut self, item: &Item<'_>) {
@@ -151,7 +205,31 @@ impl<'a> Gatherer<'a> {
         if profile.api_version.is_empty() {
             profile.api_version = (*item.types.api_version).into();
         }
-        if !self.is_new(names::KIND, &ObjectRef::from(&profile), item) {
+        self.add_profile(profile, item.place);
+    }
+
+    /// Takes a profile that is already typed, with its own API version.
+    pub fn take_typed(&mut self, profile: ClusterProfile, place: Place<'_>) {
+        let version = profile.api_version.rsplit('/').next().unwrap_or_default();
+        if !self.versions.contains(version) {
+            self.versions.insert(version.to_owned());
+        }
+        self.add_profile(profile, place);
+    }
+
+    fn add_profile(&mut self, mut profile: ClusterProfile, place: Place<'_>) {
+        let metadata = &profile.metadata;
+        let key = (
+            names::KIND,
+            Arc::clone(&metadata.namespace),
+            Arc::clone(&metadata.name),
+        );
+        let known = |evidence: &Evidence, index: usize| {
+            let known = evidence.profiles[index].last();
+            VersionOf::profile(known) == VersionOf::profile(&profile)
+        };
+        let version = &metadata.resource_version;
+        if !self.is_new(key, self.evidence.profiles.len(), version, known, place) {
             return;
         }
         self.has_writers |= profile.metadata.writers.is_some();
@@ -172,7 +250,12 @@ impl<'a> Gatherer<'a> {
         self.has_namespaces = true;
         match item.body.untyped().map(lenient::namespace) {
             Ok(Ok(namespace)) => {
-                if self.is_new("Namespace", &ObjectRef::from(&namespace), item) {
+                let key = ("Namespace", "".into(), namespace.name.as_str().into());
+                let known = |evidence: &Evidence, index: usize| {
+                    VersionOf::namespace(&evidence.namespaces[index]) == VersionOf::namespace(&namespace)
+                };
+                let (next, version) = (self.evidence.namespaces.len(), &namespace.resource_version);
+                if self.is_new(key, next, version, known, item.place) {
                     self.evidence.namespaces.push(namespace);
                 }
             }
@@ -214,7 +297,16 @@ impl<'a> Gatherer<'a> {
         }
         match value.map(|value| self.digester.secret(&value)) {
             Some(Ok(secret)) => {
-                if self.is_new("Secret", &ObjectRef::from(&secret), item) {
+                let key = (
+                    "Secret",
+                    secret.namespace.as_str().into(),
+                    secret.name.as_str().into(),
+                );
+                let known = |evidence: &Evidence, index: usize| {
+                    VersionOf::secret(&evidence.secrets[index]) == VersionOf::secret(&secret)
+                };
+                let (next, version) = (self.evidence.secrets.len(), &secret.resource_version);
+                if self.is_new(key, next, version, known, item.place) {
                     self.evidence.secrets.push(secret);
                 }
             }
@@ -239,6 +331,10 @@ impl<'a> Gatherer<'a> {
     }
 
     fn ignore(&mut self, what: String) {
+        let mut what: String = what.chars().take(LONGEST_KIND).collect();
+        if self.ignored.len() >= KINDS && !self.ignored.contains_key(&what) {
+            what = "object of another kind".to_owned();
+        }
         *self.ignored.entry(what).or_default() += 1;
     }
 
@@ -264,57 +360,69 @@ impl<'a> Gatherer<'a> {
         self.evidence.unreadable.push(Unreadable { object, message });
     }
 
-    /// Returns `true` if the name is new. Overlapping dumps may repeat a version. Of two versions neither counts, as
-    /// the newer one is unknown.
-    fn is_new(&mut self, kind: &'static str, object: &ObjectRef, item: &Item<'_>) -> bool {
-        let key = (kind, object.namespace.clone(), object.name.clone());
+    /// Returns `true` if the name is new: the object will be the one at `next`. Overlapping dumps may repeat a version:
+    /// `is_same` says whether the object at an index is in the same. Of two versions neither counts, as the newer one is
+    /// unknown.
+    fn is_new(
+        &mut self,
+        key: Key,
+        next: usize,
+        resource_version: &str,
+        is_same: impl Fn(&Evidence, usize) -> bool,
+        place: Place<'_>,
+    ) -> bool {
         let seen = match self.seen.entry(key) {
             Entry::Vacant(free) => {
                 free.insert(Seen {
-                    uid: object.uid.clone(),
-                    resource_version: object.resource_version.clone(),
-                    file: item.place.file.to_owned(),
+                    index: next,
+                    file: self.files.len().saturating_sub(1),
                     is_ambiguous: false,
                 });
                 return true;
             }
-            Entry::Occupied(taken) => taken.into_mut(),
+            Entry::Occupied(taken) => taken,
         };
-        let same = seen.uid == object.uid && seen.resource_version == object.resource_version;
-        if (!same || object.resource_version.is_empty()) && !seen.is_ambiguous {
-            seen.is_ambiguous = true;
+        let is_same = is_same(&self.evidence, seen.get().index);
+        if (!is_same || resource_version.is_empty()) && !seen.get().is_ambiguous {
+            let (kind, namespace, name) = seen.key();
+            let file = self.files.get(seen.get().file).map_or("", String::as_str);
             self.evidence.unreadable.push(Unreadable {
                 object: ObjectRef {
-                    uid: String::new(),
-                    resource_version: String::new(),
-                    ..object.clone()
+                    kind: (*kind).to_owned(),
+                    namespace: namespace.to_string(),
+                    name: name.to_string(),
+                    ..ObjectRef::default()
                 },
                 message: format!(
-                    "it is in the dump twice, in {} and again at {}: keep the newer one",
-                    seen.file, item.place
+                    "it is in the dump twice, in {file} and again at {place}: keep the newer one"
                 ),
             });
+            seen.into_mut().is_ambiguous = true;
         }
         false
     }
 
     /// Removes objects that are in the dump in two versions.
     fn withdraw(&mut self) {
-        let seen = &self.seen;
-        let is_clear = |kind: &'static str, object: ObjectRef| {
-            let seen = seen.get(&(kind, object.namespace, object.name));
-            seen.is_none_or(|seen| !seen.is_ambiguous)
-        };
+        let ambiguous: BTreeSet<(&str, usize)> = self
+            .seen
+            .iter()
+            .filter(|(_, seen)| seen.is_ambiguous)
+            .map(|((kind, _, _), seen)| (*kind, seen.index))
+            .collect();
+        if ambiguous.is_empty() {
+            return;
+        }
         let evidence = &mut self.evidence;
-        evidence
-            .profiles
-            .retain(|history| is_clear(names::KIND, history.last().into()));
-        evidence
-            .namespaces
-            .retain(|namespace| is_clear("Namespace", namespace.into()));
-        evidence
-            .secrets
-            .retain(|secret| is_clear("Secret", secret.into()));
+        keep(&mut evidence.profiles, |index| {
+            !ambiguous.contains(&(names::KIND, index))
+        });
+        keep(&mut evidence.namespaces, |index| {
+            !ambiguous.contains(&("Namespace", index))
+        });
+        keep(&mut evidence.secrets, |index| {
+            !ambiguous.contains(&("Secret", index))
+        });
     }
 
     /// Drops what is not in a consumer's namespace, or was in another part of the dump already.
@@ -445,15 +553,17 @@ impl<'a> Gatherer<'a> {
     }
 }
 
+/// Keeps the entries at those places.
+fn keep<T>(list: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
+    let mut index = 0..;
+    list.retain(|_| index.next().is_none_or(&is_kept));
+}
+
 /// Formats counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
 fn counted(what: &BTreeMap<String, usize>) -> String {
     const SHOWN: usize = 20;
-    // The longest kind with its group.
-    const LONGEST: usize = 320;
     let shown = what.iter().take(SHOWN);
-    let mut counts: Vec<String> = shown
-        .map(|(what, count)| format!("{count} × {}", what.chars().take(LONGEST).collect::<String>()))
-        .collect();
+    let mut counts: Vec<String> = shown.map(|(what, count)| format!("{count} × {what}")).collect();
     let more: usize = what.values().skip(SHOWN).sum();
     if more > 0 {
         counts.push(format!("{more} of other kinds"));

@@ -5,13 +5,13 @@ use std::{borrow::Cow, fmt};
 use serde_json::{Value, value::RawValue};
 
 use super::DumpError;
-use crate::{ObjectRef, lenient::Untyped};
+use crate::{ObjectRef, json_list::line_breaks, lenient::Untyped};
 
 /// The deepest nesting of lists.
 pub(super) const DEEPEST: usize = 8;
 
 /// Receives the findings, one by one.
-pub(super) type Sink<'s> = &'s mut dyn FnMut(Found<'_>);
+pub(super) type Sink<'s, 'a> = &'s mut dyn FnMut(Found<'a>);
 
 /// A finding in a dump.
 pub(super) enum Found<'a> {
@@ -26,24 +26,27 @@ pub(super) enum Found<'a> {
 /// A list with a `continue` token: the server has kept back the rest.
 pub(super) struct Partial<'a> {
     /// The type of its items; empty for a plain `List`.
-    pub items: Types<'a>,
+    pub items: Types<'static>,
     /// The number of objects in the rest, if the server told it.
     pub remaining: Option<u64>,
     /// The place of the list.
     pub place: Place<'a>,
 }
 
+impl Found<'_> {
+    /// Returns `true` for an object whose type a list could fill in.
+    pub fn lacks_type(&self) -> bool {
+        matches!(self, Found::Item(item) if item.types.is_incomplete())
+    }
+}
+
 impl<'a> Partial<'a> {
     /// Returns what is missing from a list of that type and `metadata`, if anything.
     pub fn of(types: &Types<'_>, metadata: &Value, place: Place<'a>) -> Option<Self> {
         let token = &metadata["continue"];
-        let items = types.of_items();
         let is_partial = !token.is_null() && *token != "";
         is_partial.then(|| Self {
-            items: Types {
-                api_version: Cow::Owned(items.api_version.into_owned()),
-                kind: Cow::Owned(items.kind.into_owned()),
-            },
+            items: types.of_items(),
             remaining: metadata["remainingItemCount"].as_u64(),
             place,
         })
@@ -56,7 +59,7 @@ pub(super) struct Item<'a> {
     pub types: Types<'a>,
     /// Its content.
     pub body: Body<'a>,
-    /// Its place; in a YAML list, the place of the list.
+    /// Its place; in a list within a list of YAML, the place of the latter's item.
     pub place: Place<'a>,
 }
 
@@ -80,6 +83,24 @@ pub(super) struct Broken {
     pub why: DumpError,
 }
 
+/// What was cut out of a list, for the lines behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CutOut {
+    /// The number of lines before it.
+    pub after: usize,
+    /// The number of its lines.
+    pub lines: usize,
+}
+
+impl CutOut {
+    /// The line in the file of a line of the rest, both from 1.
+    pub fn line(self, place: Place<'_>, line: usize) -> usize {
+        let before = line.saturating_sub(1);
+        let more = if before >= self.after { self.lines } else { 0 };
+        place.first_line + before + more
+    }
+}
+
 /// The type of an object or a list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Types<'a> {
@@ -87,13 +108,15 @@ pub(super) struct Types<'a> {
     pub kind: Cow<'a, str>,
 }
 
-/// A stretch of a file.
+/// A part of a stretch of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub file: &'a str,
-    /// The whole file.
+    /// The line in which the stretch begins, from 1.
+    pub first_line: usize,
+    /// The stretch.
     pub text: &'a str,
-    /// The offsets of bytes that are not UTF-8, in order.
+    /// The offsets of its bytes that are not UTF-8, in order.
     pub spoilt: &'a [usize],
     pub start: usize,
     pub end: usize,
@@ -154,14 +177,27 @@ impl<'a> Types<'a> {
     }
 
     /// The type of the items of such a list; empty for a plain `List`.
-    pub fn of_items(&self) -> Types<'_> {
+    pub fn of_items(&self) -> Types<'static> {
         match self.kind.strip_suffix("List") {
             None | Some("") => Types::default(),
             Some(kind) => Types {
-                api_version: Cow::Borrowed(&self.api_version),
-                kind: Cow::Borrowed(kind),
+                api_version: Cow::Owned(self.api_version.to_string()),
+                kind: Cow::Owned(kind.to_owned()),
             },
         }
+    }
+
+    /// The same type, without its text.
+    pub fn into_owned(self) -> Types<'static> {
+        Types {
+            api_version: Cow::Owned(self.api_version.into_owned()),
+            kind: Cow::Owned(self.kind.into_owned()),
+        }
+    }
+
+    /// Returns `true` if a list's type could fill in a part.
+    pub fn is_incomplete(&self) -> bool {
+        self.api_version.is_empty() || self.kind.is_empty()
     }
 
     /// This type, with the empty parts filled from `those`.
@@ -176,6 +212,18 @@ impl<'a> Types<'a> {
 }
 
 impl<'a> Place<'a> {
+    /// The place of a whole stretch.
+    pub fn whole(file: &'a str, first_line: usize, text: &'a str, spoilt: &'a [usize]) -> Self {
+        Self {
+            file,
+            first_line,
+            text,
+            spoilt,
+            start: 0,
+            end: text.len(),
+        }
+    }
+
     /// The text.
     pub fn document(&self) -> &'a str {
         &self.text[self.start..self.end]
@@ -189,8 +237,7 @@ impl<'a> Place<'a> {
 
     /// The line of an offset in it, from 1.
     pub fn line_at(&self, offset: usize) -> usize {
-        let before = &self.text.as_bytes()[..self.start + offset];
-        before.iter().filter(|byte| **byte == b'\n').count() + 1
+        self.first_line + line_breaks(&self.text.as_bytes()[..self.start + offset])
     }
 
     /// The place of a part of it.
@@ -218,6 +265,16 @@ impl<'a> Place<'a> {
             line: self.line_at(at - self.start),
             utf16: false,
         })
+    }
+
+    /// The error for text that cannot be parsed.
+    pub fn syntax(&self, line: usize, language: &'static str, message: impl Into<String>) -> DumpError {
+        DumpError::Syntax {
+            file: self.file.to_owned(),
+            line,
+            language,
+            message: message.into(),
+        }
     }
 
     /// The number of bytes that are not UTF-8.

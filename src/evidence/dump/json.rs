@@ -7,32 +7,69 @@ use serde_json::value::RawValue;
 
 use super::{
     DumpError,
-    item::{Body, Broken, DEEPEST, Found, Item, Partial, Place, Sink, Types},
+    item::{Body, Broken, CutOut, Found, Item, Partial, Place, Sink, Types},
     text::{ENDS_IN_THE_MIDDLE, without_place},
 };
 use crate::lenient::{Untyped, identity};
 
-/// Hands over the objects of a JSON value, or of several in a row. A syntax error loses everything after it.
-pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
-    for raw in serde_json::Deserializer::from_str(place.document()).into_iter::<&RawValue>() {
-        match raw {
-            Ok(raw) => each_of(raw, &Types::default(), place, DEEPEST, sink),
-            Err(error) => return sink(Found::Lost(syntax(place, &error))),
-        }
+/// Hands over the object that a text holds, or those of a list. `deepest` bounds the nesting of lists.
+pub(super) fn each_item<'a>(place: Place<'a>, inherited: &Types<'a>, deepest: usize, sink: Sink<'_, 'a>) {
+    match serde_json::from_str::<&RawValue>(place.document()) {
+        Ok(raw) => each_of(raw, inherited, place, deepest, sink),
+        Err(error) => sink(Found::Lost(syntax(place, &error))),
+    }
+}
+
+/// The type of a list of which only the text before its items is known; `None` if the rest could change it.
+pub(super) fn opening(text: &str) -> Option<Types<'static>> {
+    if text.trim_ascii_start().starts_with('[') {
+        return Some(Types::default());
+    }
+    let closed = format!("{text}]}}");
+    let head: Head<'_> = serde_json::from_str(&closed).ok()?;
+    let types = head.types();
+    (!types.is_incomplete()).then(|| types.into_owned())
+}
+
+/// The type of a list whose items were cut out. Hands over that it is partial.
+///
+/// # Errors
+/// When it is no list after all.
+pub(super) fn around<'a>(place: Place<'a>, cut: CutOut, sink: Sink<'_, 'a>) -> Result<Types<'a>, DumpError> {
+    if let Some(error) = place.spoilt() {
+        return Err(error);
+    }
+    if place.document().trim_ascii_start().starts_with('[') {
+        return Ok(Types::default());
+    }
+    let head: Head<'a> = serde_json::from_str(place.document())
+        .map_err(|error| place.syntax(cut.line(place, error.line()), "JSON", message(&error)))?;
+    let types = head.types();
+    if !types.is_list() {
+        return Err(place.no_list());
+    }
+    sink_partial(&head, &types, place, sink);
+    Ok(types)
+}
+
+fn sink_partial<'a>(head: &Head<'a>, types: &Types<'a>, place: Place<'a>, sink: Sink<'_, 'a>) {
+    let Some(metadata) = head.metadata else { return };
+    let metadata = serde_json::from_str(metadata.get()).unwrap_or_default();
+    if let Some(partial) = Partial::of(types, &metadata, place) {
+        sink(Found::Partial(partial));
     }
 }
 
 fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
-    let message = if error.is_eof() {
+    let line = place.line_at(0) + error.line().saturating_sub(1);
+    place.syntax(line, "JSON", message(error))
+}
+
+fn message(error: &serde_json::Error) -> String {
+    if error.is_eof() {
         ENDS_IN_THE_MIDDLE.to_owned()
     } else {
         without_place(&error.to_string()).to_owned()
-    };
-    DumpError::Syntax {
-        file: place.file.to_owned(),
-        line: place.line_at(0) + error.line().saturating_sub(1),
-        language: "JSON",
-        message,
     }
 }
 
@@ -56,7 +93,13 @@ fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de R
 }
 
 /// Hands over an object, or those of a list. `deepest` bounds the nesting of lists.
-fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepest: usize, sink: Sink<'_>) {
+fn each_of<'a>(
+    raw: &'a RawValue,
+    inherited: &Types<'a>,
+    place: Place<'a>,
+    deepest: usize,
+    sink: Sink<'_, 'a>,
+) {
     let place = place.of(raw.get());
     let Some(deepest) = deepest.checked_sub(1) else {
         return sink(Found::Lost(place.no_list()));
@@ -67,11 +110,8 @@ fn each_of<'a>(raw: &'a RawValue, inherited: &Types<'a>, place: Place<'a>, deepe
             Ok(head) => {
                 let types = head.types();
                 let items = head.items.filter(|_| types.is_list());
-                if let (Some(_), Some(metadata)) = (items, head.metadata) {
-                    let metadata = serde_json::from_str(metadata.get()).unwrap_or_default();
-                    if let Some(partial) = Partial::of(&types, &metadata, place) {
-                        sink(Found::Partial(partial));
-                    }
+                if items.is_some() {
+                    sink_partial(&head, &types, place, sink);
                 }
                 match items {
                     Some(items) if items.get().starts_with('[') => {
@@ -118,7 +158,7 @@ fn each_of_list<'a>(
     around: Place<'a>,
     place: Place<'a>,
     deepest: usize,
-    sink: Sink<'_>,
+    sink: Sink<'_, 'a>,
 ) {
     let items: Vec<&RawValue> = match serde_json::from_str(array.get()) {
         Ok(items) => items,

@@ -10,19 +10,30 @@
 //! judged. So does an object that cannot be parsed, if its limits are known: by JSON brackets, by the indentation of
 //! kubectl's YAML, or by document marks. Otherwise the stretch becomes one of unknown kind. It is an error only if
 //! nothing remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
+//!
+//! A dump is never whole in memory: it is cut into the items of its lists while it is read, by brackets or by
+//! indentation, and each item is parsed by itself. So the items of a YAML list cannot share anchors. [`Limits`] bound
+//! what is read.
+//!
+//! [`Limits`]: super::Limits
 
+mod cut;
+mod documents;
 mod error;
 mod gather;
 mod item;
 mod json;
 mod lines;
 mod read;
+mod take;
 #[cfg(test)]
 mod tests;
 mod text;
+mod typed;
 mod yaml;
 
 pub use error::DumpError;
+pub(crate) use read::read_bounded;
 pub use read::{read_directory, read_from};
 
 /// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).

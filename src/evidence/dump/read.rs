@@ -2,37 +2,48 @@
 
 use std::{
     fs, io,
+    ops::ControlFlow,
+    panic,
     path::{Path, PathBuf},
+    sync::mpsc::sync_channel,
+    thread,
 };
 
 use super::{
     DumpError,
+    cut::{Batch, Cutter},
     gather::Gatherer,
-    item::Found,
-    json,
-    text::{self, Text},
-    yaml,
+    take::Taker,
 };
-use crate::{Digester, Input, open::open};
+use crate::{Digester, Input, LimitError, Limits, open::open};
 
-/// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader.
+/// How many batches may wait to be read.
+const WAITING: usize = 4;
+
+/// Reads an unpacked dump, within the usual limits. `name` is for messages and the header: a path, or a description of
+/// the reader.
 ///
 /// # Errors
-/// When it cannot be read, or holds no readable ClusterProfile.
-pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> Result<Input, DumpError> {
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).map_err(|cause| DumpError::Read {
-        file: name.to_owned(),
-        cause,
-    })?;
-    let text = text::decode(bytes, name)?;
-    if text.is_empty() {
+/// When it cannot be read, exceeds a limit, or holds no readable ClusterProfile.
+pub fn read_from(reader: impl io::Read + Send, name: &str, digester: &Digester) -> Result<Input, DumpError> {
+    read_bounded(reader, name, digester, &Limits::default())
+}
+
+/// Does the same within those limits. The reader bounds the whole and the ratio.
+pub(crate) fn read_bounded(
+    reader: impl io::Read + Send,
+    name: &str,
+    digester: &Digester,
+    limits: &Limits,
+) -> Result<Input, DumpError> {
+    let mut gatherer = Gatherer::new(digester);
+    let mut cutter = Cutter::new(reader, name, *limits)?;
+    read_file(&mut cutter, name, limits, &mut gatherer)?;
+    if cutter.is_blank() {
         return Err(DumpError::Empty {
             file: name.to_owned(),
         });
     }
-    let mut gatherer = Gatherer::new(digester);
-    each_item(&text, name, &mut gatherer);
     gatherer.finish(name)
 }
 
@@ -40,8 +51,8 @@ pub fn read_from(mut reader: impl io::Read, name: &str, digester: &Digester) -> 
 /// subdirectories and empty files.
 ///
 /// # Errors
-/// When a file cannot be read, or none holds a readable ClusterProfile.
-pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpError> {
+/// When a file cannot be read, they exceed a limit together, or none holds a readable ClusterProfile.
+pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, DumpError> {
     let shown = path.display().to_string();
     let unread = |file: &Path, cause| DumpError::Read {
         file: file.display().to_string(),
@@ -52,26 +63,85 @@ pub fn read_directory(path: &Path, digester: &Digester) -> Result<Input, DumpErr
         return Err(DumpError::EmptyDirectory { path: shown });
     }
     let mut gatherer = Gatherer::new(digester);
+    let mut left = *limits;
     for file in files {
-        let mut bytes = Vec::new();
-        open(&file)
-            .and_then(|mut reader| io::Read::read_to_end(&mut reader, &mut bytes))
-            .map_err(|cause| unread(&file, cause))?;
         let name = file.display().to_string();
-        let text = text::decode(bytes, &name)?;
-        each_item(&text, &name, &mut gatherer);
+        let reader = open(&file, &left).map_err(|cause| unread(&file, cause))?;
+        let size = read_next(reader, &name, limits, &mut gatherer).map_err(|error| match error {
+            // Of the limit, the files before this one have had their part.
+            DumpError::TooLarge {
+                file,
+                line,
+                limit: LimitError::Whole(_),
+            } => DumpError::TooLarge {
+                file,
+                line,
+                limit: LimitError::Whole(limits.whole),
+            },
+            other => other,
+        })?;
+        left.whole = left.whole.saturating_sub(size);
     }
     gatherer.finish(&shown)
 }
 
-fn each_item(text: &Text, file: &str, gatherer: &mut Gatherer<'_>) {
-    for document in text::documents(text, file) {
-        let mut sink = |found: Found<'_>| gatherer.take(found);
-        if document.document().trim_start().starts_with(['{', '[']) {
-            json::each_item(document, &mut sink);
-        } else {
-            yaml::each_item(document, &mut sink);
-        }
+/// Reads a file of a directory. Returns its size.
+fn read_next(
+    reader: impl io::Read + Send,
+    name: &str,
+    limits: &Limits,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<u64, DumpError> {
+    let mut cutter = Cutter::new(reader, name, *limits)?;
+    read_file(&mut cutter, name, limits, gatherer)?;
+    Ok(cutter.size())
+}
+
+/// Reads a file. A large one is read and cut on a thread of its own, while its objects are read on this one.
+fn read_file(
+    cutter: &mut Cutter<'_, impl io::Read + Send>,
+    name: &str,
+    limits: &Limits,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), DumpError> {
+    let mut taker = Taker::new(name, *limits, gatherer);
+    if !cutter.is_read()
+        && let Some(read) = read_beside(cutter, &mut taker)
+    {
+        return read;
+    }
+    let mut taken = Ok(());
+    let cut = cutter.cut(&mut |batch| {
+        taken = taker.take(batch);
+        flow(taken.is_ok())
+    });
+    taken.and(cut)
+}
+
+/// Returns `None` if the system has no thread to spare.
+fn read_beside(
+    cutter: &mut Cutter<'_, impl io::Read + Send>,
+    taker: &mut Taker<'_, '_>,
+) -> Option<Result<(), DumpError>> {
+    let (sender, receiver) = sync_channel::<Batch>(WAITING);
+    thread::scope(|scope| {
+        let cutting = thread::Builder::new().spawn_scoped(scope, move || {
+            cutter.cut(&mut |batch| flow(sender.send(batch).is_ok()))
+        });
+        let cutting = cutting.ok()?;
+        let taken = receiver.iter().try_for_each(|batch| taker.take(batch));
+        // It may be waiting for room.
+        drop(receiver);
+        let cut = cutting.join().unwrap_or_else(|cause| panic::resume_unwind(cause));
+        Some(taken.and(cut))
+    })
+}
+
+fn flow(goes_on: bool) -> ControlFlow<()> {
+    if goes_on {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
     }
 }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Asked, Digester, Input, Kind, Origin, read_input};
+use crate::{Asked, Digester, Input, Kind, LimitError, Limits, Origin, read_input, read_input_bounded};
 
 fn read(text: &str) -> Result<Input, DumpError> {
     read_from(text.as_bytes(), "dumps/hub.yaml", &Digester::new([7; 32]))
@@ -489,4 +489,210 @@ fn profiles_of_conformance_runs_are_left_out_with_a_note() {
     assert_eq!(judged.collect::<Vec<_>>(), ["a"]);
     let note = "profiles of other conformance runs are not judged: 1, such as n/m-conformance-bcdfg-1";
     assert_eq!(input.notes, [note]);
+}
+
+fn json_profile(name: &str) -> serde_json::Value {
+    json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": name, "namespace": "n"}})
+}
+
+#[test]
+fn a_large_dump_is_read_in_slices_with_the_same_outcome() {
+    let count = 800;
+    // Larger than what is read at once, and than the largest object.
+    let annotations = json!({"a": "]} \\\" {[", "note": "x".repeat(400)});
+    let items: Vec<serde_json::Value> = (0..count)
+        .map(|number| {
+            let mut profile = json_profile(&format!("p{number}"));
+            profile["metadata"]["annotations"] = annotations.clone();
+            profile
+        })
+        .collect();
+    let list = json!({"apiVersion": "v1", "items": items, "kind": "List", "metadata": {}});
+    let limits = Limits {
+        object: 20_000,
+        ..Limits::default()
+    };
+    let read = |text: &str| {
+        let input = read_bounded(text.as_bytes(), "x", &Digester::new([7; 32]), &limits).expect("reads");
+        assert_eq!(input.evidence.unreadable, []);
+        assert_eq!(input.evidence.profiles.len(), count);
+        input
+    };
+    let compact = read(&list.to_string());
+    assert_eq!(names(&compact)[count - 1], format!("p{}", count - 1));
+    assert_eq!(
+        read(&serde_json::to_string_pretty(&list).expect("writes")),
+        compact
+    );
+    assert_eq!(read(&list["items"].to_string()), compact);
+    let in_a_row: Vec<String> = items.iter().map(ToString::to_string).collect();
+    assert_eq!(read(&in_a_row.join("\n")), compact);
+    let block = |item: &serde_json::Value| {
+        let text = serde_saphyr::to_string(item).expect("YAML");
+        format!("- {}\n", text.trim_end().replace('\n', "\n  "))
+    };
+    let blocks: String = items.iter().map(block).collect();
+    let yaml = format!("apiVersion: v1\nitems:\n{blocks}kind: List\nmetadata: {{}}\n");
+    assert_eq!(read(&yaml), compact);
+    let documents: Vec<String> = items
+        .iter()
+        .map(|item| serde_saphyr::to_string(item).expect("YAML"))
+        .collect();
+    assert_eq!(read(&documents.join("\n---\n")), compact);
+}
+
+#[test]
+fn a_list_that_is_cut_short_is_judged_up_to_the_cut() {
+    let list = json!({"apiVersion": "v1", "items": [json_profile("a"), json_profile("b")], "kind": "List"});
+    let text = list.to_string();
+    let end = text.find("\"b\"").expect("the second profile");
+    let input = read(&text[..end]).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    let [unreadable] = &input.evidence.unreadable[..] else {
+        panic!("one stretch is lost")
+    };
+    assert_eq!(
+        unreadable.object,
+        crate::ObjectRef::default(),
+        "it may be anything"
+    );
+    let told = "dumps/hub.yaml:1 is not valid JSON: it ends in the middle: was the dump cut short?";
+    assert_eq!(unreadable.message, told);
+    // The next document is judged again.
+    let input = read(&format!(
+        "[{}, 7, }}\n---\n{}",
+        json_profile("a"),
+        json_profile("c")
+    ))
+    .expect("reads");
+    assert_eq!(names(&input), ["a", "c"]);
+    let told: Vec<&str> = input
+        .evidence
+        .unreadable
+        .iter()
+        .map(|one| &*one.message)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "dumps/hub.yaml:1 is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`",
+            "dumps/hub.yaml:1 is not valid JSON: expected an item of the list",
+        ]
+    );
+}
+
+#[test]
+fn what_turns_out_to_be_no_list_is_told() {
+    let other = json!({"items": [json_profile("a")], "kind": "Other", "apiVersion": "v1"});
+    let input = read(&other.to_string()).expect("reads");
+    assert_eq!(names(&input), ["a"]);
+    assert!(
+        input.evidence.unreadable[0]
+            .message
+            .contains("is a malformed list")
+    );
+    let repeated = format!(
+        r#"{{"items": [{}], "kind": "List", "items": []}}"#,
+        json_profile("a")
+    );
+    assert!(
+        read(&repeated).expect("reads").evidence.unreadable[0]
+            .message
+            .contains("duplicate field `items`")
+    );
+}
+
+fn limited(text: impl std::io::Read + Send) -> DumpError {
+    let limits = Limits {
+        object: 2_000,
+        count: 10_000,
+        unreadable: 100,
+        ..Limits::default()
+    };
+    read_bounded(text, "x", &Digester::new([7; 32]), &limits).expect_err("a limit")
+}
+
+/// A text that is repeated as if for ever.
+fn endless(text: &'static str) -> impl std::io::Read + Send {
+    // More often than the limits let through.
+    std::io::Cursor::new(text.repeat(100_000))
+}
+
+#[test]
+fn what_has_no_end_is_refused_before_it_fills_the_memory() {
+    for (text, expected) in [
+        ("\0", LimitError::Object(2_000)),
+        ("a", LimitError::Object(2_000)),
+        ("{", LimitError::Object(2_000)),
+        ("[", LimitError::Object(2_000)),
+        ("\"", LimitError::Object(2_000)),
+        ("a: b\n", LimitError::Object(2_000)),
+        ("# a\n", LimitError::Object(2_000)),
+        ("{}", LimitError::Count(10_000)),
+        ("---\n", LimitError::Count(10_000)),
+        ("--- a\n", LimitError::Unreadable(100)),
+        ("[[7]]", LimitError::Unreadable(100)),
+        ("--- [\n", LimitError::Unreadable(100)),
+    ] {
+        match limited(endless(text)) {
+            DumpError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),
+            other => panic!("{text}: {other}"),
+        }
+    }
+    let noise = limited(std::io::Cursor::new(b"\xC7\x00\x9F".repeat(10_000)));
+    assert_eq!(
+        noise.to_string(),
+        "x:1 is not UTF-8 text: is this a dump of kubectl?"
+    );
+    let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
+    let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));
+    let items = "- a\n".repeat(1_000);
+    assert!(matches!(
+        limited(items.as_bytes()),
+        DumpError::LateKind { line: 101, .. }
+    ));
+    assert!(matches!(
+        limited(late.as_bytes()),
+        DumpError::LateKind { line: 1, .. }
+    ));
+}
+
+#[test]
+fn an_object_that_is_too_large_is_told_with_its_line() {
+    let list = |long: &str| format!("[\n{},\n{{\n\"a\": \"{long}\"}}]", json_profile("a"));
+    let told = limited(list(&"x".repeat(3_000)).as_bytes()).to_string();
+    assert_eq!(
+        told,
+        "x:3: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
+    );
+    let yaml = format!("items:\n- a: 1\n- b: {}\n", "x".repeat(3_000));
+    assert!(
+        limited(yaml.as_bytes())
+            .to_string()
+            .starts_with("x:3: an object of more than")
+    );
+}
+
+#[test]
+fn a_file_and_a_directory_are_bounded_as_a_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writes");
+    put("a.json", &json_profile("a").to_string());
+    put("b.yaml", &profile("b"));
+    let size: u64 = ["a.json", "b.yaml"]
+        .map(|name| folder.path().join(name).metadata().expect("a file").len())
+        .iter()
+        .sum();
+    let read = |whole: u64| {
+        let limits = Limits {
+            whole,
+            ..Limits::default()
+        };
+        read_input_bounded(folder.path(), &Digester::new([7; 32]), &limits)
+    };
+    assert_eq!(names(&read(size).expect("fits")), ["a", "b"]);
+    let refused = read(size - 1).expect_err("too large together");
+    assert_eq!(refused.limit(), Some(LimitError::Whole(size - 1)));
+    assert!(refused.to_string().contains("b.yaml:"), "{refused}");
 }

@@ -5,7 +5,7 @@ use serde_saphyr::DuplicateKeyPolicy;
 
 use super::{
     DumpError,
-    item::{Body, Broken, DEEPEST, Found, Item, Partial, Place, Sink, Types},
+    item::{Body, Broken, CutOut, DEEPEST, Found, Item, Partial, Place, Sink, Types},
     lines,
     text::{ENDS_IN_THE_MIDDLE, options, without_place},
 };
@@ -14,12 +14,64 @@ use crate::{
     lenient::{Untyped, identity},
 };
 
-/// Hands over the objects of a YAML document; if it cannot be parsed, those that can be separated.
-pub(super) fn each_item(place: Place<'_>, sink: Sink<'_>) {
+/// Hands over the object of a YAML document, or those of a list. One that cannot be parsed keeps its identity, as far as
+/// it is known.
+pub(super) fn each_item<'a>(place: Place<'a>, sink: Sink<'_, 'a>) {
     match read(place) {
         Ok(value) => each_of(value, &Types::default(), place, DEEPEST, sink),
-        Err(error) => salvage(place, error, sink),
+        Err(error) => sink(broken(place, &Types::default(), error)),
     }
+}
+
+/// Does the same for an item that was cut out of a list: a YAML list of one. `is_cut` says that it may be truncated.
+pub(super) fn each_of_item<'a>(place: Place<'a>, inherited: &Types<'a>, is_cut: bool, sink: Sink<'_, 'a>) {
+    match read(place) {
+        Ok(_) if is_cut => sink(known_as(
+            &lines::glean(place.document()),
+            false,
+            inherited,
+            place,
+            cut(place),
+        )),
+        Ok(Value::Array(items)) => items
+            .into_iter()
+            .for_each(|item| each_of(item, inherited, place, DEEPEST - 1, sink)),
+        Ok(_) => sink(broken(place, inherited, place.no_object())),
+        Err(error) => sink(broken(place, inherited, error)),
+    }
+}
+
+/// The type of a list whose items were cut out. Hands over that it is partial.
+///
+/// # Errors
+/// When it is no list after all.
+pub(super) fn around<'a>(
+    place: Place<'a>,
+    cut: CutOut,
+    sink: Sink<'_, 'a>,
+) -> Result<Types<'static>, DumpError> {
+    let value = read(place).map_err(|error| match error {
+        DumpError::Syntax {
+            file,
+            line,
+            language,
+            message,
+        } => DumpError::Syntax {
+            line: cut.line(place, line + 1 - place.first_line),
+            file,
+            language,
+            message,
+        },
+        other => other,
+    })?;
+    let types = Types::of(&value);
+    if !types.is_list() || !matches!(value, Value::Null | Value::Object(_)) {
+        return Err(place.no_list());
+    }
+    if let Some(partial) = Partial::of(&types, &value["metadata"], place) {
+        sink(Found::Partial(partial));
+    }
+    Ok(types)
 }
 
 fn read(place: Place<'_>) -> Result<Value, DumpError> {
@@ -46,7 +98,13 @@ fn read(place: Place<'_>) -> Result<Value, DumpError> {
 }
 
 /// Hands over an object, or those of a list. `deepest` bounds the nesting of lists.
-fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: usize, sink: Sink<'_>) {
+fn each_of<'a>(
+    mut value: Value,
+    inherited: &Types<'a>,
+    place: Place<'a>,
+    deepest: usize,
+    sink: Sink<'_, 'a>,
+) {
     let Some(deepest) = deepest.checked_sub(1) else {
         return sink(Found::Lost(place.no_list()));
     };
@@ -97,47 +155,6 @@ fn each_of(mut value: Value, inherited: &Types<'_>, place: Place<'_>, deepest: u
             body: Body::Value(value),
             place,
         })),
-    }
-}
-
-/// Recovers objects from a document that cannot be parsed as a whole.
-fn salvage(place: Place<'_>, error: DumpError, sink: Sink<'_>) {
-    let list = lines::list(place.document()).and_then(|list| {
-        let frame: Value =
-            serde_saphyr::from_str_with_options(&list.frame, options(DuplicateKeyPolicy::Error)).ok()?;
-        let types = Types::of(&frame);
-        types.is_list().then_some((list.items, types, frame))
-    });
-    let Some((items, types, frame)) = list else {
-        return sink(broken(place, &Types::default(), error));
-    };
-    if let Some(partial) = Partial::of(&types, &frame["metadata"], place) {
-        sink(Found::Partial(partial));
-    }
-    let items: Vec<Place<'_>> = items.into_iter().map(|item| place.of(item)).collect();
-    let within: usize = items.iter().map(Place::count_spoilt).sum();
-    if let Some(error) = place.spoilt().filter(|_| place.count_spoilt() > within) {
-        sink(Found::Lost(error));
-    }
-    let (is_cut, count) = (types.is_cut(), items.len());
-    let types = types.of_items();
-    for (number, place) in items.into_iter().enumerate() {
-        match read(place) {
-            Ok(_) if is_cut && number + 1 == count => {
-                sink(known_as(
-                    &lines::glean(place.document()),
-                    false,
-                    &types,
-                    place,
-                    cut(place),
-                ));
-            }
-            Ok(Value::Array(items)) => items
-                .into_iter()
-                .for_each(|item| each_of(item, &types, place, DEEPEST - 1, sink)),
-            Ok(_) => sink(broken(place, &types, place.no_object())),
-            Err(error) => sink(broken(place, &types, error)),
-        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::LimitError;
+
 /// Why an evidence file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
@@ -25,6 +27,15 @@ pub enum FileError {
     Format {
         /// The format that it names.
         found: String,
+    },
+    /// It exceeds a limit.
+    #[error("line {line}: {limit}")]
+    TooLarge {
+        /// The line that is too large, or up to which the file was read.
+        line: usize,
+        /// The limit.
+        #[source]
+        limit: LimitError,
     },
     /// A line does not hold what it should.
     #[error("line {line}: {flaw}")]

@@ -40,6 +40,7 @@ mod write;
 use std::{io, path::Path};
 
 pub use error::{FileError, LineError};
+pub(crate) use read::read_bounded;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
 use schemars::Schema;
@@ -47,14 +48,14 @@ use schemars::Schema;
 pub use write::write;
 pub use write::{write_named, write_summed, write_to};
 
-use crate::{input::peek, open::open};
+use crate::{Limits, input::peek, open::open};
 
 /// Whether a file, packed or not, is an evidence file: its content decides.
 ///
 /// # Errors
 /// When it cannot be opened or read.
 pub fn is_one(path: &Path) -> io::Result<bool> {
-    let (_, is_evidence) = peek(&mut open(path)?)?;
+    let (_, is_evidence) = peek(&mut open(path, &Limits::default())?)?;
     Ok(is_evidence)
 }
 

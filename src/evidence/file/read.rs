@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead},
+    io::{self, BufRead, Read as _},
     path::Path,
 };
 
@@ -13,39 +13,68 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Input, Kind, ObjectRef, ProfileHistory, Requests, Unreadable, Version,
-    api::names, open::open,
+    Asked, Evidence, FORMAT, Gap, Input, Kind, LimitError, Limits, ObjectRef, ProfileHistory, Requests,
+    Unreadable, Version,
+    api::names,
+    open::{exceeded, open},
 };
 
-/// Reads an evidence file. Its content decides whether it is packed.
+/// Reads an evidence file within the usual limits. Its content decides whether it is packed.
 ///
 /// # Errors
-/// When it cannot be read, is not an evidence file, or has a malformed line.
+/// When it cannot be read, is not an evidence file, exceeds a limit, or has a malformed line.
 pub fn read(path: &Path) -> Result<Input, FileError> {
-    read_from(open(path)?)
+    let limits = Limits::default();
+    read_bounded(open(path, &limits)?, &limits)
 }
 
-/// Reads an unpacked evidence file line by line. A truncated one is read up to the cut, with a [`Gap`] for each kind of
-/// evidence that may be incomplete.
+/// Reads an unpacked evidence file line by line, within the usual limits. A truncated one is read up to the cut, with a
+/// [`Gap`] for each kind of evidence that may be incomplete.
 ///
 /// # Errors
-/// When it cannot be read, is not an evidence file, or has a malformed line. A malformed object is no error but an
-/// [`Unreadable`].
-pub fn read_from(mut reader: impl BufRead) -> Result<Input, FileError> {
+/// When it cannot be read, is not an evidence file, exceeds a limit, or has a malformed line. A malformed object is no
+/// error but an [`Unreadable`].
+pub fn read_from(reader: impl BufRead) -> Result<Input, FileError> {
+    read_bounded(reader, &Limits::default())
+}
+
+/// Does the same within those limits. The reader bounds the whole and the ratio.
+pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<Input, FileError> {
     let mut buffer = Vec::new();
     let mut gathered = Gathered::default();
     let mut whole = 0;
-    while let Some(line) = next_line(&mut reader, &mut buffer)? {
+    let too_large = |line, limit| Err(FileError::TooLarge { line, limit });
+    loop {
         let number = whole + 1;
+        let line = match next_line(&mut reader, &mut buffer, limits.object) {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(cause) => match exceeded(&cause) {
+                Some(limit) => return too_large(number, limit),
+                None => return Err(cause.into()),
+            },
+        };
+        if line.text.len() > limits.object {
+            return too_large(number, LimitError::Object(limits.object));
+        }
+        if number > limits.count {
+            return too_large(number, LimitError::Count(limits.count));
+        }
         if number == 1 {
             check_format(line.text)?;
         }
+        if line.text.trim_ascii().is_empty() {
+            whole = number;
+            continue;
+        }
         match Record::parse(line.text) {
             Ok(record) => gathered.take(record, number)?,
-            Err(_) if line.text.trim_ascii().is_empty() => {}
             // The writing run, or a copy of the file, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
             Err(flaw) => return Err(broken(number, flaw)),
+        }
+        if gathered.evidence.unreadable.len() > limits.unreadable {
+            return too_large(number, LimitError::Unreadable(limits.unreadable));
         }
         whole = number;
     }
@@ -61,10 +90,17 @@ struct RawLine<'a> {
     cut: bool,
 }
 
-/// The next line without its end; `None` at the end of the file.
-fn next_line<'a>(reader: &mut impl BufRead, buffer: &'a mut Vec<u8>) -> io::Result<Option<RawLine<'a>>> {
+/// The next line without its end; `None` at the end of the file. A line that is longer than `longest` is not read to
+/// its end.
+fn next_line<'a>(
+    reader: &mut impl BufRead,
+    buffer: &'a mut Vec<u8>,
+    longest: usize,
+) -> io::Result<Option<RawLine<'a>>> {
     buffer.clear();
-    match reader.read_until(b'\n', buffer) {
+    // With one byte more, and the line break.
+    let most = (longest as u64).saturating_add(2);
+    match reader.by_ref().take(most).read_until(b'\n', buffer) {
         Ok(_) => {}
         // A truncated packed file: the buffer holds what could be unpacked.
         Err(cause) if cause.kind() == io::ErrorKind::UnexpectedEof => {}
@@ -133,11 +169,19 @@ impl Section {
     }
 }
 
+/// How many unknown kinds of records are told apart.
+const UNKNOWN_KINDS: usize = 20;
+/// The most characters of the name of one.
+const LONGEST_KIND: usize = 100;
+
 #[derive(Default)]
 struct Gathered {
     evidence: Evidence,
     section: Section,
+    /// Skipped records of unknown kinds, counted by kind.
     unknown: BTreeMap<String, usize>,
+    /// The records of further unknown kinds.
+    unknown_others: usize,
     /// True if the profile above is unreadable, so that its changes are skipped.
     skips: bool,
 }
@@ -237,12 +281,22 @@ impl Gathered {
                 self.section
             }
             Record::Unknown(kind) => {
-                *self.unknown.entry(kind).or_default() += 1;
+                self.skip(&kind);
                 self.section
             }
         };
         self.section = self.section.max(section);
         Ok(())
+    }
+
+    /// Counts a record of an unknown kind.
+    fn skip(&mut self, kind: &str) {
+        let kind: String = kind.chars().take(LONGEST_KIND).collect();
+        if self.unknown.len() < UNKNOWN_KINDS || self.unknown.contains_key(&kind) {
+            *self.unknown.entry(kind).or_default() += 1;
+        } else {
+            self.unknown_others += 1;
+        }
     }
 
     /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
@@ -270,6 +324,7 @@ impl Gathered {
             mut evidence,
             section,
             unknown,
+            unknown_others,
             skips: _,
         } = self;
         if section != Section::End {
@@ -289,10 +344,15 @@ impl Gathered {
                 .collect();
             evidence.gaps.extend(gaps);
         }
-        let notes = unknown
+        let mut notes: Vec<String> = unknown
             .iter()
             .map(|(kind, count)| format!("{count} records of the unknown kind `{kind}` were skipped"))
             .collect();
+        if unknown_others > 0 {
+            notes.push(format!(
+                "{unknown_others} records of further unknown kinds were skipped"
+            ));
+        }
         Input { evidence, notes }
     }
 }

@@ -307,3 +307,71 @@ fn a_spoilt_line_is_named() {
         "line 3: refers to writer 9 of a version that has 2"
     );
 }
+
+#[test]
+fn what_exceeds_a_limit_is_refused_with_its_line() {
+    let limits = Limits {
+        object: 2_000,
+        count: 300,
+        unreadable: 10,
+        ..Limits::default()
+    };
+    let header = String::from_utf8(written(&Evidence::default())).expect("text");
+    let header = header.lines().next().expect("a header");
+    let refused = |line: &str, count: usize| {
+        let text = format!("{header}\n{}", format!("{line}\n").repeat(count));
+        match read_bounded(text.as_bytes(), &limits) {
+            Err(FileError::TooLarge { line, limit }) => Some((line, limit)),
+            Err(other) => panic!("{other}"),
+            Ok(_) => None,
+        }
+    };
+    let gap = r#"{"gap":{"kind":"inventory","reason":"r"}}"#;
+    assert_eq!(refused(gap, 299), None);
+    assert_eq!(refused(gap, 300), Some((301, LimitError::Count(300))));
+    assert_eq!(refused("", 300), Some((301, LimitError::Count(300))));
+    let namespace = r#"{"namespace":7}"#;
+    assert_eq!(refused(namespace, 10), None);
+    assert_eq!(refused(namespace, 11), Some((12, LimitError::Unreadable(10))));
+    let long = |size: usize| format!(r#"{{"x":"{}"}}"#, "y".repeat(size - 8));
+    assert_eq!(refused(&long(2_000), 1), None);
+    assert_eq!(refused(&long(2_001), 1), Some((2, LimitError::Object(2_000))));
+    let endless = io::Read::chain(header.as_bytes(), io::repeat(b'x'));
+    let endless = read_bounded(io::BufReader::new(endless), &limits).expect_err("it has no end");
+    assert_eq!(
+        endless.to_string(),
+        "line 1: an object of more than 2000 bytes: etcd holds none of more than 1.5 MiB"
+    );
+}
+
+#[test]
+fn few_unknown_kinds_are_told_apart() {
+    let mut text = String::from_utf8(written(&Evidence::default())).expect("text");
+    let unknown: String = (0..50)
+        .map(|number| format!("{{\"kind{number:03}\":{{}}}}\n"))
+        .collect();
+    text.insert_str(text.find("{\"end\"").expect("an end"), &unknown);
+    let notes = read_back(text.as_bytes()).notes;
+    assert_eq!(notes.len(), 21);
+    assert_eq!(notes[0], "1 records of the unknown kind `kind000` were skipped");
+    assert_eq!(notes[20], "30 records of further unknown kinds were skipped");
+}
+
+#[test]
+fn a_file_is_bounded_as_a_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("evidence.jsonl.zst");
+    write(&sample(), &path).expect("writes");
+    let sum = Checksum::of_file(&path).expect("read").expect("a file");
+    let limits = |whole: u64| Limits {
+        whole,
+        ..Limits::default()
+    };
+    let digester = Digester::new([7; 32]);
+    let read = |whole: u64| read_input_bounded(&path, &digester, &limits(whole));
+    assert_eq!(read(sum.bytes).expect("fits").evidence, sample());
+    let refused = read(sum.bytes - 1).expect_err("too large");
+    assert_eq!(refused.limit(), Some(LimitError::Whole(sum.bytes - 1)));
+    let unsummed = Checksum::of_file_bounded(&path, &limits(sum.bytes - 1)).expect_err("too large");
+    assert_eq!(Checksum::limit(&unsummed), Some(LimitError::Whole(sum.bytes - 1)));
+}

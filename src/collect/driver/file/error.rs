@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use evidence::{DriverAction, user_file::UserFileError};
 
+use crate::driver::plan::MOST_MEMBERS;
+
 /// Why a driver file cannot be used. No message quotes a value: it may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverFileError {
@@ -79,6 +81,9 @@ pub enum DriverFileFlaw {
         /// How many there are.
         there: usize,
     },
+    /// The scale scenario wants more members than any run tries.
+    #[error("scale.members is {0}, and a run tries at most {MOST_MEMBERS}")]
+    TooManyMembers(usize),
     /// The scale scenario lets no member join.
     #[error("scale.atOnce is 0: no member could ever join")]
     NoneAtOnce,

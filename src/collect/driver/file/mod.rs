@@ -14,7 +14,7 @@ pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
 use evidence::{DriverAction, ProfileKey, user_file::UserFileError};
 use schemars::Schema;
 
-use super::plan::{OwnMember, PATIENCE, Patience, Scale};
+use super::plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale};
 use crate::plugins::{NoProgram, find_program};
 
 /// How long a hook may take, where the file does not say.
@@ -242,6 +242,9 @@ fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFi
                 wanted,
                 there: own.len(),
             });
+        }
+        (Some(wanted), _) if wanted > MOST_MEMBERS => {
+            return Err(DriverFileFlaw::TooManyMembers(wanted));
         }
         (Some(wanted), _) => wanted,
         (None, Members::StandIns) => usual.members,

@@ -131,6 +131,10 @@ fn a_value_that_cannot_be_is_not_quoted() {
         (format!("{PAIR}scale: {{members: CANARY}}\n"), "line 2"),
         (format!("{PAIR}scale: {{atOnce: 0}}\n"), "scale.atOnce is 0"),
         (
+            format!("{PAIR}scale: {{members: 100000000}}\n"),
+            "scale.members is 100000000, and a run tries at most 1000",
+        ),
+        (
             format!("{PAIR}members: [{{name: a, profile: CANARY}}]\n"),
             "NAMESPACE/NAME",
         ),

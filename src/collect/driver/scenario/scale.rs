@@ -14,7 +14,7 @@ const STAY: Duration = Duration::from_secs(60);
 /// The scenario. So many hooks at once as the plan says; all members are there at the same time.
 pub(super) async fn scale(session: &Session<'_>, scale: Scale) {
     let members = ScenarioMember::take(session, Scenario::Scale, scale.members).await;
-    let turns = Arc::new(Semaphore::new(scale.at_once));
+    let turns = Arc::new(Semaphore::new(scale.at_once.min(Semaphore::MAX_PERMITS)));
     let joining = members.into_iter().map(async |mut member| {
         member.take_turns(&turns);
         let step = member.enter(session).await;
