@@ -27,7 +27,7 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
     };
     let mut done = thread::scope(|scope| {
         // This thread takes turns too, so that all is done where no other one can be started, as in a browser.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, &take_turns).ok();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut done = take_turns();
         for other in others {
