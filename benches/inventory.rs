@@ -4,10 +4,14 @@
 
 mod support;
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use ::lab::hub::{Hub, assets, envtest_options};
 use anyhow::{Context, ensure};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use clap::{Parser, ValueEnum};
 use collect::{
     clock::Clock,
@@ -109,14 +113,17 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         None => lab::serve(hub).await?,
     };
     std::fs::write(&kubeconfig, text)?;
-    let (mut bytes, mut raw, mut run) = (0, Vec::new(), Vec::new());
+    let outside = Outside::of(&kubeconfig, folder.path())?;
+    let (mut bytes, mut raw, mut curl, mut run) = (0, Vec::new(), Vec::new(), Vec::new());
     for round in 0..=arguments.rounds {
         let (size, took) = raw_read(&kubeconfig).await?;
+        let read_outside = outside.read().await;
         let taken = whole_run(&kubeconfig, folder.path(), arguments.profiles).await?;
         // The first round warms up the server and the machine.
         if round > 0 {
             bytes = size;
             raw.push(took);
+            curl.extend(read_outside.ok());
             run.push(taken);
             println!(
                 "round {round}: raw read {}, run {} ({:.2}), peak {}",
@@ -134,7 +141,13 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
     );
     let what = format!("one list, read and thrown away ({} MB)", bytes / 1_000_000);
     row(&what, &raw, &raw, None);
-    let walls: Vec<Duration> = run.iter().map(|taken| taken.wall).collect();
+    let walls = |taken: &[Taken]| -> Vec<Duration> { taken.iter().map(|one| one.wall).collect() };
+    if curl.is_empty() {
+        println!("curl left out: it is not installed, or cannot read the list");
+    } else {
+        row("the same by curl, another program", &walls(&curl), &raw, None);
+    }
+    let walls = walls(&run);
     let peak = run.iter().filter_map(|taken| taken.peak).max();
     row("clusterprofile-conformance run --observe 0s", &walls, &raw, peak);
     match kubectl_and_jq(arguments, &kubeconfig, folder.path()).await {
@@ -203,6 +216,47 @@ async fn raw_read(kubeconfig: &Path) -> anyhow::Result<(usize, Duration)> {
         bytes += frame?.data_ref().map_or(0, |data| data.len());
     }
     Ok((bytes, started.elapsed()))
+}
+
+/// A reader of which nothing is ours.
+struct Outside {
+    config: PathBuf,
+}
+
+impl Outside {
+    /// Writes what curl needs to know, which a command line would show to all.
+    fn of(kubeconfig: &Path, folder: &Path) -> anyhow::Result<Self> {
+        let text: Value = serde_saphyr::from_str(&std::fs::read_to_string(kubeconfig)?)?;
+        let cluster = &text["clusters"][0]["cluster"];
+        let server = cluster["server"].as_str().context("no server")?;
+        // An API server indents what it sends to curl, unless that says that it is something else.
+        let mut lines = vec![
+            format!(
+                "url = \"{server}/apis/multicluster.x-k8s.io/{}/clusterprofiles\"",
+                fleet::VERSION
+            ),
+            "user-agent = \"reader\"".to_owned(),
+            "output = \"/dev/null\"".to_owned(),
+        ];
+        if let Some(token) = text["users"][0]["user"]["token"].as_str() {
+            lines.push(format!("header = \"Authorization: Bearer {token}\""));
+        }
+        if let Some(ca) = cluster["certificate-authority-data"].as_str() {
+            let file = folder.join("ca.pem");
+            std::fs::write(&file, BASE64.decode(ca)?)?;
+            lines.push(format!("cacert = \"{}\"", file.display()));
+        }
+        let config = folder.join("curl.conf");
+        std::fs::write(&config, lines.join("\n"))?;
+        Ok(Self { config })
+    }
+
+    /// The same list, by curl.
+    async fn read(&self) -> anyhow::Result<Taken> {
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--fail", "--config"]).arg(&self.config);
+        child::run(curl, &[0]).await
+    }
 }
 
 /// The whole program, from its start to its report.
