@@ -1,5 +1,7 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
+use std::{num::NonZero, thread};
+
 use evidence::{Asked, Claim, Evidence, Kind, api::Feature};
 
 use crate::{
@@ -9,6 +11,7 @@ use crate::{
     reasons,
     rules::{self, Applies, Finding, Findings, Level, Rule},
     selection::Selection,
+    side_by_side::side_by_side,
     verdict::Verdict,
 };
 
@@ -18,14 +21,19 @@ pub const DESELECTED: &str = "deselected";
 /// What a rule that examined nothing says if all profiles were deleted meanwhile.
 const NONE_LEFT: &str = "; no profile was left when the window ended";
 
-/// Judges the evidence by the edition and the claims that its header holds.
+/// The fewest versions and requests that several threads judge. Fewer take a few milliseconds.
+const MANY: usize = 100;
+
+/// Judges the evidence by the edition and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let edition = evidence.header.claim.edition;
-    let verdicts: Vec<RuleVerdict> = rules::all()
+    let rules: Vec<(&Rule, &Applies)> = rules::all()
         .iter()
         .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
-        .map(|(rule, applies)| verdict(rule, applies, evidence, selection))
         .collect();
+    let verdicts = side_by_side(&rules, threads(evidence), |(rule, applies)| {
+        verdict(rule, applies, evidence, selection)
+    });
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     Judgement {
         edition,
@@ -35,6 +43,24 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
         tally,
         verdicts,
         waivers: Vec::new(),
+    }
+}
+
+/// How many threads judge the evidence.
+fn threads(evidence: &Evidence) -> usize {
+    let versions: usize = evidence
+        .profiles
+        .iter()
+        .map(|history| history.versions.len())
+        .sum();
+    let requests = evidence
+        .requests
+        .as_ref()
+        .map_or(0, |requests| requests.events.len());
+    if versions + requests >= MANY {
+        thread::available_parallelism().map_or(1, NonZero::get)
+    } else {
+        1
     }
 }
 

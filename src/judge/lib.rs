@@ -10,6 +10,7 @@ mod prospect;
 pub mod reasons;
 pub mod rules;
 mod selection;
+mod side_by_side;
 mod tally;
 mod verdict;
 mod waivers;

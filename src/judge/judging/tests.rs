@@ -362,3 +362,26 @@ fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
         .push(verdict(rule, applies, &evidence(&[]), &Selection::default()));
     assert_eq!(judgement.unjudged(), 1);
 }
+
+#[test]
+fn much_evidence_is_judged_rule_by_rule_as_little_is() {
+    let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline]);
+    let judged = |evidence: &Evidence| -> Vec<(&str, Verdict)> {
+        let verdicts = judge(evidence, &Selection::default()).verdicts;
+        verdicts
+            .iter()
+            .map(|verdict| (verdict.rule.id, verdict.verdict))
+            .collect()
+    };
+    let ledger = rules::all().iter().filter(|rule| {
+        let edition = evidence.header.claim.edition;
+        rule.facts.in_edition(edition).is_some()
+    });
+    let ledger: Vec<&str> = ledger.map(|rule| rule.id).collect();
+    let one = judged(&evidence);
+    assert!(one.iter().map(|(id, _)| *id).eq(ledger));
+    // Further versions of the same profile.
+    let version = evidence.profiles[0].versions[0].clone();
+    evidence.profiles[0].versions.resize(MANY, version);
+    assert_eq!(judged(&evidence), one);
+}
