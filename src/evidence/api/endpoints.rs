@@ -27,13 +27,15 @@ impl<'a> Endpoints<'a> {
     /// Reads the value of the property.
     pub fn read(value: &'a str) -> Self {
         let value = value.trim();
+        if value.starts_with('[')
+            && let Some(list) = strings(value)
+        {
+            return Endpoints::List(list);
+        }
         // An IPv6 address in brackets begins like a list.
-        if value.starts_with(['[', '{', '"']) && fault(value).is_some() {
-            return match strings(value) {
-                Some(list) => Endpoints::List(list),
-                None if value.starts_with("[") && !value.contains('"') => Self::plain(value),
-                None => Endpoints::Unreadable,
-            };
+        let may_be_addresses = value.starts_with('[') && !value.contains('"');
+        if value.starts_with(['[', '{', '"']) && !may_be_addresses && fault(value).is_some() {
+            return Endpoints::Unreadable;
         }
         Self::plain(value)
     }

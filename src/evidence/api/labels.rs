@@ -22,8 +22,9 @@ pub struct ProfileLabels(Box<[(Arc<str>, Arc<str>)]>);
 impl ProfileLabels {
     /// A label's value.
     pub fn get(&self, key: &str) -> Option<&str> {
-        let place = self.0.binary_search_by(|(own, _)| (**own).cmp(key)).ok()?;
-        Some(&self.0[place].1)
+        // Profiles have a few labels, of different lengths: a binary search would read the text of several keys.
+        let (_, value) = self.0.iter().find(|(own, _)| **own == *key)?;
+        Some(value)
     }
 
     /// Returns `true` if the label exists.

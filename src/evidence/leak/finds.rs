@@ -14,7 +14,8 @@ use super::{
     grade::Find,
     keys::{mentioned, told_of},
     patterns::{
-        BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_hold, value_end,
+        BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_have_form, may_hold,
+        value_end,
     },
     scan, userinfo,
     values::{looks_random, says_nothing},
@@ -34,18 +35,25 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
         return Vec::new();
     }
     let mut finds = Vec::new();
-    private_keys(text, &mut finds);
-    client_certificates(text, &mut finds);
-    web_tokens(text, &mut finds);
-    headers(text, &mut finds);
-    userinfo::find(text, &mut finds);
-    for (pattern, what) in ISSUED.iter() {
-        let found = pattern.find_iter(text);
-        finds.extend(found.map(|found| Find::new(found.range(), LeakKind::Issued(what), Grade::Certain)));
+    if may_have_form(text) {
+        of_own_form(text, &mut finds);
     }
     named(text, &mut finds);
     base64(text, depth, &mut finds);
     without_overlaps(finds)
+}
+
+/// Adds the credentials that are known by their form.
+fn of_own_form(text: &str, finds: &mut Vec<Find>) {
+    private_keys(text, finds);
+    client_certificates(text, finds);
+    web_tokens(text, finds);
+    headers(text, finds);
+    userinfo::find(text, finds);
+    for (pattern, what) in ISSUED.iter() {
+        let found = pattern.find_iter(text);
+        finds.extend(found.map(|found| Find::new(found.range(), LeakKind::Issued(what), Grade::Certain)));
+    }
 }
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {

@@ -2,10 +2,11 @@
 
 use super::{
     Grade, LeakKind,
+    patterns::is_uuid,
     values::{
         has_parts, header_grade, holds_certificate, is_cookie, is_digit, is_document, is_location, is_login,
-        is_long_name, is_name, is_number, is_path, is_pin, is_resource, is_sign, is_uuid, is_word,
-        looks_random, says_nothing,
+        is_long_name, is_name, is_number, is_path, is_pin, is_resource, is_sign, is_word, looks_random,
+        says_nothing,
     },
 };
 
@@ -212,12 +213,13 @@ struct Named {
 fn promise(key: &str) -> Option<Named> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-    let singular = tail.strip_suffix(['s', 'S']).unwrap_or(tail);
     let ending = |tail: &str| ENDINGS.iter().copied().find(|word| ends_in(tail, word));
-    let (tail, last, is_plural) = match (ending(tail), ending(singular)) {
-        (Some(last), _) => (tail, last, false),
-        (None, Some(last)) => (singular, last, true),
-        (None, None) => return None,
+    let (tail, last, is_plural) = match ending(tail) {
+        Some(last) => (tail, last, false),
+        None => {
+            let singular = tail.strip_suffix(['s', 'S'])?;
+            (singular, ending(singular)?, true)
+        }
     };
     let words = words(tail);
     // Charts write `checksum/secret` to keep the secret out.
@@ -261,9 +263,14 @@ fn promise(key: &str) -> Option<Named> {
 }
 
 fn ends_in(text: &str, word: &str) -> bool {
-    let start = text.len().wrapping_sub(word.len());
-    text.get(start..)
-        .is_some_and(|end| end.eq_ignore_ascii_case(word))
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    let last = |text: &[u8]| text.last().map(u8::to_ascii_lowercase);
+    // Asked of every name for every word: the last letter alone rules out most.
+    last(text) == last(word)
+        && text
+            .len()
+            .checked_sub(word.len())
+            .is_some_and(|start| text[start..].eq_ignore_ascii_case(word))
 }
 
 /// Splits a name into words in lower case: at signs, and where a capital follows a small letter.

@@ -14,6 +14,14 @@ static HINT: LazyLock<Regex> = LazyLock::new(|| {
     constant(&hints.join("|"))
 });
 
+/// Part of every find but those by a field's name and those in base64. Long names look like base64, and are in
+/// every profile.
+static FORM: LazyLock<Regex> = LazyLock::new(|| {
+    constant(
+        r"(?i:bearer|basic|AccountKey|AccessKey)|@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
+    )
+});
+
 /// The shortest base64 of a credential, in either alphabet.
 const BASE64_RUN: &str = r"[A-Za-z0-9+/_-]{32,}={0,2}";
 
@@ -116,9 +124,23 @@ pub(super) fn value_end(text: &str, start: usize) -> usize {
 /// The length of `//u:p@h`, the shortest find.
 const SHORTEST: usize = 7;
 
-/// Returns `true` if a text may hold a credential: a quick check that most texts fail.
+/// Returns `true` if a text may hold a credential: a quick check that most texts fail. An id in UUID form looks like
+/// base64.
 pub(super) fn may_hold(text: &str) -> bool {
-    text.len() >= SHORTEST && HINT.is_match(text)
+    text.len() >= SHORTEST && !is_uuid(text) && HINT.is_match(text)
+}
+
+/// Returns `true` if a text may hold a credential that has a form of its own.
+pub(super) fn may_have_form(text: &str) -> bool {
+    FORM.is_match(text)
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.char_indices().all(|(at, c)| match at {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
+        })
 }
 
 fn constant(pattern: &str) -> Regex {

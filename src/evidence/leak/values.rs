@@ -171,14 +171,6 @@ fn is_bootstrap_token(value: &str) -> bool {
         .is_some_and(|(id, secret)| of(id, 6) && of(secret, 16))
 }
 
-pub(super) fn is_uuid(value: &str) -> bool {
-    value.len() == 36
-        && value.char_indices().all(|(at, c)| match at {
-            8 | 13 | 18 | 23 => c == '-',
-            _ => c.is_ascii_hexdigit(),
-        })
-}
-
 /// Returns `true` for a certificate in PEM, or for base64 of a certificate. Names and paths of certificates are none.
 pub(super) fn holds_certificate(value: &str) -> bool {
     // `MII` begins a long structure in DER, `LS0tLS1CRUdJTi` a text in PEM.
