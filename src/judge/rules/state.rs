@@ -155,11 +155,12 @@ impl<'e> Walk<'e, '_, '_> {
                 known = faults(&version.profile);
             }
             story.applies |= known.is_some();
-            let by_path = by_path(known.as_deref().unwrap_or_default());
-            if by_path.is_empty() && story.open.is_empty() {
+            let faults = known.as_deref().unwrap_or_default();
+            if faults.is_empty() && story.open.is_empty() {
                 story.clean = true;
                 continue;
             }
+            let by_path = by_path(faults);
             let gaps = gaps.get_or_insert_with(|| gaps_of(self.evidence, &version.profile));
             for segment in segments(gaps, version.at.as_microsecond(), self.stop(history, index)) {
                 story.segment(version, &by_path, segment, history.origin == Origin::Created);
@@ -221,6 +222,13 @@ impl<'e> Walk<'e, '_, '_> {
 
     /// Reports what one profile's versions showed.
     fn settle(&mut self, story: Story, is_excused: bool) {
+        // Nearly all profiles of nearly every rule.
+        if story.violations.is_empty() && story.short.is_empty() && !is_excused {
+            if story.applies {
+                self.findings.examine();
+            }
+            return;
+        }
         for stretch in &story.short {
             let is_filled = stretch.since_creation && self.state.filled_later;
             if is_filled || stretch.doubt.is_some() {

@@ -64,7 +64,7 @@ pub(super) fn of_profile(profile: &ClusterProfile) -> impl Iterator<Item = Entry
 pub(super) fn each_entry<'a>(
     evidence: &'a Evidence,
     findings: &mut Findings,
-    faults: impl Fn(Entry<'a>) -> Option<Vec<Finding>>,
+    faults: impl FnMut(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
     each_entry_in(OF_ACCESS, evidence, findings, faults);
 }
@@ -74,10 +74,10 @@ pub(super) fn each_entry_in<'a>(
     state: State,
     evidence: &'a Evidence,
     findings: &mut Findings,
-    faults: impl Fn(Entry<'a>) -> Option<Vec<Finding>>,
+    mut faults: impl FnMut(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
     each_state(evidence, findings, state, |profile| {
-        let judged: Vec<Vec<Finding>> = of_profile(profile).filter_map(&faults).collect();
+        let judged: Vec<Vec<Finding>> = of_profile(profile).filter_map(&mut faults).collect();
         (!judged.is_empty()).then(|| judged.into_iter().flatten().map(Fault::from).collect())
     });
 }
@@ -99,7 +99,7 @@ pub(super) fn each_filled<'a>(
     findings: &mut Findings,
     none: &str,
     field: fn(&AccessProvider) -> Option<&str>,
-    fault: impl Fn(Entry<'a>, &'a str) -> Option<Finding>,
+    mut fault: impl FnMut(Entry<'a>, &'a str) -> Option<Finding>,
 ) {
     findings.not_applicable(none);
     each_entry(evidence, findings, |entry| {

@@ -18,6 +18,7 @@ const MOST: usize = 20;
 ///
 /// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
+    let mut clean = HashSet::new();
     for history in evidence.histories() {
         findings.examine();
         let mut told = HashSet::new();
@@ -27,6 +28,7 @@ pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings)
                 profile: &version.profile,
                 previous,
                 told: &mut told,
+                clean: &mut clean,
                 findings,
             };
             search.everywhere();
@@ -36,16 +38,18 @@ pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings)
 }
 
 /// The search of one version of a profile.
-struct Search<'a> {
-    profile: &'a ClusterProfile,
+struct Search<'e, 's> {
+    profile: &'e ClusterProfile,
     /// The version before: what is shared with it has been searched.
-    previous: Option<&'a ClusterProfile>,
+    previous: Option<&'e ClusterProfile>,
     /// What was found in earlier versions.
-    told: &'a mut HashSet<(String, LeakKind)>,
-    findings: &'a mut Findings,
+    told: &'s mut HashSet<(String, LeakKind)>,
+    /// Texts that many profiles have, and that hold no credential.
+    clean: &'s mut HashSet<&'e str>,
+    findings: &'s mut Findings,
 }
 
-impl Search<'_> {
+impl<'e> Search<'e, '_> {
     fn everywhere(&mut self) {
         let (profile, previous) = (self.profile, self.previous);
         let metadata = &profile.metadata;
@@ -75,7 +79,7 @@ impl Search<'_> {
         ) {
             for property in status.properties.iter() {
                 let path = |part: &str| format!("status.properties[{}].{part}", property.name);
-                self.text(&property.name, || path("name"));
+                self.common(&property.name, leaks_in_text, || path("name"));
                 self.add(leaks_under(&property.name, &property.value), || path("value"));
             }
         }
@@ -85,9 +89,9 @@ impl Search<'_> {
         ) {
             for condition in status.conditions.iter() {
                 let path = |part: &str| format!("status.conditions[{}].{part}", condition.kind);
-                self.text(&condition.kind, || path("type"));
-                self.text(&condition.reason, || path("reason"));
-                self.text(&condition.message, || path("message"));
+                self.common(&condition.kind, leaks_in_text, || path("type"));
+                self.common(&condition.reason, leaks_in_text, || path("reason"));
+                self.common(&condition.message, leaks_in_text, || path("message"));
             }
         }
         let lists = |profile: &ClusterProfile| {
@@ -106,18 +110,18 @@ impl Search<'_> {
     }
 
     /// Labels or annotations.
-    fn map(&mut self, path: &str, map: &ProfileLabels) {
+    fn map(&mut self, path: &str, map: &'e ProfileLabels) {
         for (key, value) in map.iter() {
             let at = || format!("{path}[{key}]");
-            self.text(key, at);
+            self.common(key, leaks_in_text, at);
             self.add(leaks_under(key, value), at);
         }
     }
 
-    fn access(&mut self, profile: &ClusterProfile) {
+    fn access(&mut self, profile: &'e ClusterProfile) {
         for entry in of_profile(profile) {
             let AccessProvider { name, cluster } = entry.provider;
-            self.text(name, || entry.path(".name"));
+            self.common(name, leaks_in_text, || entry.path(".name"));
             for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
                 let address = address.as_deref().unwrap_or_default();
                 self.add(in_address(address), || entry.path(&format!(".cluster.{field}")));
@@ -131,12 +135,12 @@ impl Search<'_> {
             }
             if let Some(data) = cluster.certificate_authority_data.as_deref() {
                 let path = || entry.path(".cluster.certificate-authority-data");
-                self.add(in_authority(data), path);
+                self.common(data, in_authority, path);
             }
             for extension in &cluster.extensions {
                 let path =
                     |part: &str| entry.path(&format!(".cluster.extensions[{}].{part}", extension.name));
-                self.text(&extension.name, || path("name"));
+                self.common(&extension.name, leaks_in_text, || path("name"));
                 let leaks = match extension.extension.text() {
                     json if json.starts_with('"') => {
                         let text = extension.extension.value();
@@ -151,6 +155,18 @@ impl Search<'_> {
 
     fn text(&mut self, text: &str, path: impl Fn() -> String) {
         self.add(leaks_in_text(text), path);
+    }
+
+    /// Searches a text that many profiles have in common.
+    fn common(&mut self, text: &'e str, search: fn(&str) -> Vec<Leak>, path: impl Fn() -> String) {
+        if self.clean.contains(text) {
+            return;
+        }
+        let leaks = search(text);
+        if leaks.is_empty() {
+            self.clean.insert(text);
+        }
+        self.add(leaks, path);
     }
 
     /// Reports what was found at a path, where it has not been told.
@@ -230,11 +246,12 @@ fn in_address(address: &str) -> Vec<Leak> {
 fn in_authority(data: &str) -> Vec<Leak> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
-    let decoded = authority::decode(data).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let Some(pem) = decoded.filter(|pem| pem.contains(BEGIN)) else {
+    let decoded = authority::decode(data).unwrap_or_default();
+    let pem = String::from_utf8_lossy(&decoded);
+    if !pem.contains(BEGIN) {
         return leaks_in_text(data);
-    };
-    let mut rest = pem.as_str();
+    }
+    let mut rest = &*pem;
     let mut beside = String::new();
     while let Some((before, after)) = rest.split_once(BEGIN) {
         beside.push_str(before);

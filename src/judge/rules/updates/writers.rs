@@ -1,6 +1,9 @@
 //! The writers of a status.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::LazyCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use evidence::{
     Evidence,
@@ -24,7 +27,7 @@ const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 /// If several field managers write one status, all of them use server-side apply.
 pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has a status with an owner in managedFields");
-    let activity = Activity::of(evidence);
+    let activity = LazyCell::new(|| Activity::of(evidence));
     let mut remnants: BTreeMap<&str, usize> = BTreeMap::new();
     for profile in evidence.inventory() {
         let writers = profile.metadata.writers.as_deref().unwrap_or_default();
@@ -34,6 +37,10 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
         }
         findings.examine();
         owners.retain(|owner| is_actor(&owner.manager));
+        // Nearly always there is only one.
+        if owners.len() < 2 {
+            continue;
+        }
         let programs = owners.iter().filter(|owner| !is_by_hand(owner));
         let newest = programs.filter_map(|owner| written_at(owner)).max();
         let (owners, gone): (Vec<&Writer>, Vec<&Writer>) = owners
