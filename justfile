@@ -75,6 +75,10 @@ bench-hub *ARGS:
 bench-shards *ARGS:
     cargo bench --bench shards -- {{ARGS}}
 
+# Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
+bench-compare *NAMES="rules reports watching shards":
+    for name in {{NAMES}}; do echo "== $name"; cargo bench --bench "$name" || exit 1; done
+
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -16,7 +16,9 @@ use kube::{
 };
 use serde_json::{Value, json};
 use support::{
-    child, fleet,
+    child,
+    figures::Figures,
+    fleet,
     measure::{median, megabytes},
 };
 use tokio::{
@@ -84,14 +86,18 @@ async fn main() -> anyhow::Result<()> {
     };
     println!("{} profiles; a second:", arguments.profiles);
     println!("{:<32}{:>10}{:>16}{:>8}", "", "lab", "kube-apiserver", "ratio");
+    let mut figures = Figures::of("hub");
     for (i, row) in ROWS.into_iter().enumerate() {
         let own = lab.rates[i];
         match &real {
-            Some(real) => println!(
-                "{row:<32}{own:>10.0}{:>16.0}{:>8.1}",
-                real.rates[i],
-                own / real.rates[i]
-            ),
+            Some(real) => {
+                let times = own / real.rates[i];
+                println!("{row:<32}{own:>10.0}{:>16.0}{times:>8.1}", real.rates[i]);
+                figures.add(
+                    format!("{row} beside kube-apiserver's, {} profiles", arguments.profiles),
+                    times,
+                );
+            }
             None => println!("{row:<32}{own:>10.0}{:>16}{:>8}", "-", "-"),
         }
     }
@@ -103,6 +109,13 @@ async fn main() -> anyhow::Result<()> {
         megabytes(Some(lab.json as u64)),
     );
     println!("goals: 2000 status patches a second on two cores, memory at most 3 times the JSON");
+    if let Some(times) = times {
+        figures.add(
+            format!("memory beside the JSON, {} profiles", arguments.profiles),
+            times,
+        );
+    }
+    figures.compare()?;
     Ok(())
 }
 

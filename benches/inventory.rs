@@ -20,6 +20,7 @@ use kube::client::Body;
 use serde_json::Value;
 use support::{
     child::{self, Taken},
+    figures::Figures,
     fleet, lab,
     measure::{median, megabytes, ratio, seconds},
 };
@@ -147,6 +148,19 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         "goals: wall at most {GOAL} times the raw read; at 100000 profiles a peak of at most {}",
         megabytes(Some(GOAL_PEAK))
     );
+    let hub = match arguments.hub {
+        Server::Envtest => "kube-apiserver",
+        Server::Lab => "the lab",
+    };
+    let mut figures = Figures::of("inventory");
+    figures.add(
+        format!(
+            "a run beside a raw read, {} profiles on {hub}",
+            arguments.profiles
+        ),
+        ratio(median(walls), median(raw)),
+    );
+    figures.compare()?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ use report::{
 };
 use serde_json::Value;
 use support::{
+    figures::Figures,
     fleet, looked,
     measure::{median, ratio, seconds, timed},
 };
@@ -60,17 +61,21 @@ const FORMATS: &[(&str, Write)] = &[
     }),
 ];
 
-fn main() {
+fn main() -> io::Result<()> {
     let arguments = Arguments::parse();
+    let mut figures = Figures::of("reports");
     for profiles in &arguments.profiles {
-        measure("all conform", &evidence(*profiles, |_, _| {}), arguments.rounds);
+        let conforming = evidence(*profiles, |_, _| {});
+        measure("all conform", &conforming, arguments.rounds, &mut figures);
         let broken = evidence(*profiles, |number, profile| {
             if number % 10 == 0 {
                 break_rules(profile);
             }
         });
-        measure("every tenth breaks three rules", &broken, arguments.rounds);
+        let what = "every tenth breaks three rules";
+        measure(what, &broken, arguments.rounds, &mut figures);
     }
+    figures.compare()
 }
 
 fn evidence(profiles: usize, change: impl Fn(usize, &mut Value)) -> Evidence {
@@ -90,7 +95,7 @@ fn break_rules(profile: &mut Value) {
     profile["status"]["conditions"][1]["status"] = "Perhaps".into();
 }
 
-fn measure(what: &str, evidence: &Evidence, rounds: usize) {
+fn measure(what: &str, evidence: &Evidence, rounds: usize, figures: &mut Figures) {
     let selection = Selection::default();
     let judgement = judge(evidence, &selection);
     let report = Report {
@@ -134,5 +139,9 @@ fn measure(what: &str, evidence: &Evidence, rounds: usize) {
             sizes[place],
             seconds(took[place])
         );
+        if place > 0 {
+            let profiles = evidence.profiles.len();
+            figures.add(format!("{name} beside JSON, {profiles} profiles, {what}"), beside);
+        }
     }
 }

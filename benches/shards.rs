@@ -22,6 +22,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use support::{
     child::{self, Taken},
+    figures::Figures,
     fleet, lab,
     measure::{median, megabytes, ratio, seconds},
 };
@@ -120,6 +121,22 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         });
     }
     print(&rounds, counted);
+    let Arguments { profiles, shards, .. } = arguments;
+    let whole = median(rounds.iter().map(|round| round.whole.wall));
+    let mut figures = Figures::of("shards");
+    for (what, pick) in [
+        (
+            "all shares at once",
+            (|round| round.together) as fn(&Round) -> Duration,
+        ),
+        ("merging and judging", |round| round.merge.wall),
+    ] {
+        figures.add(
+            format!("{what} beside one runner, {profiles} profiles in {shards} shares"),
+            ratio(median(rounds.iter().map(pick)), whole),
+        );
+    }
+    figures.compare()?;
     Ok(())
 }
 

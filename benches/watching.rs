@@ -18,7 +18,9 @@ use collect::clock::Clock;
 use evidence::{Digester, Evidence, Kind, read_input};
 use futures::future::try_join_all;
 use support::{
-    child, fleet, lab,
+    child,
+    figures::Figures,
+    fleet, lab,
     measure::{megabytes, ratio, seconds},
 };
 use tokio::{
@@ -95,6 +97,15 @@ async fn main() -> anyhow::Result<()> {
     println!("peak memory: {}", megabytes(taken.peak));
     println!("goals: none missed, less than one core");
     ensure!(missed == 0, "{missed} versions were missed");
+    let mut figures = Figures::of("watching");
+    if let Some(cpu) = taken.cpu {
+        let Arguments { profiles, rate, .. } = arguments;
+        figures.add(
+            format!("CPU beside the time of writing, {profiles} profiles, {rate} writes a second"),
+            ratio(cpu, writing),
+        );
+    }
+    figures.compare()?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod child;
+pub mod figures;
 pub mod fleet;
 pub mod lab;
 pub mod looked;
