@@ -13,6 +13,8 @@ mod everyday;
 mod hub;
 #[path = "cli/in_cluster.rs"]
 mod in_cluster;
+#[path = "cli/input.rs"]
+mod input;
 #[path = "cli/installed.rs"]
 mod installed;
 #[path = "cli/managers.rs"]

@@ -15,8 +15,6 @@ pub struct Replay {
     /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
     evidence: PathBuf,
     #[command(flatten)]
-    input: InputFlags,
-    #[command(flatten)]
     selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
@@ -26,6 +24,8 @@ pub struct Replay {
     pub claim: ClaimFlags,
     #[command(flatten)]
     outputs: OutputFlags,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 impl Replay {

@@ -61,8 +61,6 @@ pub struct Run {
     )]
     from: Vec<PathBuf>,
     #[command(flatten)]
-    input: InputFlags,
-    #[command(flatten)]
     target: TargetFlags,
     #[command(flatten)]
     scope: ScopeFlags,
@@ -83,6 +81,8 @@ pub struct Run {
     pub claim: ClaimFlags,
     #[command(flatten)]
     outputs: OutputFlags,
+    #[command(flatten)]
+    input: InputFlags,
 }
 
 impl Run {

@@ -29,8 +29,7 @@ impl Default for Limits {
             object: LARGEST_OBJECT,
             count: 20_000_000,
             unreadable: 100_000,
-            // zstd packs the evidence of a large fleet to a thirtieth, and that of one that hardly changes to a
-            // hundredth.
+            // zstd packs the evidence of a large fleet whose profiles are alike to a seventieth.
             ratio: 500,
             any_ratio: 64 << 20,
         }

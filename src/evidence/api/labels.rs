@@ -1,6 +1,6 @@
 //! Labels and annotations in little memory: 100,000 profiles have a few each.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{
@@ -12,18 +12,25 @@ use serde::{
 };
 use serde_json::Value;
 
+use super::list::Text;
+
 /// Label keys and values.
 pub type Labels = BTreeMap<String, String>;
 
-/// The labels or annotations of a profile, sorted by key. A map would take several times the memory.
+/// The labels or annotations of a profile, sorted by key. A map, or a text for each, would take twice the memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ProfileLabels(Box<[(Arc<str>, Arc<str>)]>);
+pub struct ProfileLabels {
+    /// All keys and values, one behind the other.
+    text: Box<str>,
+    /// Where each key ends, and its value.
+    ends: Box<[(u32, u32)]>,
+}
 
 impl ProfileLabels {
     /// A label's value.
     pub fn get(&self, key: &str) -> Option<&str> {
         // Profiles have a few labels, of different lengths: a binary search would read the text of several keys.
-        let (_, value) = self.0.iter().find(|(own, _)| **own == *key)?;
+        let (_, value) = self.iter().find(|(own, _)| *own == key)?;
         Some(value)
     }
 
@@ -34,7 +41,7 @@ impl ProfileLabels {
 
     /// All labels, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (&**key, &**value))
+        (0..self.ends.len()).map(|index| self.at(index))
     }
 
     /// Converts them to a map.
@@ -44,29 +51,62 @@ impl ProfileLabels {
             .collect()
     }
 
-    /// The texts, to be replaced by shared ones.
-    pub(super) fn texts(&mut self) -> impl Iterator<Item = (&mut Arc<str>, &mut Arc<str>)> {
-        self.0.iter_mut().map(|(key, value)| (key, value))
-    }
-
-    /// The texts, for sharing.
-    pub(super) fn shared(&self) -> impl Iterator<Item = &(Arc<str>, Arc<str>)> {
-        self.0.iter()
+    fn at(&self, index: usize) -> (&str, &str) {
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before].1 as usize);
+        let (key, value) = (self.ends[index].0 as usize, self.ends[index].1 as usize);
+        (&self.text[start..key], &self.text[key..value])
     }
 }
 
-impl<K: Into<Arc<str>>, V: Into<Arc<str>>> FromIterator<(K, V)> for ProfileLabels {
+/// Labels while they are gathered, in any order.
+#[derive(Default)]
+struct Gathered {
+    text: String,
+    ends: Vec<(u32, u32)>,
+}
+
+impl Gathered {
+    fn push(&mut self, key: &str, value: &str) {
+        let end = |text: &String| u32::try_from(text.len()).expect("an object is far smaller than 4 GiB");
+        self.text.push_str(key);
+        let key = end(&self.text);
+        self.text.push_str(value);
+        self.ends.push((key, end(&self.text)));
+    }
+
+    /// Sorts them. The last value of a repeated key counts.
+    fn finish(self) -> ProfileLabels {
+        let labels = ProfileLabels {
+            text: self.text.into(),
+            ends: self.ends.into(),
+        };
+        // A hub sends them sorted.
+        if labels.iter().is_sorted_by(|(one, _), (next, _)| one < next) {
+            return labels;
+        }
+        let sorted: BTreeMap<&str, &str> = labels.iter().collect();
+        let mut gathered = Self::default();
+        sorted
+            .into_iter()
+            .for_each(|(key, value)| gathered.push(key, value));
+        gathered.finish()
+    }
+}
+
+impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for ProfileLabels {
     /// The last value of a repeated key counts.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(labels: I) -> Self {
-        let sorted: BTreeMap<Arc<str>, Arc<str>> = labels
-            .into_iter()
-            .map(|(key, value)| (key.into(), value.into()))
-            .collect();
-        Self(sorted.into_iter().collect())
+        let mut gathered = Gathered::default();
+        for (key, value) in labels {
+            gathered.push(key.as_ref(), value.as_ref());
+        }
+        gathered.finish()
     }
 }
 
-impl<K: Into<Arc<str>>, V: Into<Arc<str>>, const N: usize> From<[(K, V); N]> for ProfileLabels {
+impl<K: AsRef<str>, V: AsRef<str>, const N: usize> From<[(K, V); N]> for ProfileLabels {
     fn from(labels: [(K, V); N]) -> Self {
         labels.into_iter().collect()
     }
@@ -95,11 +135,7 @@ impl Serialize for ProfileLabels {
 impl<'de> Deserialize<'de> for ProfileLabels {
     /// Reads a `null` value as empty, like the hub.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let labels = BTreeMap::<Arc<str>, Option<Arc<str>>>::deserialize(deserializer)?;
-        let labels = labels.into_iter();
-        Ok(labels
-            .map(|(key, value)| (key, value.unwrap_or_default()))
-            .collect())
+        deserializer.deserialize_map(Entries::<TextOrNull<'de>>(PhantomData))
     }
 }
 
@@ -108,18 +144,66 @@ impl<'de> Deserialize<'de> for ProfileLabels {
 pub(super) fn annotations<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Arc<ProfileLabels>, D::Error> {
-    let annotations: Option<BTreeMap<Arc<str>, Anything>> = Option::deserialize(deserializer)?;
-    let texts = annotations
-        .into_iter()
-        .flatten()
-        .map(|(key, value)| (key, value.0));
-    Ok(Arc::new(texts.collect()))
+    let annotations: Option<Annotations> = Option::deserialize(deserializer)?;
+    Ok(Arc::new(annotations.unwrap_or_default().0))
+}
+
+#[derive(Default)]
+struct Annotations(ProfileLabels);
+
+impl<'de> Deserialize<'de> for Annotations {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_map(Entries::<Anything<'de>>(PhantomData))
+            .map(Self)
+    }
+}
+
+/// Reads a map whose values are `V`.
+struct Entries<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de> + Into<Cow<'de, str>>> Visitor<'de> for Entries<V> {
+    type Value = ProfileLabels;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ProfileLabels, A::Error> {
+        let mut gathered = Gathered::default();
+        while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+            gathered.push(&key, &map.next_value::<V>()?.into());
+        }
+        Ok(gathered.finish())
+    }
+}
+
+/// A text, or `null` for an empty one.
+struct TextOrNull<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for TextOrNull<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Option::<Text<'de>>::deserialize(deserializer)?;
+        Ok(Self(text.map(|text| text.0).unwrap_or_default()))
+    }
+}
+
+impl<'a> From<TextOrNull<'a>> for Cow<'a, str> {
+    fn from(text: TextOrNull<'a>) -> Self {
+        text.0
+    }
+}
+
+impl<'a> From<Anything<'a>> for Cow<'a, str> {
+    fn from(text: Anything<'a>) -> Self {
+        text.0
+    }
 }
 
 /// A text, or any other value as text.
-struct Anything(Arc<str>);
+struct Anything<'a>(Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Anything {
+impl<'de> Deserialize<'de> for Anything<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AnythingVisitor)
     }
@@ -128,42 +212,46 @@ impl<'de> Deserialize<'de> for Anything {
 struct AnythingVisitor;
 
 impl<'de> Visitor<'de> for AnythingVisitor {
-    type Value = Anything;
+    type Value = Anything<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Anything, E> {
-        Ok(Anything(text.into()))
+    fn visit_str<E: Error>(self, text: &str) -> Result<Anything<'de>, E> {
+        Ok(Anything(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Anything, E> {
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Anything<'de>, E> {
+        Ok(Anything(Cow::Borrowed(text)))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Anything<'de>, E> {
         self.visit_str(&value.to_string())
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Anything, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Anything<'de>, E> {
         self.visit_str(&value.to_string())
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Anything, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Anything<'de>, E> {
         self.visit_str(&value.to_string())
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Anything, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Anything<'de>, E> {
         self.visit_str(&value.to_string())
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Anything, E> {
+    fn visit_unit<E: Error>(self) -> Result<Anything<'de>, E> {
         self.visit_str("")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Anything, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Anything<'de>, A::Error> {
         let value = Value::deserialize(SeqAccessDeserializer::new(seq))?;
         self.visit_str(&value.to_string())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Anything, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Anything<'de>, A::Error> {
         let value = Value::deserialize(MapAccessDeserializer::new(map))?;
         self.visit_str(&value.to_string())
     }
@@ -188,7 +276,17 @@ mod tests {
             r#"{"a":"1","b":"3"}"#
         );
         assert_eq!(labels, ProfileLabels::from([("b", "3"), ("a", "1")]));
-        assert!(serde_json::from_str::<Labels>(r#"{"a": 1}"#).is_err());
+        for refused in [r#"{"a": 1}"#, r#"["a"]"#, "7"] {
+            assert!(
+                serde_json::from_str::<ProfileLabels>(refused).is_err(),
+                "{refused}"
+            );
+        }
+        let empty = serde_json::from_str::<ProfileLabels>(r#"{"a": null, "": "é", "\u00e9\n": ""}"#);
+        assert_eq!(
+            empty.expect("labels"),
+            ProfileLabels::from([("", "é"), ("a", ""), ("é\n", "")])
+        );
     }
 
     #[test]

@@ -289,8 +289,8 @@ impl ClusterProfile {
         share(&mut self.metadata.name, &previous.metadata.name);
         share(&mut self.metadata.namespace, &previous.metadata.namespace);
         share(&mut self.metadata.uid, &previous.metadata.uid);
-        share_labels(&mut self.metadata.labels, &previous.metadata.labels);
-        share_labels(&mut self.metadata.annotations, &previous.metadata.annotations);
+        share(&mut self.metadata.labels, &previous.metadata.labels);
+        share(&mut self.metadata.annotations, &previous.metadata.annotations);
         if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
             share_list(own, previous, |own, previous| {
                 share(&mut own.manager, &previous.manager);
@@ -349,18 +349,6 @@ fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option
     if own == previous {
         own.clone_from(previous);
     }
-}
-
-/// Shares all labels, or the equal ones.
-fn share_labels(own: &mut Arc<ProfileLabels>, previous: &Arc<ProfileLabels>) {
-    share(own, previous);
-    let texts = Arc::get_mut(own).map(ProfileLabels::texts).into_iter().flatten();
-    texts
-        .zip(previous.shared())
-        .for_each(|((key, value), (previous_key, previous_value))| {
-            share(key, previous_key);
-            share(value, previous_value);
-        });
 }
 
 /// Shares the whole list, or its equal entries.

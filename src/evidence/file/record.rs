@@ -14,7 +14,7 @@ use super::{LineError, change::Change};
 use crate::{
     Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
     UnlabelledSecret, Unreadable, Window,
-    api::{ClusterProfile, names},
+    api::{ClusterProfile, names, shape::Object},
     lenient,
     lenient::{Untyped, masked, without_values},
 };
@@ -103,6 +103,35 @@ struct FirstRaw<'a> {
     profile: &'a RawValue,
 }
 
+/// What nearly all lines hold, read in one pass. A flawed line is read again, part by part.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Usual {
+    Profile(Whole),
+    Change(Box<Change>),
+}
+
+/// A profile's first version, read in one pass.
+#[derive(Deserialize)]
+struct Whole {
+    at: Timestamp,
+    origin: Origin,
+    profile: Object<ClusterProfile>,
+}
+
+impl From<Usual> for Record {
+    fn from(usual: Usual) -> Self {
+        match usual {
+            Usual::Profile(Whole { at, origin, profile }) => Record::Profile(Box::new(First {
+                at,
+                origin,
+                profile: profile.0,
+            })),
+            Usual::Change(change) => Record::Change(change),
+        }
+    }
+}
+
 /// When a profile was deleted.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub(super) struct Gone {
@@ -124,6 +153,12 @@ impl Record {
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         // Bytes that are not UTF-8 spoil the object around them.
         let text = masked(line);
+        if let Cow::Borrowed(text) = text
+            && (text.starts_with(r#"{"profile""#) || text.starts_with(r#"{"change""#))
+            && let Ok(usual) = serde_json::from_str::<Usual>(text)
+        {
+            return Ok(usual.into());
+        }
         let OneKey { kind, content } = parse(text.as_bytes())?;
         let content = content.get();
         let read = if matches!(text, Cow::Owned(_)) {
