@@ -17,6 +17,8 @@ mod in_cluster;
 mod installed;
 #[path = "cli/managers.rs"]
 mod managers;
+#[path = "cli/network.rs"]
+mod network;
 #[path = "cli/pages.rs"]
 mod pages;
 #[path = "cli/reports.rs"]

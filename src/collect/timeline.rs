@@ -166,7 +166,8 @@ impl Watch {
         {
             self.settle(now);
         }
-        let (until, reason) = match (self.late, &self.outage) {
+        let paused = self.stream.is_none().then_some(ENDED);
+        let (until, reason) = match (self.late, self.outage.as_deref().or(paused)) {
             (Some(late), _) => (late.max(now), self.lateness()),
             (None, Some(cause)) => {
                 let place = self.place();
@@ -221,14 +222,12 @@ impl Watch {
 
     /// Spares a hub that has ended the watch, unless it was old.
     async fn pause(&mut self, ended: &Ended) {
+        if ended.is_empty() {
+            self.outage = Some("the hub ended the watch as soon as it began".to_owned());
+        }
         if ended.is_old() {
             return;
         }
-        self.outage = Some(if ended.is_empty() {
-            "the hub ended the watch as soon as it began".to_owned()
-        } else {
-            ENDED.to_owned()
-        });
         if !ended.has_progressed() {
             sleep(self.reopening.next().min(LONGEST_PAUSE)).await;
         }

@@ -95,6 +95,8 @@ pub enum Act {
     Profiles,
     /// A watch of one bookmark.
     OneBookmark,
+    /// The answer, ended in good order after that time.
+    Lasts(Duration),
     /// A watch of so many lines.
     Lines(usize),
     /// A watch of that line.

@@ -157,6 +157,10 @@ impl Proxy {
                 let answer = self.honest(request).await?;
                 answer.map(|body| boxed(first_lines(pieces(body), lines)))
             }
+            Act::Lasts(time) => self
+                .honest(request)
+                .await?
+                .map(|body| boxed(pieces(body).take_until(sleep(time)))),
             Act::Line(text) => whole(200, format!("{text}\n")),
             Act::Twice => self.honest(request).await?.map(|body| {
                 boxed(pieces(body).flat_map(|piece| match piece {

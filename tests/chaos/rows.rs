@@ -119,6 +119,10 @@ pub fn rows() -> Vec<Vec<Fault>> {
     for act in STREAMS.into_iter().chain(EVERYWHERE) {
         rows.push(vec![plain, Fault::always(On::Resume, act)]);
     }
+    for millis in [1, 100, 900, 5_000, 20_000] {
+        let lasts = Lasts(Duration::from_millis(millis));
+        rows.push(vec![plain, Fault::always(On::Resume, lasts)]);
+    }
     for act in [
         OneBookmark,
         Lines(1),
