@@ -39,6 +39,10 @@ pictures:
 imports:
     cargo +nightly fmt --all -- --config imports_granularity=Crate,group_imports=StdExternalCrate
 
+# Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
+chaos SCHEDULES="10000" SEED="0":
+    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test chaos no_schedule
+
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
     ci/envtest/build

@@ -1,42 +1,63 @@
 //! Sends requests to the hub; retries and failures.
 
-use std::{fmt, future::Future, time::Duration};
+use std::{cell::Cell, fmt, future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
 use kube::client::{Body, Client};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::words::one_line;
+use super::{toll::Toll, words::one_line};
 use crate::{connect, connect::OwnCredentials};
 
-/// How long a request may take, unless the caller says otherwise: a small one in all, and a large one without sending
-/// anything more.
-pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long an answer may take until its end, unless the caller says otherwise.
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest wait before a request is sent again.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(15);
+/// The longest time that a request is put off in all, whatever the hub asks for.
+const LONGEST_WAITS: Duration = Duration::from_secs(20);
+/// How long the reason of a refusal may take. Without it, a refusal is a refusal still.
+const REASON: Duration = Duration::from_secs(5);
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(super) const ATTEMPTS: u32 = 5;
 
-/// A client for the hub, and how long a request may take.
+/// The body of the hub's answer, which counts what is read of it.
+pub(super) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
+
+/// A client for the hub, how long its answers may take, and what they cost the hub.
 #[derive(Clone)]
 pub(super) struct TimedClient {
     client: Client,
-    /// How long a small request may take in all, and a large one without sending anything more.
+    /// How long an answer may take until its end, lists and watches excepted.
     pub request_timeout: Duration,
+    /// How long a list may take until the end of its last page.
+    pub list_timeout: Duration,
+    /// Counts and spaces the requests.
+    pub toll: Arc<Toll>,
+    /// Makes this client's waits differ from those of others.
+    pub seed: u64,
 }
 
 impl TimedClient {
-    /// Limits the requests of a client.
-    pub fn new(client: Client, request_timeout: Duration) -> Self {
+    /// Limits the requests of a client, and counts them.
+    pub fn new(client: Client, request_timeout: Duration, toll: Arc<Toll>, seed: u64) -> Self {
         Self {
             client,
             request_timeout,
+            list_timeout: request_timeout,
+            toll,
+            seed,
         }
+    }
+
+    /// Lets lists take at least that long.
+    pub fn with_list_timeout(mut self, least: Duration) -> Self {
+        self.list_timeout = self.list_timeout.max(least);
+        self
     }
 }
 
@@ -57,8 +78,10 @@ pub(super) enum Failure {
 /// The ways of not answering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
-    /// There is no connection, it broke off, or what came makes no sense.
+    /// What came makes no sense, or there is no way to ask.
     Broken,
+    /// There is no connection, or it broke off.
+    CutOff,
     /// No secure connection could be made.
     Insecure,
     /// Nothing came for too long.
@@ -145,9 +168,14 @@ impl Failure {
         }
     }
 
-    /// Whether the same request may succeed a moment later.
+    /// Whether there is no connection, or it broke off.
+    pub fn is_cut_off(&self) -> bool {
+        matches!(self, Failure::NoAnswer { how: How::CutOff, .. })
+    }
+
+    /// Whether the same request may succeed a moment later. One that has used all its time is not sent again.
     pub fn may_pass(&self) -> bool {
-        matches!(self.code(), 0 | 429 | 500..)
+        matches!(self.code(), 0 | 429 | 500..) && !self.is_silence()
     }
 
     /// Whether the hub is there, but busy or ailing.
@@ -157,14 +185,16 @@ impl Failure {
 
     /// How long to wait before the next attempt, after `failures` of them in a row.
     pub fn wait(&self, failures: u32) -> Duration {
-        let asked = match self {
-            Failure::Status(refusal) => refusal.retry_after,
-            Failure::NoAnswer { .. } => None,
-        };
         let growing = Duration::from_millis(500) * 2_u32.saturating_pow(failures.saturating_sub(1).min(8));
-        asked
-            .unwrap_or(growing)
-            .clamp(Duration::from_millis(100), LONGEST_WAIT)
+        growing.max(self.asked_wait()).min(LONGEST_WAIT)
+    }
+
+    /// How long the hub asks to be left alone.
+    pub fn asked_wait(&self) -> Duration {
+        match self {
+            Failure::Status(refusal) => refusal.retry_after.unwrap_or_default(),
+            Failure::NoAnswer { .. } => Duration::ZERO,
+        }
     }
 }
 
@@ -187,10 +217,16 @@ impl std::error::Error for Failure {}
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        let insecure = connect::is_tls(&error);
+        let how = if connect::is_tls(&error) {
+            How::Insecure
+        } else if connect::is_cut_off(&error) {
+            How::CutOff
+        } else {
+            How::Broken
+        };
         Failure::NoAnswer {
             cause: connect::cause(&error),
-            how: if insecure { How::Insecure } else { How::Broken },
+            how,
         }
     }
 }
@@ -206,12 +242,24 @@ fn name(code: u16) -> String {
 ///
 /// # Errors
 /// Anything but success, the body then read as a `metav1.Status` where it is one.
-pub(super) async fn send(client: &TimedClient, request: Request<Body>) -> Result<Response<Body>, Failure> {
+pub(super) async fn send(
+    client: &TimedClient,
+    request: Request<Body>,
+) -> Result<Response<AnswerBody>, Failure> {
     let limit = client.request_timeout;
     let late = || Failure::silent("no answer came", limit);
+    client.toll.request();
     let response = timeout(limit, client.client.send(request))
         .await
         .map_err(|_| late())??;
+    let toll = Arc::clone(&client.toll);
+    let response = response.map(|body| {
+        let counted = body.map_frame(move |frame| {
+            toll.bytes(frame.data_ref().map_or(0, Bytes::len));
+            frame
+        });
+        counted.boxed_unsync()
+    });
     if response.status().is_success() {
         return Ok(response);
     }
@@ -221,8 +269,7 @@ pub(super) async fn send(client: &TimedClient, request: Request<Body>) -> Result
     let after = after
         .and_then(|value| value.to_str().ok())
         .and_then(|text| text.trim().parse().ok());
-    // Without its body a refusal is a refusal still.
-    let body = timeout(limit, body(response))
+    let body = timeout(REASON.min(limit), body(response))
         .await
         .ok()
         .and_then(Result::ok)
@@ -249,7 +296,7 @@ pub(super) async fn send(client: &TimedClient, request: Request<Body>) -> Result
 const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
-async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
+async fn body(response: Response<AnswerBody>) -> Result<Bytes, Failure> {
     let body = Limited::new(response.into_body(), LARGEST).collect().await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
         Ok(error) => Failure::from(*error),
@@ -258,22 +305,34 @@ async fn body(response: Response<Body>) -> Result<Bytes, Failure> {
     Ok(body.to_bytes())
 }
 
-/// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all.
+/// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all, and not for long.
 pub(super) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     attempts: u32,
     may_pass: impl Fn(&Failure) -> bool,
     mut work: impl FnMut() -> F,
 ) -> Result<T, Failure> {
-    let mut failures = 0;
+    let (mut failures, mut waited) = (0, Duration::ZERO);
     loop {
         match work().await {
             Err(failure) if may_pass(&failure) && failures + 1 < attempts => {
                 failures += 1;
-                sleep(failure.wait(failures)).await;
+                let wait = failure.wait(failures);
+                waited += wait;
+                if waited > LONGEST_WAITS {
+                    return Err(failure);
+                }
+                sleep(wait).await;
             }
             outcome => return outcome,
         }
     }
+}
+
+/// Accepts the failures of a hub that is busy or ailing, and the first connection that breaks off: load balancers reset
+/// some. For requests that store nothing.
+pub(super) fn ailing_or_cut_off_once() -> impl Fn(&Failure) -> bool {
+    let is_second = Cell::new(false);
+    move |failure| failure.is_ailing() || (failure.is_cut_off() && !is_second.replace(true))
 }
 
 /// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
@@ -285,6 +344,18 @@ pub(super) async fn call<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     retry(ATTEMPTS, Failure::is_ailing, || {
         once(client, method.clone(), path, "application/json", sent)
+    })
+    .await
+}
+
+/// Sends a question that stores nothing, and reads its small answer. Asks once more where the connection breaks off.
+pub(super) async fn ask<T: DeserializeOwned>(
+    client: &TimedClient,
+    path: &str,
+    question: &Value,
+) -> Result<T, Failure> {
+    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+        once(client, Method::POST, path, "application/json", Some(question))
     })
     .await
 }
@@ -306,13 +377,15 @@ pub(super) async fn once<T: DeserializeOwned>(
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
     }
     *request.body_mut() = Body::from(body_sent);
-    let answer = send(client, request).await?;
-    read(answer, path, client.request_timeout).await
+    let limit = client.request_timeout;
+    let late = || Failure::silent("no whole answer came", limit);
+    let whole = async { read(send(client, request).await?, path, limit).await };
+    timeout(limit, whole).await.map_err(|_| late())?
 }
 
 /// Reads what `path` was answered with, which is known to be small, within that time.
 pub(super) async fn read<T: DeserializeOwned>(
-    response: Response<Body>,
+    response: Response<AnswerBody>,
     path: &str,
     limit: Duration,
 ) -> Result<T, Failure> {
@@ -323,9 +396,12 @@ pub(super) async fn read<T: DeserializeOwned>(
         .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
 }
 
-/// Reads an object.
+/// Reads an object. Asks once more where the connection breaks off.
 pub(super) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
-    call(client, Method::GET, path, None).await
+    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+        once(client, Method::GET, path, "application/json", None)
+    })
+    .await
 }
 
 /// A request without a body.

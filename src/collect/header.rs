@@ -25,6 +25,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         read_at: None,
         cut_short: None,
         clock_skew_ms: target.skew.millis(),
+        traffic: None,
         permissions: Vec::new(),
         asked: plan.asked(),
         other_runs: BTreeSet::new(),

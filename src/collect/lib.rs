@@ -4,6 +4,8 @@
 //! it tamper with profiles of members that it joined itself ([`driver`]). From members it only reads, and sends self
 //! reviews. It runs credential plugins only if the plan names them ([`plugins`]).
 
+mod after_window;
+mod backoff;
 mod call;
 pub mod clock;
 pub mod connect;
@@ -19,6 +21,7 @@ mod list;
 mod members;
 pub mod missing;
 mod namespaces;
+mod patience;
 mod permissions;
 mod plan;
 pub mod plugins;
@@ -34,6 +37,7 @@ mod splitter;
 mod survey;
 mod target;
 mod timeline;
+mod toll;
 mod words;
 
 pub use digester::new_digester;

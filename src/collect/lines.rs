@@ -6,12 +6,11 @@ use bytes::{Buf as _, BytesMut};
 use evidence::lenient::masked;
 use http::Response;
 use http_body_util::BodyExt as _;
-use kube::client::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::timeout;
+use tokio::{task::coop::consume_budget, time::timeout};
 
-use super::call::{Failure, Refusal, Status};
+use super::call::{AnswerBody, Failure, Refusal, Status};
 use crate::connect::OwnCredentials;
 
 /// The longest line: an event holds one object.
@@ -21,7 +20,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// The body of a watch.
 pub(super) struct Lines {
-    body: Body,
+    body: AnswerBody,
     /// What no failure may show.
     own: Option<OwnCredentials>,
     buffer: BytesMut,
@@ -49,7 +48,7 @@ pub(super) enum Event<'a> {
 
 impl Lines {
     /// Reads the events of that answer.
-    pub fn new(response: Response<Body>) -> Self {
+    pub fn new(response: Response<AnswerBody>) -> Self {
         Self {
             own: response.extensions().get().cloned(),
             body: response.into_body(),
@@ -61,9 +60,16 @@ impl Lines {
     /// The next line, without its end; none where the hub has ended the watch. May be cancelled and called again.
     ///
     /// # Errors
-    /// When the connection breaks, or is silent for longer than `patience`.
+    /// When the connection breaks, or brings no whole line for longer than `patience`. Empty lines are none.
     pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
+        let silent = || Failure::silent("nothing came from the watch", patience);
+        timeout(patience, self.whole()).await.map_err(|_| silent())?
+    }
+
+    async fn whole(&mut self) -> Result<Option<BytesMut>, Failure> {
         loop {
+            // A hub that sends faster than it is read must not keep the clock from being looked at.
+            consume_budget().await;
             if let Some(end) = self.buffer[self.searched..]
                 .iter()
                 .position(|byte| *byte == b'\n')
@@ -86,8 +92,7 @@ impl Lines {
             if self.searched > LONGEST {
                 return Err(Failure::broken("an event of the watch is too large to be one"));
             }
-            let silent = || Failure::silent("nothing came from the watch", patience);
-            match timeout(patience, self.body.frame()).await.map_err(|_| silent())? {
+            match self.body.frame().await {
                 Some(frame) => {
                     if let Ok(piece) = frame?.into_data() {
                         self.buffer.extend_from_slice(&piece);

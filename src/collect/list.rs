@@ -1,11 +1,13 @@
 //! Lists, read while they stream, page by page.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt as _;
 use tokio::{
-    task::{JoinHandle, spawn_blocking},
-    time::timeout,
+    task::{JoinHandle, coop::consume_budget, spawn_blocking},
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -13,22 +15,40 @@ use super::{
     splitter::{FrameMetadata, Splitter},
 };
 
+/// Pages with fewer items are asked for no faster than the hub is spared: a list of many such pages is none to hurry for.
+const SMALL_PAGE: usize = 100;
 /// From this size on, a batch is read beside the network rather than in turns with it.
 const WORTH_A_THREAD: usize = 256 * 1024;
+/// A smaller batch is read after that time, so that a list that never ends has shown what it brought.
+const WORTH_A_LOOK: Duration = Duration::from_secs(1);
 
 /// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Returns the list's
 /// resourceVersion, from which a watch goes on. Servers may cut a list into pages without being asked.
 ///
 /// # Errors
-/// When there is no whole list. Items may have been handed on by then.
+/// When there is no whole list within the client's time. Items may have been handed on by then.
 pub(super) async fn list<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
-    let (first, mut each) = page(client, path, each).await?;
+    let limit = client.list_timeout;
+    let late = || Failure::silent("no whole list came", limit);
+    timeout(limit, pages(client, path, each))
+        .await
+        .map_err(|_| late())?
+}
+
+async fn pages<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
+where
+    F: FnMut(&[u8]) + Send + 'static,
+{
+    let (first, mut each, mut items) = page(client, path, each).await?;
     let mut rest = first.rest;
     while !rest.is_empty() {
-        let (next, returned) = match page(client, &next_page(path, &rest), each).await {
+        if items < SMALL_PAGE {
+            client.toll.turn().await;
+        }
+        let (next, returned, read) = match page(client, &next_page(path, &rest), each).await {
             // Only a new list can be whole.
             Err(failure) if failure.code() == 410 => {
                 return Err(Failure::broken("the hub's list expired before its last page"));
@@ -38,7 +58,7 @@ where
         if next.rest == rest {
             return Err(Failure::broken("the hub's list does not end"));
         }
-        (rest, each) = (next.rest, returned);
+        (rest, each, items) = (next.rest, returned, read);
     }
     Ok(first.resource_version)
 }
@@ -49,32 +69,41 @@ pub(super) fn next_page(path: &str, token: &str) -> String {
     format!("{path}{separator}continue={}", segment(token))
 }
 
-/// Reads one page. Returns its metadata, and `each` for the next one.
-async fn page<F>(client: &TimedClient, path: &str, each: F) -> Result<(FrameMetadata, F), Failure>
+/// Reads one page. Returns its metadata, `each` for the next one, and the number of its items.
+async fn page<F>(client: &TimedClient, path: &str, each: F) -> Result<(FrameMetadata, F, usize), Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
     let mut body = send(client, request(Method::GET, path)?).await?.into_body();
     let splitter = Splitter::default();
-    let mut reader = Turn::Mine(Reader { splitter, each });
-    let (mut batch, mut size) = (Vec::<Bytes>::new(), 0);
+    let mut reader = Turn::Mine(Reader {
+        splitter,
+        each,
+        items: 0,
+    });
+    let (mut batch, mut size, mut began) = (Vec::<Bytes>::new(), 0, Instant::now());
     let limit = client.request_timeout;
     let late = || Failure::silent("nothing more of the list came", limit);
     while let Some(frame) = timeout(limit, body.frame()).await.map_err(|_| late())? {
+        consume_budget().await;
         let Ok(piece) = frame?.into_data() else { continue };
         size += piece.len();
         batch.push(piece);
-        if size >= WORTH_A_THREAD {
+        if size >= WORTH_A_THREAD || began.elapsed() >= WORTH_A_LOOK {
             let mine = reader.back().await?;
             let full = std::mem::take(&mut batch);
-            size = 0;
+            (size, began) = (0, Instant::now());
             // The thread never waits for the network, so that a paused clock cannot come to a stop.
             reader = Turn::Threads(spawn_blocking(move || mine.read(&full)));
         }
     }
-    let reader = reader.back().await?.read(&batch)?;
-    let frame = reader.splitter.finish().map_err(Failure::broken)?;
-    Ok((frame.metadata, reader.each))
+    let Reader {
+        splitter,
+        each,
+        items,
+    } = reader.back().await?.read(&batch)?;
+    let frame = splitter.finish().map_err(Failure::broken)?;
+    Ok((frame.metadata, each, items))
 }
 
 /// Who has the reader.
@@ -97,14 +126,18 @@ impl<F> Turn<F> {
 struct Reader<F> {
     splitter: Splitter,
     each: F,
+    items: usize,
 }
 
 impl<F: FnMut(&[u8])> Reader<F> {
     fn read(mut self, batch: &[Bytes]) -> Result<Self, Failure> {
+        let (each, items) = (&mut self.each, &mut self.items);
+        let mut counted = |json: &[u8]| {
+            *items += 1;
+            each(json);
+        };
         for piece in batch {
-            self.splitter
-                .feed(piece, &mut self.each)
-                .map_err(Failure::broken)?;
+            self.splitter.feed(piece, &mut counted).map_err(Failure::broken)?;
         }
         Ok(self)
     }

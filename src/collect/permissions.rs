@@ -1,15 +1,23 @@
 //! What the runner may do, by the hub's own word (SelfSubjectAccessReview).
 
-use evidence::{Permission, api::names};
-use futures::future::join_all;
-use http::Method;
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use super::call::{TimedClient, call};
+use evidence::{Permission, api::names};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::call::{TimedClient, ask};
 
 /// The hub's answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Permissions(Vec<Permission>);
+
+/// How many questions are asked at a time.
+const AT_ONCE: usize = 32;
+/// How long the answers may take: in all, and more for each question, as a scope may have hundreds.
+const ANSWERS: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_millis(50);
 
 const CRD_GROUP: &str = "apiextensions.k8s.io";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -45,8 +53,24 @@ impl Permissions {
                 questions.push(question("list", "", "secrets", namespace));
             }
         }
-        let answers = join_all(questions.into_iter().map(|question| answer(client, question))).await;
-        Self(answers.into_iter().flatten().collect())
+        let count = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+        let mut answers = Vec::new();
+        // A hub that does not answer the first one is not asked the others, and what is answered in time counts.
+        let _ = timeout(ANSWERS + ANSWER.saturating_mul(count), async {
+            let mut questions = questions.into_iter();
+            let Some(first) = questions.next() else { return };
+            let Some(first) = answer(client, first).await else {
+                return;
+            };
+            answers.push(first);
+            let mut others =
+                stream::iter(questions.map(|question| answer(client, question))).buffered(AT_ONCE);
+            while let Some(other) = others.next().await {
+                answers.extend(other);
+            }
+        })
+        .await;
+        Self(answers)
     }
 
     /// Whether something is allowed in a namespace, or in all where that is empty; none: the hub did not say.
@@ -95,7 +119,7 @@ async fn answer(client: &TimedClient, question: Permission) -> Option<Permission
         "spec": {"resourceAttributes": attributes},
     });
     // A hub that answers no such questions is asked for the things themselves.
-    let review: Value = call(client, Method::POST, REVIEWS, Some(&review)).await.ok()?;
+    let review: Value = ask(client, REVIEWS, &review).await.ok()?;
     let allowed = review["status"]["allowed"].as_bool()?;
     Some(Permission { allowed, ..question })
 }

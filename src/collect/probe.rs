@@ -106,6 +106,9 @@ async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value
     let mut attempt = 1;
     loop {
         let mut object: Value = get(client, path).await?;
+        if !object.is_object() {
+            return Err(Failure::broken("what the hub answered is no profile"));
+        }
         if !object["spec"].is_object() {
             object["spec"] = json!({});
         }

@@ -26,6 +26,8 @@ pub(super) struct Record {
     pub gaps: Vec<Gap>,
     /// The number of changes that the watch has brought.
     pub writes: u64,
+    /// The number of versions and deletions that the record lacked when they came.
+    pub news: u64,
     alive: usize,
 }
 
@@ -125,6 +127,7 @@ impl Record {
             if history.deleted.is_none() {
                 history.deleted = Some(at);
                 self.alive -= 1;
+                self.news += 1;
             }
         }
         object.resource_version
@@ -336,6 +339,7 @@ impl Record {
             if history.last().metadata.resource_version == profile.metadata.resource_version {
                 return;
             }
+            self.news += 1;
             profile.share_with(history.last());
             history.versions.push(Version { at, profile });
             return;
@@ -350,6 +354,7 @@ impl Record {
         };
         self.places.insert(key, place);
         self.alive += 1;
+        self.news += 1;
         self.histories.push(ProfileHistory {
             origin,
             // Capacity for one: most profiles never change, and there may be a hundred thousand.

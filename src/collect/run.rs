@@ -20,15 +20,16 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CollectError, Plan, Progress, Wish,
-    call::{Failure, retry},
+    CollectError, Plan, Progress,
+    call::{Failure, TimedClient, retry},
     driver::{RunContext, drive},
     header::header,
-    members::{Asking, Sources, endpoints},
-    missing::{NO_NAMESPACES, NO_SECRETS},
+    members::{Asking, Sources},
+    missing::NO_NAMESPACES,
     namespaces,
+    patience::{Patience, Unfinished},
     permissions::Permissions,
-    probe, secrets,
+    secrets,
     share::Observed,
     target::{Target, target},
     timeline::{self, Watch},
@@ -45,23 +46,18 @@ const LARGEST_GLANCE: usize = 10_000;
 const AT_ONCE: usize = 16;
 /// How often a list beside the profiles is tried.
 pub(super) const ATTEMPTS: u32 = 3;
-/// Why evidence that comes last is missing from a run that was ended early.
-const STOPPED: &str = "the run was stopped before it was read";
-
-/// Why Secrets are not compared with profiles.
-const STALE: &str =
-    "the profiles could not be listed at the end of the window, and Secrets must not be newer";
-
 /// Why the Namespaces were not listed.
 #[derive(Debug, thiserror::Error)]
 enum NotListed {
-    #[error("{STOPPED}")]
-    Stopped,
+    #[error(transparent)]
+    Unfinished(#[from] Unfinished),
     #[error(transparent)]
     Hub(#[from] Failure),
 }
 
-/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far.
+/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends
+/// too where the hub does not finish its answers: beside the window, the run waits for it no longer than a list may take
+/// and 20 s.
 ///
 /// # Errors
 /// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
@@ -73,17 +69,23 @@ pub async fn collect(
     stop: CancellationToken,
 ) -> Result<Evidence, CollectError> {
     progress.phase("asking the hub what it serves and allows");
-    let prepared = async {
-        let target = target(&hub.timed(), clock, &hub.source, plan).await?;
-        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
-        let permissions = Permissions::ask(&hub.timed(), &plan.scope.namespaces, writes).await;
-        Ok((target, permissions))
+    let client = hub.timed();
+    let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
+    let before = hub.traffic();
+    let unprepared = |unfinished| match unfinished {
+        Unfinished::Stopped => CollectError::Stopped,
+        Unfinished::Late(_) | Unfinished::NoTime => {
+            let silent = Failure::silent("no whole answer came", patience.list);
+            CollectError::of(&silent, &hub.source, "")
+        }
     };
-    let (target, permissions) = select! {
-        biased;
-        () = stop.cancelled() => return Err(CollectError::Stopped),
-        prepared = prepared => prepared?,
-    };
+    let target = target(&client, clock, &hub.source, plan);
+    let target = patience.within(patience.list, target).await;
+    let target = target.map_err(unprepared)??;
+    let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+    let permissions = Permissions::ask(&client, &plan.scope.namespaces, writes);
+    let permissions = patience.within(patience.list, permissions).await;
+    let permissions = permissions.map_err(unprepared)?;
     let evidence = Evidence {
         header: header(hub, plan, &target),
         ..Evidence::default()
@@ -99,6 +101,7 @@ pub async fn collect(
         evidence,
         observed: Observed::of_scope(&plan.scope.namespaces),
         is_stale: false,
+        patience,
     };
     run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
@@ -111,6 +114,7 @@ pub async fn collect(
         run.evidence.header.cut_short = Some("it was stopped".to_owned());
     }
     run.evidence.header.permissions = run.permissions.into_inner();
+    run.evidence.header.traffic = Some(hub.traffic().since(before));
     Ok(run.evidence)
 }
 
@@ -118,24 +122,30 @@ pub async fn collect(
 pub(super) struct Run<'a> {
     pub(super) hub: &'a Connection,
     pub(super) plan: &'a Plan,
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) progress: &'a dyn Progress,
     stop: CancellationToken,
-    target: Target,
+    pub(super) target: Target,
     pub(super) permissions: Permissions,
     pub(super) evidence: Evidence,
     pub(super) observed: Observed,
     /// Whether the profiles could not be listed at the end of the window.
-    is_stale: bool,
+    pub(super) is_stale: bool,
+    pub(super) patience: Patience,
 }
 
 impl Run<'_> {
+    /// The client for the hub.
+    pub(super) fn client(&self) -> TimedClient {
+        self.hub.timed().with_list_timeout(self.patience.list)
+    }
+
     /// Watches the hub and asks the members, side by side.
     async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
         let profiles = self.observed.paths(&self.target);
         let from = Sources {
-            hub: &self.hub.timed(),
+            hub: &self.client(),
             profiles: &profiles,
             places: &places,
         };
@@ -180,12 +190,12 @@ impl Run<'_> {
 
     /// Lists the namespaces.
     async fn namespaces(&mut self) -> Result<(), NotListed> {
-        let (client, scope) = (&self.hub.timed(), &self.plan.scope.namespaces);
+        let (client, scope) = (&self.client(), &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(client, &self.permissions, scope)
         });
-        match self.unless_stopped(listing).await {
-            Some(Ok(found)) => {
+        match self.patience.within(self.patience.list / 3, listing).await {
+            Ok(Ok(found)) => {
                 self.evidence.namespaces = found.namespaces;
                 // Of two looks, the last one counts.
                 let unreadable = &mut self.evidence.unreadable;
@@ -193,8 +203,8 @@ impl Run<'_> {
                 unreadable.extend(found.unreadable);
                 Ok(())
             }
-            Some(Err(failure)) => Err(failure.into()),
-            None => Err(NotListed::Stopped),
+            Ok(Err(failure)) => Err(failure.into()),
+            Err(unfinished) => Err(unfinished.into()),
         }
     }
 
@@ -207,15 +217,20 @@ impl Run<'_> {
         let from = self.clock.now();
         let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
-        let listed = match self.unless_stopped(start).await {
-            Some(outcome) => outcome.map(|()| true).map_err(|failure| {
-                CollectError::of_list(&failure, &self.hub.source, &self.plan.scope.namespaces)
-            })?,
-            None => false,
+        let unlisted = match self.patience.within(self.patience.list, start).await {
+            Ok(Ok(())) => None,
+            // What it has shown by now is worth to be judged.
+            Ok(Err(failure)) if failure.is_silence() => Some(failure.to_string()),
+            Ok(Err(failure)) => {
+                let scope = &self.plan.scope.namespaces;
+                return Err(CollectError::of_list(&failure, &self.hub.source, scope));
+            }
+            Err(unfinished) => Some(unfinished.to_string()),
         };
+        self.is_stale = unlisted.is_some();
         let mut watches = self.rest(watches, &record);
         let mut driver = None;
-        if listed && !observe.is_zero() {
+        if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
             let long_enough = async {
                 select! {
@@ -233,8 +248,14 @@ impl Run<'_> {
             }
             let ended = self.clock.now();
             let confirming = join_all(watches.followed.iter_mut().map(Watch::confirm));
-            let confirmed = self.unless_stopped(confirming).await;
-            self.is_stale = confirmed.is_some_and(|confirmed| confirmed.contains(&false));
+            match self.patience.within(self.patience.list, confirming).await {
+                Ok(confirmed) => self.is_stale = confirmed.contains(&false),
+                Err(Unfinished::Stopped) => {}
+                Err(late) => {
+                    self.is_stale = true;
+                    watches.followed.iter_mut().for_each(|watch| watch.doubt(&late));
+                }
+            }
             for watch in watches.followed {
                 watch.finish(ended);
             }
@@ -254,8 +275,10 @@ impl Run<'_> {
         if let Some(shard) = self.plan.scope.shard {
             self.shared(shard);
         }
-        if self.stopped() {
-            self.cut_short(from, until, listed);
+        match unlisted {
+            _ if self.stopped() => self.cut_short(from, until, unlisted.is_none()),
+            Some(why) => self.unlisted(&why, Window { from, until }),
+            None => {}
         }
         self.driven(driver);
         self.writers();
@@ -265,7 +288,7 @@ impl Run<'_> {
     /// Runs the driver, if the plan has one.
     async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
         let context = RunContext {
-            client: &self.hub.timed(),
+            client: &self.client(),
             clock: self.clock,
             progress: self.progress,
             plan: self.plan,
@@ -287,18 +310,20 @@ impl Run<'_> {
     }
 
     fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
-        match &self.observed {
+        let watches: Vec<Watch> = match &self.observed {
             Observed::All => vec![self.watch(None, record)],
             Observed::Each(namespaces) => namespaces
                 .iter()
                 .map(|namespace| self.watch(Some(namespace), record))
                 .collect(),
-        }
+        };
+        self.client().toll.allow(watches.len());
+        watches
     }
 
     pub(super) fn watch(&self, namespace: Option<&str>, record: &timeline::Shared) -> Watch {
         Watch::new(
-            self.hub.timed(),
+            self.client(),
             self.clock,
             record.clone(),
             self.target.profiles(namespace),
@@ -337,6 +362,24 @@ impl Run<'_> {
         }
     }
 
+    /// The hub has not finished its list of profiles, so that they were not watched.
+    fn unlisted(&mut self, why: &str, window: Window) {
+        let seen = self.evidence.profiles.len();
+        let reason = format!("not all profiles were listed, but only {seen}: {why}");
+        self.gap(Kind::Inventory, reason);
+        if self.plan.observe.is_zero() {
+            return;
+        }
+        self.evidence.gaps.push(Gap {
+            kind: Kind::Timeline,
+            from: Some(window.from),
+            until: Some(window.until),
+            object: None,
+            share: None,
+            reason: format!("the profiles were not watched, as their list did not end: {why}"),
+        });
+    }
+
     /// The caller has ended the run early.
     fn cut_short(&mut self, from: Timestamp, until: Timestamp, listed: bool) {
         if !listed {
@@ -373,126 +416,11 @@ impl Run<'_> {
         self.asked(Kind::Writers, if seen { Asked::Yes } else { none() });
     }
 
-    async fn secrets(&mut self) {
-        if let Some(of_first) = self.plan.of_first_share() {
-            self.asked(Kind::Secrets, of_first);
-            return;
-        }
-        let (asked, places, gap) =
-            secrets::asked(&self.plan.secrets, &self.permissions, &self.plan.scope.namespaces);
-        self.asked(Kind::Secrets, asked);
-        self.evidence.gaps.extend(gap);
-        if places.is_empty() {
-            return;
-        }
-        if self.is_stale {
-            // All evidence of a run is of one moment.
-            self.gap(Kind::Secrets, STALE.to_owned());
-            return;
-        }
-        self.progress.phase("reading consumers' Secrets");
-        let client = &self.hub.timed();
-        match self
-            .unless_stopped(retry(ATTEMPTS, Failure::may_pass, || {
-                secrets::secrets(client, &places)
-            }))
-            .await
-        {
-            Some(Ok(found)) => {
-                self.evidence.secrets = found.secrets;
-                self.evidence.unreadable.extend(found.unreadable);
-            }
-            Some(Err(failure)) => self.gap(Kind::Secrets, failure.to_string()),
-            None => self.skipped(Kind::Secrets, &self.plan.secrets),
-        }
-    }
-
-    /// Looks in consumers' namespaces for Secrets that lack the label.
-    async fn unlabelled_secrets(&mut self) {
-        let of_first = self.plan.of_first_share();
-        let asked = of_first.unwrap_or_else(|| secrets::unlabelled_asked(&self.plan.secrets));
-        let wanted = asked == Asked::Yes;
-        self.asked(Kind::UnlabelledSecrets, asked);
-        if !wanted {
-            return;
-        }
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let client = &self.hub.timed();
-        let consumers = self.evidence.namespaces.iter();
-        let consumers = consumers.filter(|namespace| namespace.consumer().is_some());
-        let names: Vec<String> = consumers.map(|namespace| namespace.name.clone()).collect();
-        for namespace in &names {
-            if !places.iter().any(|place| place.is_empty() || place == namespace) {
-                self.gap(Kind::UnlabelledSecrets, NO_SECRETS.to_owned());
-                return;
-            }
-            let reading = retry(ATTEMPTS, Failure::may_pass, || {
-                secrets::unlabelled(client, namespace)
-            });
-            match self.unless_stopped(reading).await {
-                Some(Ok(found)) => self.evidence.unlabelled_secrets.extend(found),
-                Some(Err(failure)) => self.gap(Kind::UnlabelledSecrets, failure.to_string()),
-                None => return self.skipped(Kind::UnlabelledSecrets, &self.plan.secrets),
-            }
-        }
-    }
-
-    async fn probe(&mut self) {
-        let (asked, gap) = probe::asked(&self.plan.probe, &self.permissions, &self.plan.scope.namespaces);
-        let wanted = asked == Asked::Yes && gap.is_none();
-        self.asked(Kind::Probe, asked);
-        self.evidence.gaps.extend(gap);
-        if !wanted {
-            return;
-        }
-        self.progress
-            .phase("trying dry-run changes of a profile's manager");
-        let profiles = self.evidence.inventory();
-        let client = &self.hub.timed();
-        let probing = probe::probe(client, self.clock, &self.target, &self.permissions, profiles);
-        match self.unless_stopped(probing).await {
-            Some(probes) => self.evidence.probes = probes,
-            None => self.skipped(Kind::Probe, &self.plan.probe),
-        }
-    }
-
-    /// What takes the whole inventory to ask, and what came of it all.
-    async fn members(&mut self, mut asking: Asking) {
-        if !self.plan.members.are_asked() {
-            return;
-        }
-        self.progress.phase("calling the endpoints of profiles");
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let from = Sources {
-            hub: &self.hub.timed(),
-            profiles: &[],
-            places: &places,
-        };
-        let again = asking.again(from, self.evidence.inventory());
-        if self.unless_stopped(again).await.is_some() {
-            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
-            self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
-        }
-        let seen = asking.finish(&self.evidence.profiles);
-        self.evidence.members = seen.members;
-        self.evidence.logins = seen.logins;
-        self.evidence.gaps.extend(seen.gaps);
-    }
-
-    /// Evidence that was not read because the caller has ended the run.
-    fn skipped(&mut self, kind: Kind, wish: &Wish) {
-        if *wish == Wish::Asked {
-            self.gap(kind, STOPPED.to_owned());
-        } else {
-            self.asked(kind, Asked::No(STOPPED.to_owned()));
-        }
-    }
-
-    fn asked(&mut self, kind: Kind, asked: Asked) {
+    pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {
         self.evidence.header.asked.insert(kind, asked);
     }
 
-    fn gap(&mut self, kind: Kind, reason: String) {
+    pub(super) fn gap(&mut self, kind: Kind, reason: String) {
         self.evidence.gaps.push(Gap::of(kind, reason));
     }
 

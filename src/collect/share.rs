@@ -13,6 +13,7 @@ use super::{
     call::{Failure, retry},
     missing::NO_NAMESPACES,
     namespaces,
+    patience::Unfinished,
     run::{ATTEMPTS, Run},
     target::Target,
     timeline::{self, Watch},
@@ -89,11 +90,15 @@ impl Run<'_> {
         if self.permissions.allows("list", "", "namespaces", "") == Some(false) {
             return Err(forbidden(NO_NAMESPACES.to_owned()));
         }
-        let client = self.hub.timed();
+        let client = self.client();
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
             namespaces::namespaces(&client, &self.permissions, &[])
         });
-        let found = self.unless_stopped(listing).await.ok_or(CollectError::Stopped)?;
+        let listed = self.patience.within(self.patience.list / 3, listing).await;
+        let found = listed.map_err(|unfinished| match unfinished {
+            Unfinished::Stopped => CollectError::Stopped,
+            late => forbidden(late.to_string()),
+        })?;
         let found = found.map_err(|failure| forbidden(failure.to_string()))?;
         Ok(found
             .namespaces
@@ -133,8 +138,10 @@ impl Run<'_> {
             resting.extend(new.map(|name| self.watch(Some(&name), record)));
         }
         for watch in &mut resting {
-            if self.unless_stopped(watch.visit()).await.is_none() {
-                return;
+            match self.patience.within(self.patience.list, watch.visit()).await {
+                Ok(()) => {}
+                Err(Unfinished::Stopped) => return,
+                Err(late) => watch.miss(&late),
             }
         }
     }

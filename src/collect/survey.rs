@@ -16,14 +16,13 @@ use evidence::{
     redact::without_credentials,
     runs::is_of_a_run,
 };
-use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
     CollectError, Plan,
-    call::{Failure, call},
+    call::{Failure, ask},
     clock::Clock,
     connect::Connection,
     header::header,
@@ -119,7 +118,7 @@ pub async fn survey(
 /// Asks who the runner is. Hubs before Kubernetes 1.28 do not say.
 async fn who(hub: &Connection) -> Option<String> {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-    let review: Value = call(&hub.timed(), Method::POST, WHO, Some(&review)).await.ok()?;
+    let review: Value = ask(&hub.timed(), WHO, &review).await.ok()?;
     let name = review["status"]["userInfo"]["username"].as_str()?;
     Some(without_credentials(name).into_owned())
 }

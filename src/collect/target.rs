@@ -1,5 +1,7 @@
 //! Finds the hub's version, and which versions of ClusterProfile it serves.
 
+use std::time::Duration;
+
 use evidence::{
     ServedVersion,
     api::{Edition, names},
@@ -8,13 +10,23 @@ use evidence::{
 use http::Method;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::{
     CollectError, Plan,
-    call::{ATTEMPTS, Failure, TimedClient, get, read, request, retry, segment, send},
+    call::{
+        ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send,
+    },
     skew::Skew,
+    words::one_line,
 };
 use crate::clock::Clock;
+
+/// How long the CRD may take: a run can do without.
+const DEFINITION: Duration = Duration::from_secs(10);
+/// How many versions are asked about that would not do, to say which there are, and how long their names may be.
+const OTHER_VERSIONS: usize = 8;
+const LONGEST_VERSION: usize = 63;
 
 /// What was found out of the hub before anything is listed.
 #[derive(Clone, Debug)]
@@ -69,40 +81,66 @@ pub(super) async fn target(
         Err(failure) if failure.code() == 404 => return Err(missing()),
         Err(failure) => return Err(failed(&failure)),
     };
-    let mut served = Vec::new();
-    for version in group.versions.into_iter().map(|version| version.version) {
-        // Other kinds have versions in this group too.
-        let path = format!("/apis/{}/{}", names::GROUP, segment(&version));
-        let list: ApiResourceList = match get(client, &path).await {
-            Ok(list) => list,
-            Err(failure) if failure.code() == 404 => continue,
-            Err(failure) => return Err(failed(&failure)),
-        };
-        if list
-            .resources
-            .iter()
-            .any(|resource| resource.name == names::PLURAL)
+    let listed: Vec<String> = group
+        .versions
+        .into_iter()
+        .map(|version| version.version)
+        .collect();
+    let (wanted, others) = candidates(&listed, plan.api_version.as_deref(), plan.claim.edition);
+    let mut found = None;
+    for version in wanted {
+        if serves_profiles(client, version)
+            .await
+            .map_err(|failure| failed(&failure))?
         {
-            served.push(version);
+            found = Some(version.to_owned());
+            break;
         }
     }
-    if served.is_empty() {
-        return Err(missing());
-    }
-    let version = choose(&served, plan.api_version.as_deref(), plan.claim.edition)?;
+    let Some(version) = found else {
+        // To tell a hub without profiles from one with other versions.
+        let mut served = Vec::new();
+        for version in others.iter().take(OTHER_VERSIONS) {
+            if serves_profiles(client, version)
+                .await
+                .map_err(|failure| failed(&failure))?
+            {
+                served.push(one_line(version, LONGEST_VERSION));
+            }
+        }
+        return Err(if served.is_empty() {
+            missing()
+        } else {
+            not_served(served, plan.api_version.as_deref())
+        });
+    };
     let crd = format!(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
         names::PLURAL,
         names::GROUP
     );
     // Whoever may not read it (or finds the profiles served by something else) learns nothing of its rules.
-    let crd: Value = get(client, &crd).await.unwrap_or_default();
+    let crd = timeout(DEFINITION, get::<Value>(client, &crd)).await;
+    let crd = crd.ok().and_then(Result::ok).unwrap_or_default();
     Ok(Target {
         server_version,
         version,
         served: served_versions(&crd),
         skew,
     })
+}
+
+/// Whether that version of the group has profiles: other kinds have versions in it too.
+async fn serves_profiles(client: &TimedClient, version: &str) -> Result<bool, Failure> {
+    let path = format!("/apis/{}/{}", names::GROUP, segment(version));
+    match get::<ApiResourceList>(client, &path).await {
+        Ok(list) => Ok(list
+            .resources
+            .iter()
+            .any(|resource| resource.name == names::PLURAL)),
+        Err(failure) if failure.code() == 404 => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 #[derive(Deserialize)]
@@ -140,32 +178,52 @@ async fn timed<T: DeserializeOwned>(
     path: &str,
     skew: &mut Skew,
 ) -> Result<T, Failure> {
-    let (asked, response) = retry(ATTEMPTS, Failure::is_ailing, || async {
-        let asked = clock.now();
-        send(client, request(Method::GET, path)?)
-            .await
-            .map(|response| (asked, response))
+    let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
+        let (asked, mut noted) = (clock.now(), *skew);
+        let response = send(client, request(Method::GET, path)?).await?;
+        noted.note(asked, clock.now(), response.headers());
+        let object = read(response, path, client.request_timeout).await?;
+        Ok((object, noted))
     })
     .await?;
-    skew.note(asked, clock.now(), response.headers());
-    read(response, path, client.request_timeout).await
+    *skew = noted;
+    Ok(object)
 }
 
-fn choose(served: &[String], wanted: Option<&str>, edition: Edition) -> Result<String, CollectError> {
-    let refused = |wanted: String, requested: bool| CollectError::VersionNotServed {
-        wanted,
-        served: served.to_vec(),
-        requested,
+/// Of the versions that the hub lists for the group, those that would do, the best one first; then the others, each once.
+/// Only the former are asked about: a hub may list any number.
+fn candidates<'a>(
+    listed: &'a [String],
+    wanted: Option<&str>,
+    edition: Edition,
+) -> (Vec<&'a str>, Vec<&'a str>) {
+    let is_listed = |version: &str| {
+        listed
+            .iter()
+            .map(String::as_str)
+            .find(|listed| *listed == version)
     };
-    match wanted {
-        Some(wanted) if served.iter().any(|version| version == wanted) => Ok(wanted.to_owned()),
-        Some(wanted) => Err(refused(wanted.to_owned(), true)),
-        None => {
-            let known = readable(edition).find(|known| served.iter().any(|version| version == known));
-            known
-                .map(str::to_owned)
-                .ok_or_else(|| refused(names::VERSIONS.join(" or "), false))
+    let good: Vec<&str> = match wanted {
+        Some(wanted) => is_listed(wanted).into_iter().collect(),
+        None => readable(edition).filter_map(is_listed).collect(),
+    };
+    let mut others: Vec<&str> = Vec::new();
+    for version in listed.iter().map(String::as_str) {
+        if !good.contains(&version) && !others.contains(&version) {
+            others.push(version);
         }
+        if others.len() == OTHER_VERSIONS {
+            break;
+        }
+    }
+    (good, others)
+}
+
+fn not_served(served: Vec<String>, wanted: Option<&str>) -> CollectError {
+    CollectError::VersionNotServed {
+        wanted: wanted.map_or_else(|| names::VERSIONS.join(" or "), str::to_owned),
+        served,
+        requested: wanted.is_some(),
     }
 }
 
@@ -184,33 +242,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chooses_the_version_that_the_edition_is_about() {
-        let served = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let both = served(&["v1alpha1", "v1alpha2"]);
-        let chosen = |served: &[String], edition| choose(served, None, edition).expect("one");
-        assert_eq!(chosen(&both, Edition::Standard), "v1alpha1");
-        assert_eq!(chosen(&both, Edition::Y2026M07), "v1alpha1");
-        assert_eq!(chosen(&both, Edition::Y2026M09), "v1alpha2");
+    fn asks_about_the_version_that_the_edition_is_about_first() {
+        let listed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let both = listed(&["v1alpha1", "v1alpha2"]);
+        let good = |listed: &[String], edition| candidates(listed, None, edition).0.join(" ");
+        assert_eq!(good(&both, Edition::Standard), "v1alpha1 v1alpha2");
+        assert_eq!(good(&both, Edition::Y2026M07), "v1alpha1 v1alpha2");
+        assert_eq!(good(&both, Edition::Y2026M09), "v1alpha2 v1alpha1");
         assert_eq!(
-            chosen(&served(&["v1beta9", "v1alpha1"]), Edition::Y2026M09),
+            good(&listed(&["v1beta9", "v1alpha1"]), Edition::Y2026M09),
             "v1alpha1"
         );
-        assert_eq!(chosen(&served(&["v1alpha2"]), Edition::Standard), "v1alpha2");
-        assert_eq!(
-            choose(&both, Some("v1alpha2"), Edition::Standard).expect("one"),
-            "v1alpha2"
-        );
+        assert_eq!(good(&listed(&["v1alpha2"]), Edition::Standard), "v1alpha2");
+        let asked = candidates(&both, Some("v1alpha2"), Edition::Standard);
+        assert_eq!(asked, (vec!["v1alpha2"], vec!["v1alpha1"]));
+        assert!(candidates(&both, Some("v2"), Edition::Standard).0.is_empty());
+    }
 
-        let refusal = |served: &[String], wanted| {
-            let refused = choose(served, wanted, Edition::Standard);
-            refused.expect_err("none").to_string()
-        };
-        let error = refusal(&served(&["v1beta9"]), None);
+    #[test]
+    fn a_hub_may_list_any_number_of_versions() {
+        let mut listed: Vec<String> = (0..20_000).map(|number| format!("v{}", number / 2)).collect();
+        listed.push("v1alpha1".to_owned());
+        let (good, others) = candidates(&listed, None, Edition::Standard);
+        assert_eq!(good, ["v1alpha1"]);
+        assert_eq!(others, ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
+    }
+
+    #[test]
+    fn says_which_versions_there_are() {
+        let served = || vec!["v1beta9".to_owned()];
+        let error = not_served(served(), None).to_string();
         assert!(
             error.contains("not in v1alpha2 or v1alpha1 but in v1beta9"),
             "{error}"
         );
-        let error = refusal(&both, Some("v2"));
-        assert!(error.contains("not in v2 but in v1alpha1, v1alpha2"), "{error}");
+        let error = not_served(served(), Some("v2")).to_string();
+        assert!(error.contains("not in v2 but in v1beta9"), "{error}");
     }
 }

@@ -1,8 +1,13 @@
 //! The watch: a list, then the changes since, through every interruption.
 //!
 //! The loop is our own: a client library's retries hide what rules must know, which is what was missed and when.
+//!
+//! A hub that ends each watch early is asked again more and more seldom, until there is progress (see
+//! [`backoff`](super::backoff)). What it tells late for that reason is recorded late, and leaves a gap where rules would
+//! notice.
 
 mod confirm;
+mod stream;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -11,10 +16,12 @@ use evidence::{Gap, Kind, Origin};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
+use self::stream::{Ended, Stream};
 use super::{
-    call::{ATTEMPTS, Failure, TimedClient, request, segment, send},
+    backoff::Backoff,
+    call::{ATTEMPTS, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
     lines::{Event, Lines},
     list::list,
     record::Record,
@@ -31,8 +38,14 @@ const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
 /// How long a new watch is heard at the end, after a long silence.
 const LAST_WORD: Duration = Duration::from_secs(2);
-/// A change that arrives this soon after an interruption may have happened during it.
-const CATCHING_UP: SignedDuration = SignedDuration::from_secs(1);
+/// Why a watch is interrupted whose hub has ended it in good order.
+const ENDED: &str = "the hub ended the watch";
+/// The first wait of a row before a watch is opened again, or a list is read again.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest wait after a watch that the hub ended in good order: shorter than what leaves a gap.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// The longest wait between lists for a hub that keeps no history: each may be large.
+const LONGEST_BETWEEN_LISTS: Duration = Duration::from_secs(60);
 
 /// The record, shared by the watches of several namespaces and the threads that read lists.
 pub(super) type Shared = Arc<Mutex<Record>>;
@@ -48,16 +61,20 @@ pub(super) struct Watch {
     /// Whether the hub may support streaming lists.
     streams: bool,
     resource_version: String,
-    lines: Option<Lines>,
+    stream: Option<Stream>,
     /// When it began.
     began: Timestamp,
     /// Until when every change is known.
     heard: Timestamp,
+    /// When the last change came that may have happened after [`Watch::heard`] and long before.
+    late: Option<Timestamp>,
     /// Why the watch is interrupted now.
     outage: Option<String>,
-    /// The end of a long interruption and its gap, until the hub has caught up.
-    resumed: Option<(Timestamp, Gap)>,
-    failures: u32,
+    /// Why it was interrupted last.
+    cause: String,
+    reopening: Backoff,
+    /// The same for lists that make up for lost history. The first one is not put off.
+    relisting: Backoff,
 }
 
 impl Watch {
@@ -71,6 +88,10 @@ impl Watch {
         namespace: Option<String>,
         streams: bool,
     ) -> Self {
+        let mut seed = client.seed;
+        for byte in path.bytes() {
+            seed = seed.wrapping_mul(31).wrapping_add(u64::from(byte));
+        }
         Self {
             client,
             record,
@@ -78,12 +99,14 @@ impl Watch {
             namespace,
             streams,
             resource_version: String::new(),
-            lines: None,
+            stream: None,
             began: clock.now(),
             heard: clock.now(),
+            late: None,
             outage: None,
-            resumed: None,
-            failures: 0,
+            cause: String::new(),
+            reopening: Backoff::new(FIRST_WAIT, LONGEST_WAIT, seed),
+            relisting: Backoff::new(FIRST_WAIT, LONGEST_BETWEEN_LISTS, seed).with_free(1),
             clock,
         }
     }
@@ -95,7 +118,7 @@ impl Watch {
 
     /// Closes the watch until [`Watch::visit`].
     pub fn rest(&mut self) {
-        self.lines = None;
+        self.stream = None;
     }
 
     /// Lists the profiles for the first time.
@@ -103,88 +126,128 @@ impl Watch {
     /// # Errors
     /// When the hub refuses the list, or fails repeatedly.
     pub async fn start(&mut self) -> Result<(), Failure> {
+        let mut failures = 0;
         while let Err(failure) = self.look(Origin::Listed).await {
-            self.failures += 1;
-            if !failure.may_pass() || self.failures == ATTEMPTS {
+            failures += 1;
+            if !failure.may_pass() || failures == ATTEMPTS {
                 return Err(failure);
             }
-            sleep(failure.wait(self.failures)).await;
+            sleep(failure.wait(failures)).await;
         }
-        self.failures = 0;
         Ok(())
     }
 
     /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) -> Infallible {
         loop {
-            let Err(failure) = self.listen().await else {
-                continue;
-            };
-            self.lines = None;
-            self.resumed = None;
-            if failure.code() == 410 {
-                self.look_again(&failure).await;
-                continue;
+            match self.listen().await {
+                Ok(ended) => self.pause(&ended).await,
+                Err(failure) => {
+                    self.close(false);
+                    if failure.code() == 410 {
+                        self.look_again(&failure).await;
+                    } else {
+                        self.outage = Some(failure.to_string());
+                        let wait = self.reopening.next().max(failure.asked_wait());
+                        sleep(wait.min(LONGEST_WAIT)).await;
+                        self.client.toll.turn().await;
+                    }
+                }
             }
-            self.failures += 1;
-            self.outage = Some(failure.to_string());
-            sleep(failure.wait(self.failures)).await;
         }
     }
 
     /// Ends the watch. An interruption that lasts until now leaves a gap.
-    pub fn finish(self, now: Timestamp) {
-        if let Some(cause) = &self.outage
-            && now.duration_since(self.heard) > BRIEF
+    pub fn finish(mut self, now: Timestamp) {
+        if self
+            .stream
+            .as_ref()
+            .is_some_and(|stream| stream.has_caught_up(now))
         {
-            let reason = format!(
-                "the watch{} was lost and did not come back: {cause}",
-                self.place()
-            );
-            self.record.lock().gaps.push(gap(self.heard, now, reason));
+            self.settle(now);
+        }
+        let paused = self.stream.is_none().then_some(ENDED);
+        let (until, reason) = match (self.late, self.outage.as_deref().or(paused)) {
+            (Some(late), _) => (late.max(now), self.lateness()),
+            (None, Some(cause)) => {
+                let place = self.place();
+                let reason = format!("the watch{place} was lost and did not come back: {cause}");
+                (now, reason)
+            }
+            (None, None) => return,
+        };
+        if until.duration_since(self.heard) > BRIEF {
+            self.record.lock().gaps.push(gap(self.heard, until, reason));
         }
     }
 
     /// Records events until the hub ends the watch, as it does every few minutes.
-    async fn listen(&mut self) -> Result<(), Failure> {
-        let fresh = self.lines.is_none();
-        if fresh {
+    async fn listen(&mut self) -> Result<Ended, Failure> {
+        if self.stream.is_none() {
             self.resume().await?;
         }
-        let since = self.clock.now();
-        let mut heard = !fresh;
         loop {
-            let lines = self.lines.as_mut().expect("was just opened");
-            let line = match lines.next(SILENCE).await {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
+            let stream = self.stream.as_mut().expect("was just opened");
+            match stream.lines.next(SILENCE).await {
+                Ok(Some(line)) => self.take(&line)?,
+                Ok(None) => return Ok(self.close(true)),
                 Err(failure) => {
                     // A connection that breaks has delivered everything until then; a silent one may not have.
-                    if !failure.is_silence() {
-                        self.broke_off();
-                    }
+                    self.close(!failure.is_silence());
                     return Err(failure);
                 }
-            };
-            self.take(&line)?;
-            self.failures = 0;
-            heard = true;
+            }
         }
-        self.broke_off();
-        if !heard && self.clock.now().duration_since(since) < SignedDuration::from_secs(1) {
-            return Err(Failure::broken("the hub ended the watch as soon as it began"));
-        }
-        Ok(())
     }
 
-    /// The hub has ended the watch: every change is known until now, unless the hub was still catching up.
-    fn broke_off(&mut self) {
-        self.lines = None;
+    /// Notes the end of the stream. If it `told_all`, every change is known until now, unless the hub was still catching
+    /// up.
+    fn close(&mut self, told_all: bool) -> Ended {
         let now = self.clock.now();
-        let catching_up = |(resumed, _): (Timestamp, Gap)| now.duration_since(resumed) < CATCHING_UP;
-        if !self.resumed.take().is_some_and(catching_up) {
-            self.heard = now;
+        let Some(stream) = self.stream.take() else {
+            return Ended::default();
+        };
+        if told_all && stream.has_caught_up(now) {
+            self.settle(now);
         }
+        let ended = stream.end(now);
+        if ended.has_progressed() {
+            self.reopening.reset();
+        }
+        if ended.has_kept_history() {
+            self.relisting.reset();
+        }
+        ended
+    }
+
+    /// Spares a hub that has ended the watch, unless it was old.
+    async fn pause(&mut self, ended: &Ended) {
+        if ended.is_empty() {
+            self.outage = Some("the hub ended the watch as soon as it began".to_owned());
+        }
+        if ended.is_old() {
+            return;
+        }
+        if !ended.has_progressed() {
+            sleep(self.reopening.next().min(LONGEST_PAUSE)).await;
+        }
+        self.client.toll.turn().await;
+    }
+
+    /// The watch has caught up: every change is known until now. What came late leaves a gap where a rule may notice.
+    fn settle(&mut self, now: Timestamp) {
+        if let Some(late) = self.late.take()
+            && late.duration_since(self.heard) > BRIEF
+        {
+            let gap = gap(self.heard, late, self.lateness());
+            self.record.lock().gaps.push(gap);
+        }
+        self.heard = now;
+    }
+
+    fn lateness(&self) -> String {
+        let (place, cause) = (self.place(), &self.cause);
+        format!("the watch{place} was interrupted: changes during that time were seen late ({cause})")
     }
 
     /// Opens the watch again from the last known resourceVersion.
@@ -195,17 +258,8 @@ impl Watch {
             segment(&self.resource_version)
         );
         let response = send(&self.client, request(Method::GET, &path)?).await?;
-        self.lines = Some(Lines::new(response));
-        let now = self.clock.now();
-        if let Some(cause) = self.outage.take()
-            && now.duration_since(self.heard) > BRIEF
-        {
-            let reason = format!(
-                "the watch{} was interrupted: changes during that time were seen late ({cause})",
-                self.place()
-            );
-            self.resumed = Some((now, gap(self.heard, now, reason)));
-        }
+        self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
+        self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
     }
 
@@ -213,41 +267,45 @@ impl Watch {
     fn take(&mut self, line: &BytesMut) -> Result<(), Failure> {
         let event = Event::read(line)?;
         let now = self.clock.now();
+        let stream = self.stream.as_mut().expect("the line is from it");
+        stream.is_empty = false;
         let mut record = self.record.lock();
-        let resource_version = match event {
-            Event::Added(json) => record.changed(json, Origin::Created, now),
+        let known = record.news;
+        let (resource_version, is_told) = match event {
+            Event::Added(json) => (record.changed(json, Origin::Created, now), false),
             // If the profile is new to the record, its earlier versions were missed.
-            Event::Modified(json) => record.changed(json, Origin::Relisted, now),
-            Event::Deleted(json) => record.deleted(json, now),
-            Event::Bookmark { resource_version, .. } => {
-                self.resumed = None;
-                resource_version
-            }
+            Event::Modified(json) => (record.changed(json, Origin::Relisted, now), false),
+            Event::Deleted(json) => (record.deleted(json, now), false),
+            Event::Bookmark { resource_version, .. } => (resource_version, true),
         };
-        if let Some((resumed, gap)) = self.resumed.take()
-            && now.duration_since(resumed) < CATCHING_UP
-        {
-            record.gaps.push(gap);
-        }
+        stream.has_news |= record.news > known;
         drop(record);
+        stream.is_current |= is_told;
+        if stream.has_caught_up(now) {
+            self.settle(now);
+        } else {
+            self.late = Some(now);
+        }
         if !resource_version.is_empty() {
             self.resource_version = resource_version;
         }
-        self.heard = now;
         Ok(())
     }
 
     /// The hub no longer has the changes since the last known resourceVersion: only a new list can show their outcome.
     async fn look_again(&mut self, gone: &Failure) {
         self.outage = Some(gone.to_string());
+        sleep(self.relisting.next()).await;
+        self.client.toll.turn().await;
         while let Err(failure) = self.look(Origin::Relisted).await {
-            self.lines = None;
-            self.failures += 1;
+            self.stream = None;
             self.outage = Some(failure.to_string());
-            sleep(failure.wait(self.failures)).await;
+            let wait = self.relisting.next().max(failure.asked_wait());
+            sleep(wait.min(LONGEST_BETWEEN_LISTS)).await;
+            self.client.toll.turn().await;
         }
-        self.failures = 0;
         self.outage = None;
+        self.late = None;
         let now = self.clock.now();
         let reason = format!(
             "the hub no longer had all changes{}: those in between were missed ({})",
@@ -258,12 +316,15 @@ impl Watch {
         self.heard = now;
     }
 
-    /// Lists the profiles, after which the watch can go on.
+    /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.
     async fn look(&mut self, origin: Origin) -> Result<(), Failure> {
         if self.streams {
-            match self.stream(origin).await {
-                // Older hubs refuse the options; some accept them and never end the list.
-                Err(failure) if matches!(failure.code(), 400 | 422) || failure.is_silence() => {
+            let limit = self.client.list_timeout / 2;
+            let late = |_| Err(Failure::silent("no whole list came", limit));
+            match timeout(limit, self.stream(origin)).await.unwrap_or_else(late) {
+                // Older hubs refuse the options; some accept them and never end the list, or break it off. Who cannot be
+                // watched may be listed.
+                Err(failure) if matches!(failure.code(), 0 | 400 | 410 | 422 | 500..) => {
                     self.streams = false;
                 }
                 outcome => return outcome,
@@ -284,7 +345,7 @@ impl Watch {
         let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
-            let line = lines.next(self.client.request_timeout).await?.ok_or_else(early)?;
+            let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();
@@ -305,7 +366,7 @@ impl Watch {
                     record.end(pass, self.namespace.as_deref(), now);
                     drop(record);
                     self.resource_version = resource_version;
-                    self.lines = Some(lines);
+                    self.stream = Some(Stream::of_list(lines, now));
                     if origin == Origin::Listed {
                         self.heard = now;
                     }
@@ -330,7 +391,7 @@ impl Watch {
         let now = self.clock.now();
         self.record.lock().end(pass, self.namespace.as_deref(), now);
         self.resource_version = resource_version;
-        self.lines = None;
+        self.stream = None;
         if origin == Origin::Listed {
             self.heard = now;
         }

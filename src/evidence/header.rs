@@ -43,6 +43,9 @@ pub struct Header {
     /// How far the hub's clock is ahead of the runner's, in milliseconds: 0 if they agree, none if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_skew_ms: Option<i64>,
+    /// What the run cost the hub; none for a dump, and in evidence of older suites.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
     /// The runner's permissions on the hub.
     pub permissions: Vec<Permission>,
     /// Which kinds of evidence were requested. An absent kind was not.
@@ -152,6 +155,16 @@ pub struct Window {
     pub until: Timestamp,
 }
 
+/// What a run cost its hub.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Traffic {
+    /// The number of requests that the runner sent.
+    pub requests: u64,
+    /// The number of bytes in the bodies of the answers.
+    pub bytes: u64,
+}
+
 /// The hub's answer to one permission check (SelfSubjectAccessReview).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -193,6 +206,24 @@ impl Scope {
                 "" => label == Some(judged),
                 manager => manager == judged,
             })
+    }
+}
+
+impl Traffic {
+    /// What came after `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_sub(earlier.requests),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+        }
+    }
+
+    /// The sum.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub use checksum::Checksum;
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
 pub use header::{
-    Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Window, parse_time,
+    Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
 };
 pub use history::{Origin, ProfileHistory, Version};
 pub use input::{InputError, read_input, read_input_bounded, read_packed};

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Shard, Window,
+    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Shard, Traffic,
+    Window,
 };
 
 /// The evidence of one share, and what to call it in errors.
@@ -402,6 +403,9 @@ fn header(parts: &[Piece]) -> Header {
         window: headers().filter_map(|header| header.window).reduce(Window::with),
         cut_short: (!cut_short.is_empty()).then(|| cut_short.join("; ")),
         clock_skew_ms: common_skew(parts),
+        traffic: headers()
+            .filter_map(|header| header.traffic)
+            .reduce(Traffic::with),
         permissions: permissions(parts),
         asked: Default::default(),
         other_runs: headers()

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use evidence::{Claim, Kind, Scope, Unreadable, Window, api::Edition};
+use evidence::{Claim, Kind, Scope, Traffic, Unreadable, Window, api::Edition};
 use jiff::Timestamp;
 use judge::{
     Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
@@ -42,6 +42,9 @@ struct Document<'a> {
     /// When they were read; absent for a dump, which has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
+    /// What the run cost the hub; absent for a dump.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traffic: Option<Traffic>,
     /// Whether they were watched throughout the window, rather than read as a single snapshot.
     watched: bool,
     /// Whether the run was cut short, so that evidence may be missing.
@@ -177,6 +180,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         scope: &header.scope,
         profiles: coverage.profiles,
         window: header.window,
+        traffic: header.traffic,
         watched: coverage.watched.is_some(),
         partial: report.judgement.partial,
         decision: report.judgement.decision,

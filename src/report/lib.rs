@@ -4,6 +4,7 @@
 //! each format.
 
 pub mod badge;
+mod cost;
 mod coverage;
 mod decision;
 pub mod escape;

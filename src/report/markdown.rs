@@ -9,7 +9,7 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, decision, escape, failure, number};
+use super::{Report, cost::cost, decision, escape, failure, number};
 
 /// The number of findings to show for a rule, and of characters in a table cell.
 const SHOWN: usize = 20;
@@ -53,9 +53,10 @@ fn head(text: &mut String, report: &Report) {
         Decision::Inconclusive => "❔",
     };
     let source = &report.evidence.header.hub.source;
+    let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to it: {cost})"));
     let _ = writeln!(
         text,
-        "## {sign} ClusterProfile: {}\n\n{}\n\nHub: {}, judged by clusterprofile-conformance {}\n",
+        "## {sign} ClusterProfile: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
         decision::headline(report),
         // It quotes names of the user's own, made one line.
         plain(&decision::scope(report)),

@@ -3,7 +3,9 @@
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{COMMAND, Coverage, Report, decision, escape, failure, number::count, page::Page, unread};
+use super::{
+    COMMAND, Coverage, Report, cost::cost, decision, escape, failure, number::count, page::Page, unread,
+};
 
 /// The number of unreadable objects to list.
 const UNREAD: usize = 5;
@@ -24,6 +26,9 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     by_reason(&mut page, verdicts, Verdict::Inconclusive, command);
     failures(&mut page, report, command);
     to_mend(&mut page, report);
+    if let Some(cost) = cost(report) {
+        page.styled(0, &format!("cost to the hub: {cost}"), Style::new().dimmed());
+    }
     decide(&mut page, report);
     page.into_text()
 }

@@ -54,6 +54,15 @@ pub fn is_tls(error: &kube::Error) -> bool {
     false
 }
 
+/// Whether there was no connection, or it broke off. Credentials that could not be had are no such thing.
+pub fn is_cut_off(error: &kube::Error) -> bool {
+    match error {
+        kube::Error::Service(error) => !error.is::<AuthError>(),
+        kube::Error::HyperError(_) => true,
+        _ => false,
+    }
+}
+
 /// Describes the last of what an error was caused by.
 pub fn root(error: &(dyn Error + 'static)) -> String {
     let text = text_of_root(error);

@@ -1,11 +1,20 @@
 //! A connection to a hub.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    hash::{BuildHasher as _, RandomState},
+    sync::Arc,
+    time::Duration,
+};
 
+use evidence::Traffic;
 use kube::Client;
 
 use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig, own_credentials::with_credentials};
-use crate::call::{REQUEST_TIMEOUT, TimedClient};
+use crate::{
+    call::{REQUEST_TIMEOUT, TimedClient},
+    toll::Toll,
+};
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
 /// JSON, nearly twice as long.
@@ -19,6 +28,9 @@ pub struct Connection {
     pub source: String,
     request_timeout: Duration,
     access: Option<HubAccess>,
+    toll: Arc<Toll>,
+    /// Makes the waits of runners differ, so that a hub that comes back is not asked by all of them together.
+    seed: u64,
 }
 
 impl Connection {
@@ -34,7 +46,8 @@ impl Connection {
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
         let (client, source, access) = kubeconfig::connect(options).await?;
         let client = with_credentials(client, &access);
-        let connection = Self::by(client, source, Some(access));
+        let mut connection = Self::by(client, source, Some(access));
+        connection.seed = RandomState::new().hash_one(0);
         Ok(match options.request_timeout {
             Some(limit) => connection.with_request_timeout(limit),
             None => connection,
@@ -47,11 +60,13 @@ impl Connection {
             source,
             request_timeout: REQUEST_TIMEOUT,
             access,
+            toll: Arc::default(),
+            seed: 0,
         }
     }
 
-    /// Lets each request of a run take that long instead of 60 s; zero: as long as it takes. A large answer may take
-    /// longer in all, as long as something of it comes within that time.
+    /// Lets each answer take that long until its end, instead of 30 s; zero: as long as it takes. A list may take as long
+    /// as the window, if that is longer.
     #[must_use]
     pub fn with_request_timeout(mut self, limit: Duration) -> Self {
         self.request_timeout = if limit.is_zero() { Duration::MAX } else { limit };
@@ -60,7 +75,13 @@ impl Connection {
 
     /// The client, with the time that its requests may take.
     pub(crate) fn timed(&self) -> TimedClient {
-        TimedClient::new(self.client.clone(), self.request_timeout)
+        let toll = Arc::clone(&self.toll);
+        TimedClient::new(self.client.clone(), self.request_timeout, toll, self.seed)
+    }
+
+    /// What all requests by this connection have cost the hub so far, those of the client's other users excepted.
+    pub fn traffic(&self) -> Traffic {
+        self.toll.traffic()
     }
 
     /// How other programs reach the hub; none where it is the suite's own.

@@ -30,7 +30,7 @@ pub struct KubeconfigOptions {
     pub path: Option<PathBuf>,
     /// The context; none: the current one.
     pub context: Option<String>,
-    /// How long a request may take; none: 60 s, zero: as long as it takes.
+    /// How long a request may take; none: 30 s, zero: as long as it takes.
     pub request_timeout: Option<Duration>,
 }
 

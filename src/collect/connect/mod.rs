@@ -7,7 +7,7 @@ mod hub_access;
 pub mod kubeconfig;
 mod own_credentials;
 
-pub use cause::{cause, is_tls, root};
+pub use cause::{cause, is_cut_off, is_tls, root};
 pub use connection::{Connection, USER_AGENT};
 pub use error::{ClientError, ConnectError, ContextError};
 pub use hub_access::{HubAccess, credentials_in};

@@ -76,7 +76,7 @@ mod tests {
             kubeconfig: json!({"users": [{"name": "u", "user": user}]}).to_string(),
         };
         let client = with_credentials(Client::new(service, "default"), &access);
-        TimedClient::new(client, REQUEST_TIMEOUT)
+        TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
     }
 
     fn status() -> serde_json::Value {

@@ -91,6 +91,7 @@ async fn count_in(context: &RunContext<'_>, place: &str, profile: &ProfileKey) -
         if next == page {
             return Err(Failure::broken("the hub's list does not end"));
         }
+        context.client.toll.turn().await;
         page = next;
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Some proxies accept a watch and deliver nothing. Without a list, such a silence looks like a quiet manager.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Display, sync::Arc, time::Duration};
 
 use evidence::{ObjectRef, Origin};
 use futures::future::join;
@@ -64,11 +64,16 @@ impl Watch {
     /// a new list, and a gap. Returns whether the record is up to date.
     pub async fn confirm(&mut self) -> bool {
         let ended = self.clock.now();
+        if let (Some(late), Some(stream)) = (self.late, &self.stream)
+            && stream.has_caught_up(ended)
+        {
+            self.settle(late);
+        }
         let quiet = ended.duration_since(self.heard);
         let doubtful = self.outage.is_none() && quiet > QUIET;
         if doubtful {
             // The connection may be dead. A new watch brings immediately what was missed.
-            self.lines = None;
+            self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
         }
         let attempts = if self.outage.is_some() { 1 } else { ATTEMPTS };
@@ -86,8 +91,7 @@ impl Watch {
         let mut untold = match compared {
             Ok(untold) => untold,
             Err(failure) => {
-                self.outage
-                    .get_or_insert_with(|| format!("a list at the end of the window failed: {failure}"));
+                self.doubt(&failure);
                 return false;
             }
         };
@@ -113,21 +117,31 @@ impl Watch {
     /// Lists a namespace that was not followed. The changes of profiles that it holds by now leave a gap.
     pub async fn visit(&mut self) {
         let listed = self.list_patiently().await;
-        let now = self.clock.now();
+        if let Err(failure) = listed {
+            return self.miss(&failure);
+        }
         let place = self.place();
         let mut record = self.record.lock();
-        let reason = match listed {
-            Err(failure) => format!("a list{place} at the end of the window failed: {failure}"),
-            Ok(())
-                if self
-                    .namespace()
-                    .is_some_and(|name| record.namespaces().contains(name)) =>
-            {
-                format!("the watch{place} began late: it held no profile when the window began")
-            }
-            Ok(()) => return,
-        };
-        record.gaps.push(gap(self.began, now, reason));
+        if self
+            .namespace()
+            .is_some_and(|name| record.namespaces().contains(name))
+        {
+            let reason = format!("the watch{place} began late: it held no profile when the window began");
+            record.gaps.push(gap(self.began, self.clock.now(), reason));
+        }
+    }
+
+    /// Notes that the list of a namespace that was not followed could not be read.
+    pub fn miss(&self, why: &dyn Display) {
+        let reason = format!("a list{} at the end of the window failed: {why}", self.place());
+        let gap = gap(self.began, self.clock.now(), reason);
+        self.record.lock().gaps.push(gap);
+    }
+
+    /// Notes that no list at the end of the window has confirmed the watch.
+    pub fn doubt(&mut self, why: &dyn Display) {
+        self.outage
+            .get_or_insert_with(|| format!("a list at the end of the window failed: {why}"));
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
@@ -141,6 +155,7 @@ impl Watch {
         };
         let listed = self.list_patiently().await;
         let now = self.clock.now();
+        self.late = None;
         let mut reason = format!(
             "the watch{} missed changes that a list at the end of the window shows, such as of {example}",
             self.place()

@@ -273,6 +273,10 @@ fn header() -> impl Strategy<Value = Header> {
         read_at: rest.0.map(|window| window.from),
         cut_short: None,
         clock_skew_ms: rest.1,
+        traffic: rest.1.map(|number| Traffic {
+            requests: number.unsigned_abs(),
+            bytes: number.unsigned_abs() / 3,
+        }),
         permissions,
         asked,
         other_runs: rest

@@ -7,7 +7,7 @@ use super::{
     sign::{self, Sign},
     text::shown,
 };
-use crate::{Coverage, Report, decision};
+use crate::{Coverage, Report, cost::cost, decision};
 
 /// The top of the page.
 pub(super) struct Head {
@@ -100,6 +100,7 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("API version", header.hub.api_version.clone()),
         ("Edition", Some(claim.edition.to_string())),
         ("Observed", window),
+        ("Cost to the hub", cost(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
         ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),

@@ -9,6 +9,7 @@ mod misbehaving;
 mod paging;
 mod refusals;
 mod sharing;
+mod sparing;
 mod tampering;
 mod watching;
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use collect::connect::Connection;
 use futures::{StreamExt as _, stream};
 use http::Response;
 use http_body::Frame;
@@ -70,12 +71,12 @@ async fn reads_a_list_again_that_broke_off() {
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
 }
 
-#[tokio::test(start_paused = true)]
-async fn reads_a_large_list_from_a_slow_hub() {
+/// A hub that sends a list of 5,000 profiles for more than three minutes.
+async fn slow_world() -> World {
     let items: Vec<Value> = (0..5000).map(|index| profile(&format!("p{index}"))).collect();
     let list = json!({"items": items, "metadata": {"resourceVersion": "9"}}).to_string();
     assert!(list.len() > 1_000_000);
-    let world = World::new().await.tampered(move |uri, pieces| {
+    World::new().await.tampered(move |uri, pieces| {
         if !is_list(uri) {
             return pieces;
         }
@@ -88,11 +89,31 @@ async fn reads_a_large_list_from_a_slow_hub() {
             after(20).await;
             Ok(Frame::data(piece))
         }))
-    });
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_a_large_list_from_a_slow_hub_where_there_is_time() {
+    let mut world = slow_world().await;
+    let patient = Connection::new(world.hub.connection.client.clone(), "lab");
+    world.hub.connection = patient.with_request_timeout(Duration::from_secs(600));
     let evidence = world.watch(0, async {}).await;
     assert_eq!(evidence.inventory().count(), 5000);
     let window = evidence.header.window.expect("a window");
     assert!(window.seconds() >= 200, "{window:?}");
+    assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_takes_too_long_is_judged_as_far_as_it_came() {
+    let world = slow_world().await;
+    let evidence = world.watch(0, async {}).await;
+    assert!((100..5000).contains(&evidence.inventory().count()));
+    let [gap] = gaps(&evidence, Kind::Inventory)[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert!(gap.reason.contains("not all profiles were listed"), "{gap:?}");
+    assert!(seconds(world.clock.now()) <= 60, "{}", world.clock.now());
 }
 
 #[tokio::test(start_paused = true)]

@@ -242,6 +242,7 @@ impl World {
                 Some(SkewText::Unknown(Absent::None)) => None,
                 Some(SkewText::Known(skew)) => Some(i64::try_from(skew.as_millis()).unwrap_or(i64::MAX)),
             },
+            traffic: None,
             permissions: Vec::new(),
             asked,
             other_runs: BTreeSet::new(),

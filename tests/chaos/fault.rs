@@ -1,0 +1,175 @@
+//! What a hub, or the network before it, may do to requests.
+
+use std::{fmt, time::Duration};
+
+/// Requests of the suite, by what they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    Everything,
+    Version,
+    Group,
+    Resources,
+    Definition,
+    Reviews,
+    Namespaces,
+    /// Plain lists of profiles.
+    List,
+    /// Streaming lists of profiles, which go on as a watch.
+    Stream,
+    /// Watches that go on from a resourceVersion.
+    Resume,
+    /// All requests for profiles.
+    Profiles,
+    Secrets,
+}
+
+impl On {
+    pub const ALL: [On; 12] = [
+        On::Everything,
+        On::Version,
+        On::Group,
+        On::Resources,
+        On::Definition,
+        On::Reviews,
+        On::Namespaces,
+        On::List,
+        On::Stream,
+        On::Resume,
+        On::Profiles,
+        On::Secrets,
+    ];
+
+    /// Whether that request is one of them.
+    pub fn holds(self, uri: &str) -> bool {
+        let path = uri.split('?').next().unwrap_or_default();
+        let is_profiles = path.ends_with("/clusterprofiles");
+        let is_watch = uri.contains("watch=true");
+        let is_stream = uri.contains("sendInitialEvents");
+        match self {
+            On::Everything => true,
+            On::Version => path == "/version",
+            On::Group => path == "/apis/multicluster.x-k8s.io",
+            On::Resources => {
+                path.starts_with("/apis/multicluster.x-k8s.io/v1alpha") && path.matches('/').count() == 3
+            }
+            On::Definition => path.contains("customresourcedefinitions"),
+            On::Reviews => path.ends_with("reviews"),
+            On::Namespaces => path == "/api/v1/namespaces",
+            On::List => is_profiles && !is_watch,
+            On::Stream => is_profiles && is_stream,
+            On::Resume => is_profiles && is_watch && !is_stream,
+            On::Profiles => is_profiles,
+            On::Secrets => path.ends_with("/secrets"),
+        }
+    }
+}
+
+/// What is done to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// An answer with that code, which may ask to be left alone for some seconds.
+    Code(u16, Option<u32>),
+    /// Success, and that for a body.
+    Says(&'static str),
+    /// A refusal with that for a body.
+    Refuses(u16, &'static str),
+    /// Another address.
+    Redirects(u16),
+    /// No answer.
+    Hangs,
+    /// No connection, or none that lasts.
+    Resets,
+    /// The answer, later.
+    Delays(Duration),
+    /// The answer without its end: the connection breaks off after so many bytes.
+    Cuts(usize),
+    /// The answer without its end, ended in good order after so many bytes.
+    Stops(usize),
+    /// The answer, one byte each half second.
+    Drips,
+    /// Success, then empty lines without end.
+    Blanks,
+    /// Success, then bookmarks without end.
+    Bookmarks,
+    /// Success, then ever new profiles.
+    Profiles,
+    /// A watch of one bookmark.
+    OneBookmark,
+    /// The answer, ended in good order after that time.
+    Lasts(Duration),
+    /// A watch of so many lines.
+    Lines(usize),
+    /// A watch of that line.
+    Line(&'static str),
+    /// Each line twice.
+    Twice,
+    /// A page that leads to another one: the same, or ever another.
+    Pages { other: bool },
+    /// A group of so many versions.
+    Versions(usize),
+    /// The `Date` of the answer, later or earlier by minutes.
+    Skews(i8),
+}
+
+/// An act upon some requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub on: On,
+    pub act: Act,
+    /// Seconds since the start of the run before which nothing happens.
+    pub from: u16,
+    /// Every how many requests one is hit.
+    pub every: u16,
+    /// How many are hit at most.
+    pub times: u16,
+}
+
+impl Fault {
+    /// Hits all such requests.
+    pub const fn always(on: On, act: Act) -> Self {
+        Self {
+            on,
+            act,
+            from: 0,
+            every: 1,
+            times: u16::MAX,
+        }
+    }
+
+    pub const fn from(self, from: u16) -> Self {
+        Self { from, ..self }
+    }
+
+    pub const fn every(self, every: u16) -> Self {
+        Self { every, ..self }
+    }
+
+    pub const fn times(self, times: u16) -> Self {
+        Self { times, ..self }
+    }
+
+    /// Whether it shows profiles that the hub does not have. Then only time and requests are bounded.
+    pub fn is_lie(&self) -> bool {
+        self.act == Act::Profiles
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.act {
+            Act::Line(text) => write!(f, "{:?} Line({text})", self.on)?,
+            Act::Says(text) => write!(f, "{:?} Says({})", self.on, text.escape_debug())?,
+            act => write!(f, "{:?} {act:?}", self.on)?,
+        }
+        if self.from > 0 {
+            write!(f, " from {} s", self.from)?;
+        }
+        if self.every > 1 {
+            write!(f, " every {}", self.every)?;
+        }
+        if self.times < u16::MAX {
+            write!(f, " times {}", self.times)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,292 @@
+//! A proxy before the hub, which misbehaves as a schedule says.
+
+use std::{
+    convert::Infallible,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures::{Stream, StreamExt as _, future::pending, stream};
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
+use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
+use kube::{Client, client::Body};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{
+    fault::{Act, Fault},
+    world::CANARY,
+};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+
+/// What passed.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub requests: Vec<String>,
+}
+
+/// What the proxy knows.
+struct Proxy {
+    hub: Client,
+    faults: Vec<Fault>,
+    /// How many requests each fault has met.
+    met: Mutex<Vec<u16>>,
+    seen: Arc<Mutex<Seen>>,
+    began: Instant,
+    now: Box<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+/// A client for the hub through such a proxy. `now` is the hub's clock.
+pub fn client(
+    hub: Client,
+    faults: &[Fault],
+    now: impl Fn() -> Timestamp + Send + Sync + 'static,
+) -> (Client, Arc<Mutex<Seen>>) {
+    let seen = Arc::<Mutex<Seen>>::default();
+    let proxy = Arc::new(Proxy {
+        hub,
+        faults: faults.to_vec(),
+        met: Mutex::new(vec![0; faults.len()]),
+        seen: Arc::clone(&seen),
+        began: Instant::now(),
+        now: Box::new(now),
+    });
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let proxy = Arc::clone(&proxy);
+        async move { proxy.answer(request).await }
+    });
+    (Client::new(service, "default"), seen)
+}
+
+impl Proxy {
+    async fn answer(&self, request: Request<Body>) -> Result<Answer, BoxError> {
+        let uri = request.uri().to_string();
+        let log = format!("{} {} {uri}", self.began.elapsed().as_secs(), request.method());
+        self.seen.lock().expect("a lock").requests.push(log);
+        match self.act(&uri) {
+            Some(act) => self.misbehave(act, request, &uri).await,
+            None => Ok(self.honest(request).await?.map(pass)),
+        }
+    }
+
+    /// The first act that is due.
+    fn act(&self, uri: &str) -> Option<Act> {
+        let seconds = self.began.elapsed().as_secs();
+        let mut due = None;
+        for (place, fault) in self.faults.iter().enumerate() {
+            if due.is_some() || !fault.on.holds(uri) || seconds < u64::from(fault.from) {
+                continue;
+            }
+            let met = &mut self.met.lock().expect("a lock")[place];
+            *met = met.saturating_add(1);
+            if met.is_multiple_of(fault.every) && *met / fault.every <= fault.times {
+                due = Some(fault.act);
+            }
+        }
+        due
+    }
+
+    async fn honest(&self, request: Request<Body>) -> Result<Response<Body>, BoxError> {
+        Ok(self.hub.send(request).await?)
+    }
+
+    async fn misbehave(&self, act: Act, request: Request<Body>, uri: &str) -> Result<Answer, BoxError> {
+        let half_a_second = Duration::from_millis(500);
+        let bookmark = move |uri: &str| {
+            let asked = uri.split("resourceVersion=").nth(1).unwrap_or("1");
+            let version = asked.split('&').next().unwrap_or_default().to_owned();
+            let object = json!({"kind": "ClusterProfile", "apiVersion": "multicluster.x-k8s.io/v1alpha1",
+                "metadata": {"resourceVersion": version}});
+            line(&json!({"type": "BOOKMARK", "object": object}))
+        };
+        Ok(match act {
+            Act::Code(code, after) => {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+                    "reason": "Misbehaves", "message": format!("no for Bearer {CANARY}")});
+                let mut answer = whole(code, status.to_string());
+                if let Some(after) = after {
+                    answer.headers_mut().insert(header::RETRY_AFTER, after.into());
+                }
+                answer
+            }
+            Act::Refuses(code, body) => whole(code, body.to_owned()),
+            Act::Says(body) => whole(200, body.to_owned()),
+            Act::Redirects(code) => {
+                let mut answer = whole(code, String::new());
+                let there = HeaderValue::from_static("https://elsewhere.example/");
+                answer.headers_mut().insert(header::LOCATION, there);
+                answer
+            }
+            Act::Hangs => pending().await,
+            Act::Resets => return Err(reset()),
+            Act::Delays(by) => {
+                sleep(by).await;
+                self.honest(request).await?.map(pass)
+            }
+            Act::Cuts(bytes) => self.honest(request).await?.map(|body| {
+                let end = stream::once(async { Err(reset()) });
+                boxed(first_bytes(pieces(body), bytes).chain(end))
+            }),
+            Act::Stops(bytes) => {
+                let answer = self.honest(request).await?;
+                answer.map(|body| boxed(first_bytes(pieces(body), bytes)))
+            }
+            Act::Drips => self.honest(request).await?.map(|body| {
+                let bytes = pieces(body).flat_map(|piece| {
+                    let piece = piece.unwrap_or_default();
+                    stream::iter((0..piece.len()).map(move |at| Ok(piece.slice(at..=at))))
+                });
+                boxed(slowly(bytes, half_a_second))
+            }),
+            Act::Blanks => endless(half_a_second, |_| Bytes::from_static(b"\n")),
+            Act::Bookmarks => {
+                let bookmark = bookmark(uri);
+                endless(half_a_second, move |_| bookmark.clone())
+            }
+            Act::Profiles => endless(half_a_second, |number| {
+                line(&json!({"type": "ADDED", "object": super::world::profile(&format!("flood-{number}"))}))
+            }),
+            Act::OneBookmark => whole(200, String::from_utf8_lossy(&bookmark(uri)).into_owned()),
+            Act::Lines(lines) => {
+                let answer = self.honest(request).await?;
+                answer.map(|body| boxed(first_lines(pieces(body), lines)))
+            }
+            Act::Lasts(time) => self
+                .honest(request)
+                .await?
+                .map(|body| boxed(pieces(body).take_until(sleep(time)))),
+            Act::Line(text) => whole(200, format!("{text}\n")),
+            Act::Twice => self.honest(request).await?.map(|body| {
+                boxed(pieces(body).flat_map(|piece| match piece {
+                    // The lab sends each event as a piece of its own.
+                    Ok(piece) => stream::iter(vec![Ok(piece.clone()), Ok(piece)]),
+                    Err(error) => stream::iter(vec![Err(error)]),
+                }))
+            }),
+            Act::Pages { other } => {
+                let number = if other {
+                    self.seen.lock().expect("a lock").requests.len()
+                } else {
+                    0
+                };
+                let list = json!({"kind": "List", "apiVersion": "v1", "items": [],
+                    "metadata": {"resourceVersion": "1", "continue": format!("page-{number}")}});
+                whole(200, list.to_string())
+            }
+            Act::Versions(count) => {
+                let version = |name: String| json!({"groupVersion": name, "version": name});
+                let mut versions: Vec<_> = (0..count).map(|number| version(format!("v{number}"))).collect();
+                versions.push(version("v1alpha1".to_owned()));
+                whole(200, json!({"kind": "APIGroup", "versions": versions}).to_string())
+            }
+            Act::Skews(minutes) => {
+                let mut answer = self.honest(request).await?.map(pass);
+                let told = (self.now)() + SignedDuration::from_mins(minutes.into());
+                let date = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&told);
+                let date = date.expect("a date");
+                answer
+                    .headers_mut()
+                    .insert(header::DATE, date.parse().expect("a header"));
+                answer
+            }
+        })
+    }
+}
+
+fn reset() -> BoxError {
+    io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer").into()
+}
+
+fn whole(code: u16, body: String) -> Answer {
+    let body = stream::iter([Ok(Bytes::from(body))]);
+    let mut answer = Response::new(boxed(body));
+    *answer.status_mut() = StatusCode::from_u16(code).expect("a code");
+    answer
+}
+
+fn line(event: &serde_json::Value) -> Bytes {
+    format!("{event}\n").into()
+}
+
+fn pass(body: Body) -> UnsyncBoxBody<Bytes, BoxError> {
+    body.map_err(Into::into).boxed_unsync()
+}
+
+fn pieces(body: Body) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+    body.into_data_stream().map(|piece| piece.map_err(Into::into))
+}
+
+fn boxed(
+    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+) -> UnsyncBoxBody<Bytes, BoxError> {
+    StreamBody::new(pieces.map(|piece| piece.map(Frame::data))).boxed_unsync()
+}
+
+fn slowly<T>(items: impl Stream<Item = T>, apart: Duration) -> impl Stream<Item = T> {
+    items.then(move |item| async move {
+        sleep(apart).await;
+        item
+    })
+}
+
+fn endless(apart: Duration, each: impl Fn(u64) -> Bytes + Send + 'static) -> Answer {
+    let lines = stream::iter(0_u64..).map(move |number| Ok::<_, Infallible>(each(number)));
+    let lines = lines.map(|line| line.map_err(Into::into));
+    Response::new(boxed(slowly(lines, apart)))
+}
+
+/// The first bytes of a body.
+fn first_bytes(
+    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+    most: usize,
+) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+    pieces.scan(most, |left, piece| {
+        let outcome = match piece {
+            _ if *left == 0 => None,
+            Ok(mut piece) => {
+                piece.truncate(*left);
+                *left -= piece.len();
+                Some(Ok(piece))
+            }
+            Err(error) => Some(Err(error)),
+        };
+        async { outcome }
+    })
+}
+
+/// The first lines of a body.
+fn first_lines(
+    pieces: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
+    most: usize,
+) -> impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static {
+    let lines = pieces.flat_map(|piece| match piece {
+        Ok(piece) => {
+            let lines: Vec<_> = piece
+                .split_inclusive(|byte| *byte == b'\n')
+                .map(|line| Ok(Bytes::copy_from_slice(line)))
+                .collect();
+            stream::iter(lines)
+        }
+        Err(error) => stream::iter(vec![Err(error)]),
+    });
+    let mut left = most;
+    lines
+        .map(move |line| {
+            let is_end = line.as_ref().is_ok_and(|line: &Bytes| line.ends_with(b"\n"));
+            (line, is_end)
+        })
+        .scan(false, move |is_over, (line, is_end)| {
+            let outcome = if *is_over { None } else { Some(line) };
+            if is_end {
+                left = left.saturating_sub(1);
+                *is_over = left == 0;
+            }
+            async { outcome }
+        })
+}

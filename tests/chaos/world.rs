@@ -1,0 +1,266 @@
+//! A small world to misbehave in: a hub, a manager that conforms or does not, and a run that judges it.
+
+use std::{fmt::Write as _, path::Path, time::Duration};
+
+use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect, connect::Connection};
+use evidence::{Claim, Evidence, Scope, file};
+use http::{Method, Request, header};
+use jiff::{SignedDuration, Timestamp};
+use judge::{Decision, Selection, Verdict, judge};
+use kube::Client;
+use lab::hub::Hub;
+use report::Report;
+use serde_json::{Value, json};
+use tokio::{
+    runtime::Builder,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{fault::Fault, proxy};
+
+/// A secret that hubs repeat in what they say.
+pub const CANARY: &str = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJDQU5BUlkifQ.CANARYCANARYCANARY";
+const START: &str = "2026-11-20T10:00:00Z";
+const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const MANAGER: &str = "m";
+
+/// How old the profiles are when a run begins.
+const AGE: Duration = Duration::from_secs(3600);
+
+/// How a manager behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manager {
+    Conforming,
+    /// One profile lacks the manager's label.
+    Unlabelled,
+    /// A condition's transition time moves though the condition does not, and a profile is written to each second.
+    Restless,
+}
+
+impl Manager {
+    pub const ALL: [Manager; 3] = [Manager::Conforming, Manager::Unlabelled, Manager::Restless];
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The exit code that the binary would end with.
+    pub exit: i32,
+    /// Each rule and its verdict; empty where nothing was seen.
+    pub verdicts: Vec<(&'static str, Verdict)>,
+    /// Seconds of simulated time.
+    pub took: u64,
+    pub requests: Vec<String>,
+    /// What the report says of the requests.
+    pub told_requests: Option<u64>,
+    /// Everything that leaves the run.
+    pub outputs: String,
+}
+
+impl Outcome {
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.verdicts.iter().filter(|(_, each)| *each == verdict).count()
+    }
+}
+
+/// Runs the suite for so many seconds on a hub with these faults.
+pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
+    let mut builder = Builder::new_current_thread();
+    let runtime = builder
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    runtime.block_on(async {
+        let clock = Clock::starting_at(START.parse().expect("a time"));
+        let mut hub = Hub::lab(clock).await.expect("a hub");
+        let admin = hub.as_lab().expect("the lab").client(MANAGER_USER);
+        set_up(&admin, manager).await;
+        // What has just been created may still be unfinished.
+        sleep(AGE).await;
+        let direct = hub.connection.client.clone();
+        let (client, seen) = proxy::client(direct, faults, move || clock.now());
+        hub.connection = Connection::new(client, "lab");
+        let began = Instant::now();
+        let (plan, stop) = (plan(observe), CancellationToken::new());
+        let collecting = collect(&hub.connection, &plan, clock, &Quiet, stop);
+        let collected = tokio::select! {
+            biased;
+            collected = collecting => collected,
+            () = live(&admin, manager, clock) => unreachable!("it lives on"),
+            () = sleep(Duration::from_secs(10_000)) => panic!("the run does not end"),
+        };
+        let took = began.elapsed().as_secs();
+        let requests = std::mem::take(&mut seen.lock().expect("a lock").requests);
+        match collected {
+            Ok(evidence) => {
+                let (exit, verdicts, outputs) = judged(&evidence);
+                Outcome {
+                    exit,
+                    verdicts,
+                    took,
+                    requests,
+                    told_requests: evidence.header.traffic.map(|traffic| traffic.requests),
+                    outputs,
+                }
+            }
+            Err(error) => Outcome {
+                exit: 4,
+                verdicts: Vec::new(),
+                took,
+                requests,
+                told_requests: None,
+                outputs: error.to_string(),
+            },
+        }
+    })
+}
+
+const MANAGER_USER: &str = "reference-manager";
+
+fn judged(evidence: &Evidence) -> (i32, Vec<(&'static str, Verdict)>, String) {
+    let selection = Selection::default();
+    let judgement = judge(evidence, &selection);
+    let exit = match judgement.decision {
+        _ if judgement.partial => 3,
+        Decision::Conformant | Decision::NoViolation => 0,
+        Decision::NotConformant => 1,
+        Decision::Inconclusive => 3,
+    };
+    let verdicts = judgement.verdicts.iter();
+    let verdicts = verdicts.map(|each| (each.rule.id, each.verdict)).collect();
+    let report = Report {
+        evidence,
+        judgement: &judgement,
+        selection: &selection,
+        judged_at: Timestamp::UNIX_EPOCH,
+        file: None,
+    };
+    let mut bytes = Vec::new();
+    report::json::write(&report, &mut bytes).expect("JSON");
+    report::html::write(&report, &mut bytes).expect("HTML");
+    report::markdown::write(&report, &mut bytes).expect("Markdown");
+    report::junit::write(&report, &mut bytes).expect("JUnit");
+    report::sarif::write(&report, &mut bytes).expect("SARIF");
+    file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
+    let mut outputs = String::from_utf8_lossy(&bytes).into_owned();
+    let _ = write!(
+        outputs,
+        "{}",
+        report::terminal::after_list(&report, report::COMMAND, None)
+    );
+    (exit, verdicts, outputs)
+}
+
+fn plan(observe: u64) -> Plan {
+    Plan {
+        claim: Claim::default(),
+        scope: Scope::default(),
+        api_version: None,
+        observe: Duration::from_secs(observe),
+        secrets: Wish::IfAllowed,
+        probe: Wish::IfAllowed,
+        audit_logs: Vec::new(),
+        members: Members::default(),
+        driver: None,
+    }
+}
+
+/// A profile without a status.
+pub fn profile(name: &str) -> Value {
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": name, "namespace": "default",
+            "labels": {"x-k8s.io/cluster-manager": MANAGER, "x-k8s.io/cluster-member-id": name}},
+        "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
+    })
+}
+
+fn status(version: &str, moved: Timestamp, healthy: bool, now: Timestamp) -> Value {
+    let condition = |kind: &str, is_true: bool, moved: &str| {
+        json!({"type": kind, "status": if is_true { "True" } else { "False" }, "reason": "AsExpected",
+            "message": "", "lastTransitionTime": moved, "observedGeneration": 1})
+    };
+    let [moved, now] = [moved, now].map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    json!({"status": {
+        "version": {"kubernetes": version},
+        "properties": [{"name": "cluster-endpoints.k8s.io", "value": "[\"https://member.example\"]",
+            "lastObservedTime": now}],
+        "conditions": [condition("Joined", true, START), condition("ControlPlaneHealthy", healthy, &moved)],
+    }})
+}
+
+async fn set_up(client: &Client, manager: Manager) {
+    let start: Timestamp = START.parse().expect("a time");
+    for name in ["a", "b", "c"] {
+        let mut object = profile(name);
+        if name == "c" && manager == Manager::Unlabelled {
+            object["metadata"]["labels"] = json!({"x-k8s.io/cluster-member-id": name});
+        }
+        send(client, Method::POST, PROFILES, Some(object)).await;
+        report(client, name, status("v1.34.1", start, true, start)).await;
+    }
+}
+
+/// What a manager does on the hub. Never ends.
+async fn live(client: &Client, manager: Manager, clock: Clock) {
+    let start: Timestamp = START.parse().expect("a time");
+    let began = Instant::now();
+    for second in 1_u64.. {
+        tokio::time::sleep_until(began + Duration::from_secs(second)).await;
+        let now = clock.now();
+        match second {
+            2 => report(client, "a", status("v1.34.2", start, true, now)).await,
+            12 => report(client, "a", status("v1.34.3", start, true, now)).await,
+            25 => {
+                send(client, Method::POST, PROFILES, Some(profile("d"))).await;
+                report(client, "d", status("v1.34.1", now, true, now)).await;
+            }
+            40 => report(client, "b", status("v1.34.1", now, false, now)).await,
+            55 => {
+                send(client, Method::DELETE, &format!("{PROFILES}/d"), None).await;
+            }
+            70 => report(client, "b", status("v1.34.1", now, true, now)).await,
+            90 => {
+                let healed = now - SignedDuration::from_secs(20);
+                for (name, moved) in [("a", start), ("b", healed), ("c", start)] {
+                    report(client, name, status("v1.35.0", moved, true, now)).await;
+                }
+            }
+            _ => {}
+        }
+        if manager == Manager::Restless && second < 80 {
+            let version = format!("v1.34.{second}");
+            report(client, "c", status(&version, now, true, now)).await;
+        }
+    }
+}
+
+async fn report(client: &Client, name: &str, status: Value) {
+    send(
+        client,
+        Method::PATCH,
+        &format!("{PROFILES}/{name}/status"),
+        Some(status),
+    )
+    .await;
+}
+
+async fn send(client: &Client, method: Method, path: &str, body: Option<Value>) {
+    let content_type = match method {
+        Method::PATCH => "application/merge-patch+json",
+        _ => "application/json",
+    };
+    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, content_type)
+        .body(body)
+        .expect("a request");
+    client
+        .request::<Value>(request)
+        .await
+        .expect("the manager is served");
+}
