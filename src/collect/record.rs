@@ -27,6 +27,8 @@ pub(super) struct Record {
     /// The number of changes that the watch has brought.
     pub writes: u64,
     alive: usize,
+    /// Until when each watch knows every change; none for a watch at rest.
+    heard: Vec<Option<Timestamp>>,
 }
 
 struct Place {
@@ -232,18 +234,59 @@ impl Record {
             .map(|place| place.index)
     }
 
+    /// Adds a watch. Returns its number.
+    pub fn add_watch(&mut self, now: Timestamp) -> usize {
+        self.heard.push(Some(now));
+        self.heard.len() - 1
+    }
+
+    /// Notes that a watch knows every change until now.
+    pub fn hear(&mut self, watch: usize, now: Timestamp) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = Some(now);
+        }
+    }
+
+    /// Notes that a watch is not followed.
+    pub fn rest(&mut self, watch: usize) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = None;
+        }
+    }
+
+    /// Until when all watches know every change; none if no watch is followed.
+    pub fn known_until(&self) -> Option<Timestamp> {
+        self.heard.iter().flatten().min().copied()
+    }
+
+    /// Copies the history at `index`, in the order in which profiles were first seen.
+    pub fn copy(&self, index: usize) -> Option<ProfileHistory> {
+        self.histories.get(index).cloned()
+    }
+
+    /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
+    pub fn copied(&self, mut profiles: Vec<ProfileHistory>) -> Option<Recorded> {
+        if self.passes == 0 {
+            return None;
+        }
+        retain_current(&mut profiles, &self.misplaced().collect());
+        Some(Recorded {
+            profiles,
+            gaps: self.gaps.clone(),
+            unreadable: self
+                .unreadable
+                .values()
+                .map(|misfit| misfit.unreadable.clone())
+                .collect(),
+        })
+    }
+
     /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
     /// version would be judged in its place.
     pub fn take(&mut self) -> Recorded {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
-        if !stale.is_empty() {
-            let mut index = 0..;
-            record.histories.retain(|history| {
-                let is_stale = index.next().is_some_and(|index| stale.contains(&index));
-                !is_stale || history.deleted.is_some()
-            });
-        }
+        retain_current(&mut record.histories, &stale);
         Recorded {
             profiles: record.histories,
             gaps: record.gaps,
@@ -357,6 +400,18 @@ impl Record {
             deleted: None,
         });
     }
+}
+
+/// Drops the histories at the stale indices, unless the profile was deleted.
+fn retain_current(histories: &mut Vec<ProfileHistory>, stale: &HashSet<usize>) {
+    if stale.is_empty() {
+        return;
+    }
+    let mut index = 0..;
+    histories.retain(|history| {
+        let is_stale = index.next().is_some_and(|index| stale.contains(&index));
+        !is_stale || history.deleted.is_some()
+    });
 }
 
 /// The key of an object by uid and path.

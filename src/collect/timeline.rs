@@ -49,6 +49,8 @@ pub(super) struct Watch {
     streams: bool,
     resource_version: String,
     lines: Option<Lines>,
+    /// Its number in the record.
+    number: usize,
     /// When it began.
     began: Timestamp,
     /// Until when every change is known.
@@ -71,9 +73,11 @@ impl Watch {
         namespace: Option<String>,
         streams: bool,
     ) -> Self {
+        let number = record.lock().add_watch(clock.now());
         Self {
             client,
             record,
+            number,
             path,
             namespace,
             streams,
@@ -96,6 +100,7 @@ impl Watch {
     /// Closes the watch until [`Watch::visit`].
     pub fn rest(&mut self) {
         self.lines = None;
+        self.record.lock().rest(self.number);
     }
 
     /// Lists the profiles for the first time.
@@ -183,8 +188,14 @@ impl Watch {
         let now = self.clock.now();
         let catching_up = |(resumed, _): (Timestamp, Gap)| now.duration_since(resumed) < CATCHING_UP;
         if !self.resumed.take().is_some_and(catching_up) {
-            self.heard = now;
+            self.hear(now);
         }
+    }
+
+    /// Every change is known until now.
+    fn hear(&mut self, now: Timestamp) {
+        self.heard = now;
+        self.record.lock().hear(self.number, now);
     }
 
     /// Opens the watch again from the last known resourceVersion.
@@ -233,7 +244,7 @@ impl Watch {
         if !resource_version.is_empty() {
             self.resource_version = resource_version;
         }
-        self.heard = now;
+        self.hear(now);
         Ok(())
     }
 
@@ -255,7 +266,7 @@ impl Watch {
             gone
         );
         self.record.lock().gaps.push(gap(self.heard, now, reason));
-        self.heard = now;
+        self.hear(now);
     }
 
     /// Lists the profiles, after which the watch can go on.
@@ -307,7 +318,7 @@ impl Watch {
                     self.resource_version = resource_version;
                     self.lines = Some(lines);
                     if origin == Origin::Listed {
-                        self.heard = now;
+                        self.hear(now);
                     }
                     return Ok(());
                 }
@@ -332,7 +343,7 @@ impl Watch {
         self.resource_version = resource_version;
         self.lines = None;
         if origin == Origin::Listed {
-            self.heard = now;
+            self.hear(now);
         }
         Ok(())
     }

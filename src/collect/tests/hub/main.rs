@@ -9,6 +9,7 @@ mod misbehaving;
 mod paging;
 mod refusals;
 mod sharing;
+mod snapshots;
 mod tampering;
 mod watching;
 
