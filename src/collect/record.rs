@@ -368,7 +368,7 @@ impl Record {
         }
     }
 
-    /// Adds a version to its profile's history, unless it is the same as the last one.
+    /// Adds a version to its profile's history, unless the history has it.
     fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
         let key = self.key(&profile);
         if !self.unreadable.is_empty() {
@@ -376,7 +376,9 @@ impl Record {
         }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];
-            if history.last().metadata.resource_version == profile.metadata.resource_version {
+            if history.last().metadata.resource_version == profile.metadata.resource_version
+                || is_repeated(history, &profile)
+            {
                 return;
             }
             profile.share_with(history.last());
@@ -402,6 +404,18 @@ impl Record {
     }
 }
 
+/// Whether an older version comes once more: a hub may begin a watch too early. Only an older one can, so that the
+/// versions of a long history are not searched for each new one.
+fn is_repeated(history: &ProfileHistory, profile: &ClusterProfile) -> bool {
+    let number = |profile: &ClusterProfile| profile.metadata.resource_version.parse::<u64>().ok();
+    number(profile) < number(history.last())
+        && history
+            .versions
+            .iter()
+            .rev()
+            .any(|version| version.profile == *profile)
+}
+
 /// Drops the histories at the stale indices, unless the profile was deleted.
 fn retain_current(histories: &mut Vec<ProfileHistory>, stale: &HashSet<usize>) {
     if stale.is_empty() {
@@ -424,5 +438,35 @@ fn identity(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),
         ..lenient::identity(Untyped::Text(json), names::KIND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
+        let profile = json!({
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": resource_version},
+            "status": {"version": {"kubernetes": kubernetes}},
+        });
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(profile.to_string().as_bytes(), Origin::Created, at);
+    }
+
+    #[test]
+    fn versions_that_are_told_again_are_kept_once() {
+        let mut record = Record::default();
+        for _ in 0..3 {
+            for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
+                put(&mut record, resource_version, kubernetes);
+            }
+        }
+        assert_eq!(record.history("u").expect("a history").versions.len(), 3);
+        // As after a restored backup: an old number, and something new.
+        put(&mut record, "10", "v3");
+        assert_eq!(record.history("u").expect("a history").versions.len(), 4);
     }
 }

@@ -3,6 +3,7 @@
 mod beside;
 mod confirming;
 mod driving;
+mod long_runs;
 mod looking;
 mod members;
 mod misbehaving;
