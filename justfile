@@ -63,6 +63,10 @@ bench-inventory *ARGS:
 bench-watching *ARGS:
     cargo bench --bench watching -- {{ARGS}}
 
+# What the evidence of a day takes for each change.
+bench-long *ARGS:
+    cargo bench --bench long -- {{ARGS}}
+
 # The rules alone, beside reading the JSON that they judge.
 bench-rules *ARGS:
     cargo bench --bench rules -- {{ARGS}}

@@ -33,6 +33,7 @@ mod run;
 mod secrets;
 mod share;
 mod skew;
+mod snapshot;
 mod splitter;
 mod survey;
 mod target;
@@ -49,5 +50,6 @@ pub use members::{
 pub use plan::{Plan, Progress, Quiet, Wish};
 pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
 pub use run::collect;
+pub use snapshot::Snapshot;
 pub use survey::{Inventory, Survey, survey};
 pub use words::MalformedFile;

@@ -7,7 +7,7 @@ use std::{
 
 use evidence::{Asked, Claim, Evidence, Scope};
 
-use super::{Members, driver::DriverPlan};
+use super::{Members, Snapshot, driver::DriverPlan};
 
 /// What to collect.
 #[derive(Clone, Debug)]
@@ -95,6 +95,18 @@ pub trait Progress: Send + Sync {
     /// The inventory as it is now: of each profile the last version, and nothing else. Later evidence may tell otherwise.
     fn glance(&self, inventory: Evidence) {
         let _ = inventory;
+    }
+
+    /// Whether somebody wants a copy of the evidence so far, which survives a run that is killed. Asked once a second while
+    /// the hub is watched; then once more when the window is over, after which no other copy follows.
+    fn wants_snapshot(&self, is_over: bool) -> bool {
+        let _ = is_over;
+        false
+    }
+
+    /// The evidence so far.
+    fn snapshot(&self, so_far: Snapshot) {
+        let _ = so_far;
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Record {
     /// The number of versions and deletions that the record lacked when they came.
     pub news: u64,
     alive: usize,
+    /// Until when each watch knows every change; none for a watch at rest.
+    heard: Vec<Option<Timestamp>>,
 }
 
 struct Place {
@@ -235,18 +237,59 @@ impl Record {
             .map(|place| place.index)
     }
 
+    /// Adds a watch. Returns its number.
+    pub fn add_watch(&mut self, now: Timestamp) -> usize {
+        self.heard.push(Some(now));
+        self.heard.len() - 1
+    }
+
+    /// Notes that a watch knows every change until now.
+    pub fn hear(&mut self, watch: usize, now: Timestamp) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = Some(now);
+        }
+    }
+
+    /// Notes that a watch is not followed.
+    pub fn rest(&mut self, watch: usize) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = None;
+        }
+    }
+
+    /// Until when all watches know every change; none if no watch is followed.
+    pub fn known_until(&self) -> Option<Timestamp> {
+        self.heard.iter().flatten().min().copied()
+    }
+
+    /// Copies the history at `index`, in the order in which profiles were first seen.
+    pub fn copy(&self, index: usize) -> Option<ProfileHistory> {
+        self.histories.get(index).cloned()
+    }
+
+    /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
+    pub fn copied(&self, mut profiles: Vec<ProfileHistory>) -> Option<Recorded> {
+        if self.passes == 0 {
+            return None;
+        }
+        retain_current(&mut profiles, &self.misplaced().collect());
+        Some(Recorded {
+            profiles,
+            gaps: self.gaps.clone(),
+            unreadable: self
+                .unreadable
+                .values()
+                .map(|misfit| misfit.unreadable.clone())
+                .collect(),
+        })
+    }
+
     /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
     /// version would be judged in its place.
     pub fn take(&mut self) -> Recorded {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
-        if !stale.is_empty() {
-            let mut index = 0..;
-            record.histories.retain(|history| {
-                let is_stale = index.next().is_some_and(|index| stale.contains(&index));
-                !is_stale || history.deleted.is_some()
-            });
-        }
+        retain_current(&mut record.histories, &stale);
         Recorded {
             profiles: record.histories,
             gaps: record.gaps,
@@ -328,7 +371,7 @@ impl Record {
         }
     }
 
-    /// Adds a version to its profile's history, unless it is the same as the last one.
+    /// Adds a version to its profile's history, unless the history has it.
     fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
         let key = self.key(&profile);
         if !self.unreadable.is_empty() {
@@ -336,7 +379,9 @@ impl Record {
         }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];
-            if history.last().metadata.resource_version == profile.metadata.resource_version {
+            if history.last().metadata.resource_version == profile.metadata.resource_version
+                || is_repeated(history, &profile)
+            {
                 return;
             }
             self.news += 1;
@@ -364,6 +409,30 @@ impl Record {
     }
 }
 
+/// Whether an older version comes once more: a hub may begin a watch too early. Only an older one can, so that the
+/// versions of a long history are not searched for each new one.
+fn is_repeated(history: &ProfileHistory, profile: &ClusterProfile) -> bool {
+    let number = |profile: &ClusterProfile| profile.metadata.resource_version.parse::<u64>().ok();
+    number(profile) < number(history.last())
+        && history
+            .versions
+            .iter()
+            .rev()
+            .any(|version| version.profile == *profile)
+}
+
+/// Drops the histories at the stale indices, unless the profile was deleted.
+fn retain_current(histories: &mut Vec<ProfileHistory>, stale: &HashSet<usize>) {
+    if stale.is_empty() {
+        return;
+    }
+    let mut index = 0..;
+    histories.retain(|history| {
+        let is_stale = index.next().is_some_and(|index| stale.contains(&index));
+        !is_stale || history.deleted.is_some()
+    });
+}
+
 /// The key of an object by uid and path.
 fn whole_key(object: &ObjectRef) -> String {
     format!("{} {}", object.uid, object.path())
@@ -374,5 +443,35 @@ fn identity(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),
         ..lenient::identity(Untyped::Text(json), names::KIND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
+        let profile = json!({
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": resource_version},
+            "status": {"version": {"kubernetes": kubernetes}},
+        });
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(profile.to_string().as_bytes(), Origin::Created, at);
+    }
+
+    #[test]
+    fn versions_that_are_told_again_are_kept_once() {
+        let mut record = Record::default();
+        for _ in 0..3 {
+            for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
+                put(&mut record, resource_version, kubernetes);
+            }
+        }
+        assert_eq!(record.history("u").expect("a history").versions.len(), 3);
+        // As after a restored backup: an old number, and something new.
+        put(&mut record, "10", "v3");
+        assert_eq!(record.history("u").expect("a history").versions.len(), 4);
     }
 }

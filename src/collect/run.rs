@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, Window,
+    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Window,
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -106,6 +106,9 @@ pub async fn collect(
     run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     run.profiles_and_members(&mut asking).await?;
+    if run.progress.wants_snapshot(true) {
+        run.progress.snapshot(run.snapshot_of_window());
+    }
     run.secrets().await;
     run.unlabelled_secrets().await;
     run.probe().await;
@@ -346,6 +349,9 @@ impl Run<'_> {
             if is_due && self.progress.wants_glances() {
                 self.progress.glance(self.inventory(record, from));
             }
+            if self.progress.wants_snapshot(false) {
+                self.progress.snapshot(self.snapshot(record, from));
+            }
         }
     }
 
@@ -407,13 +413,9 @@ impl Run<'_> {
         });
     }
 
-    /// Notes whether managedFields were seen. Without profiles, nothing speaks against it.
+    /// Notes whether managedFields were seen.
     fn writers(&mut self) {
-        let mut histories = self.evidence.profiles.iter().peekable();
-        let seen =
-            histories.peek().is_none() || histories.any(|history| history.last().metadata.writers.is_some());
-        let none = || Asked::No("the hub showed no managedFields".to_owned());
-        self.asked(Kind::Writers, if seen { Asked::Yes } else { none() });
+        self.asked(Kind::Writers, asked_for_writers(&self.evidence.profiles));
     }
 
     pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {
@@ -435,5 +437,15 @@ impl Run<'_> {
             () = self.stop.cancelled() => None,
             outcome = work => Some(outcome),
         }
+    }
+}
+
+/// Whether managedFields were seen. Without profiles, nothing speaks against it.
+pub(super) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
+    let has_writers = |history: &ProfileHistory| history.last().metadata.writers.is_some();
+    if profiles.is_empty() || profiles.iter().any(has_writers) {
+        Asked::Yes
+    } else {
+        Asked::No("the hub showed no managedFields".to_owned())
     }
 }

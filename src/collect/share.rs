@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Shard, Share};
+use evidence::{Evidence, Shard, Share};
 use futures::future::{join_all, pending};
 
 use super::{
@@ -148,19 +148,24 @@ impl Run<'_> {
 
     /// Notes which share the run has observed.
     pub(super) fn shared(&mut self, shard: Shard) {
-        let profiles = self.evidence.profiles.iter();
-        let namespaces: BTreeSet<&str> = profiles
-            .map(|history| &*history.last().metadata.namespace)
-            .collect();
-        let share = Share {
-            shard,
-            namespaces: namespaces.into_iter().map(str::to_owned).collect(),
-            window: self.evidence.header.window,
-        };
+        let share = share(shard, &self.evidence);
         self.progress.phase(&match share.namespaces.as_slice() {
             [] => format!("share {shard} has no namespace with profiles"),
             names => format!("share {shard} has the profiles of {}", names.join(", ")),
         });
         self.evidence.header.shares = vec![share];
+    }
+}
+
+/// The share that the evidence holds.
+pub(super) fn share(shard: Shard, evidence: &Evidence) -> Share {
+    let profiles = evidence.profiles.iter();
+    let namespaces: BTreeSet<&str> = profiles
+        .map(|history| &*history.last().metadata.namespace)
+        .collect();
+    Share {
+        shard,
+        namespaces: namespaces.into_iter().map(str::to_owned).collect(),
+        window: evidence.header.window,
     }
 }

@@ -62,6 +62,8 @@ pub(super) struct Watch {
     streams: bool,
     resource_version: String,
     stream: Option<Stream>,
+    /// Its number in the record.
+    number: usize,
     /// When it began.
     began: Timestamp,
     /// Until when every change is known.
@@ -92,9 +94,11 @@ impl Watch {
         for byte in path.bytes() {
             seed = seed.wrapping_mul(31).wrapping_add(u64::from(byte));
         }
+        let number = record.lock().add_watch(clock.now());
         Self {
             client,
             record,
+            number,
             path,
             namespace,
             streams,
@@ -119,6 +123,7 @@ impl Watch {
     /// Closes the watch until [`Watch::visit`].
     pub fn rest(&mut self) {
         self.stream = None;
+        self.record.lock().rest(self.number);
     }
 
     /// Lists the profiles for the first time.
@@ -242,12 +247,18 @@ impl Watch {
             let gap = gap(self.heard, late, self.lateness());
             self.record.lock().gaps.push(gap);
         }
-        self.heard = now;
+        self.hear(now);
     }
 
     fn lateness(&self) -> String {
         let (place, cause) = (self.place(), &self.cause);
         format!("the watch{place} was interrupted: changes during that time were seen late ({cause})")
+    }
+
+    /// Every change is known until now.
+    fn hear(&mut self, now: Timestamp) {
+        self.heard = now;
+        self.record.lock().hear(self.number, now);
     }
 
     /// Opens the watch again from the last known resourceVersion.
@@ -313,7 +324,7 @@ impl Watch {
             gone
         );
         self.record.lock().gaps.push(gap(self.heard, now, reason));
-        self.heard = now;
+        self.hear(now);
     }
 
     /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.
@@ -368,7 +379,7 @@ impl Watch {
                     self.resource_version = resource_version;
                     self.stream = Some(Stream::of_list(lines, now));
                     if origin == Origin::Listed {
-                        self.heard = now;
+                        self.hear(now);
                     }
                     return Ok(());
                 }
@@ -393,7 +404,7 @@ impl Watch {
         self.resource_version = resource_version;
         self.stream = None;
         if origin == Origin::Listed {
-            self.heard = now;
+            self.hear(now);
         }
         Ok(())
     }

@@ -29,6 +29,7 @@ mod plan;
 mod print;
 mod progress;
 mod rbac;
+mod recording;
 mod replay;
 mod report;
 mod rule;

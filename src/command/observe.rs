@@ -10,7 +10,6 @@ use collect::{
     connect::{Connection, KubeconfigOptions},
 };
 use evidence::Evidence;
-use judge::Selection;
 use lab::{
     hub::{AuditLevel, Hub, assets, envtest_options},
     manager::{Manager, hub_definitions},
@@ -21,7 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Failure, advice, audit,
     driver::Driving,
-    members, progress, signals,
+    members,
+    recording::Watching,
+    signals,
     target::{Reference, Target},
 };
 
@@ -33,14 +34,14 @@ pub fn observe(
     target: Target,
     plan: Plan,
     driving: Option<&Driving>,
-    selection: &Selection,
+    watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
     let runtime = runtime(&target)?;
     runtime.block_on(async {
         let clock = Clock::system();
         let reference = match &target {
             Target::Kubeconfig(options) => {
-                return somebody_elses(options, plan, driving, clock, selection).await;
+                return somebody_elses(options, plan, driving, clock, watching).await;
             }
             Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
         };
@@ -50,7 +51,7 @@ pub fn observe(
             hub = start(&target, clock) => hub?,
             () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
         };
-        ours(hub, reference, plan, driving, clock, selection, stop).await
+        ours(hub, reference, plan, driving, clock, watching, stop).await
     })
 }
 
@@ -98,7 +99,7 @@ async fn somebody_elses(
     mut plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
-    selection: &Selection,
+    watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
     let hub = Connection::from_kubeconfig(options)
         .await
@@ -107,7 +108,7 @@ async fn somebody_elses(
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
     };
-    let progress = progress::progress(selection, true);
+    let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
@@ -125,11 +126,11 @@ async fn ours(
     plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
-    selection: &Selection,
+    watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let reads_log = plan.of_first_share().is_none();
-    let mut seen = side_by_side(&hub, reference, plan, driving, clock, selection, stop).await;
+    let mut seen = side_by_side(&hub, reference, plan, driving, clock, watching, stop).await;
     if let Ok(evidence) = &mut seen {
         advice::add_flags(evidence);
     }
@@ -150,7 +151,7 @@ async fn side_by_side(
     mut plan: Plan,
     driving: Option<&Driving>,
     clock: Clock,
-    selection: &Selection,
+    watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let failed =
@@ -167,7 +168,7 @@ async fn side_by_side(
     manager.set_up(&client).await.map_err(failed)?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
     // The lab's time is simulated.
-    let progress = progress::progress(selection, hub.as_lab().is_none());
+    let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
         // It never ends by itself: if it does, it has failed.

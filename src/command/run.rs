@@ -21,6 +21,7 @@ use super::{
     output::OutputFlags,
     plan::PlanFlags,
     print::print,
+    recording::{RecordPart, Watching},
     scope::ScopeFlags,
     selection::SelectionFlags,
     shard::ShardFlag,
@@ -136,10 +137,14 @@ impl Run {
         let driving = self.driver.resolve(&target, plan.observe)?;
         let files = files.iter().chain(&plan.audit_logs);
         let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
-        let outputs = self.outputs.prepare(inputs)?;
+        let mut outputs = self.outputs.prepare(inputs)?;
         let claim = plan.claim.clone();
         let reference = target.reference().cloned();
-        match observe::observe(target, plan, driving.as_ref(), &selection) {
+        let watching = Watching {
+            selection: &selection,
+            record: RecordPart::begin(&mut outputs, &target, plan.observe),
+        };
+        match observe::observe(target, plan, driving.as_ref(), &watching) {
             Ok(evidence) => {
                 if let Some(reference) = reference.filter(|reference| reference.faults.len() > 1) {
                     warn_of_hidden(&reference, &evidence, &selection);
@@ -153,7 +158,12 @@ impl Run {
                     self.outputs.format,
                 )
             }
-            Err(failure) => Err(conclude_without_evidence(failure, claim, &source, outputs)),
+            Err(failure) => {
+                if let Some(record) = &watching.record {
+                    record.tell_what_is_left();
+                }
+                Err(conclude_without_evidence(failure, claim, &source, outputs))
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod markdown;
 mod number;
 mod outputs;
 pub mod page;
+mod part;
 mod place;
 mod report;
 pub mod sarif;
@@ -37,6 +38,7 @@ pub use decision::{headline, partial, scope};
 pub use failure::show_findings;
 pub use number::count;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
+pub use part::Part;
 pub use report::Report;
 
 /// The name of the binary, for commands that readers can copy.

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::place::{Place, Unwritten, folder_of};
+use super::{
+    part::Part,
+    place::{Place, Unwritten, folder_of},
+};
 
 /// What a file may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +50,8 @@ pub struct Output {
     name: &'static str,
     path: PathBuf,
     place: Place,
+    /// The part that a killed run leaves.
+    part: Option<Part>,
 }
 
 /// The variable with the path of a GitHub step's summary.
@@ -138,7 +143,12 @@ impl Output {
 
     fn at(name: &'static str, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
         match place {
-            Ok(place) => Ok(Self { name, path, place }),
+            Ok(place) => Ok(Self {
+                name,
+                path,
+                place,
+                part: None,
+            }),
             Err(source) => Err(OutputError::Unwritable {
                 name,
                 advice: advice(&path, &source),
@@ -153,13 +163,28 @@ impl Output {
         &self.path
     }
 
-    /// Writes the content atomically.
+    /// Keeps a part of the content beside the file until the file is written. Returns `None` for what is no file, such as
+    /// a pipe.
+    pub fn begin_part(&mut self) -> Option<Part> {
+        self.part = self.place.target().map(Part::of);
+        self.part.clone()
+    }
+
+    /// Writes the content atomically, and removes its part.
     pub fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let Self { name, path, place } = self;
+        let Self {
+            name,
+            path,
+            place,
+            part,
+        } = self;
         let written = place.write(content);
+        if let (Ok(()), Some(part)) = (&written, part) {
+            part.remove();
+        }
         written.map_err(|Unwritten { source, kept }| OutputError::Write {
             name,
             advice: match (kept, source.kind()) {

@@ -65,6 +65,14 @@ impl Place {
         file.map(Place::After)
     }
 
+    /// The file that is replaced, if it is one.
+    pub(super) fn target(&self) -> Option<&Path> {
+        match self {
+            Place::Beside(target) => Some(target),
+            Place::Into(_) | Place::After(_) => None,
+        }
+    }
+
     /// Writes the content, atomically for a file that is replaced.
     pub(super) fn write(
         self,
@@ -130,7 +138,7 @@ fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::R
     })
 }
 
-fn buffered(
+pub(super) fn buffered(
     file: &mut fs::File,
     content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -141,9 +149,14 @@ fn buffered(
 
 /// Creates a file in the folder of the one to replace.
 fn beside(target: &Path) -> io::Result<NamedTempFile> {
-    let folder = folder_of(target);
     let mut builder = tempfile::Builder::new();
     builder.prefix(".clusterprofile-conformance-");
+    create(builder, target)
+}
+
+/// Creates a file in the folder of another, with its permissions.
+pub(super) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
+    let folder = folder_of(target);
     // Reports are for others to read, as far as the user's umask lets them.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

@@ -3,12 +3,14 @@
 mod beside;
 mod confirming;
 mod driving;
+mod long_runs;
 mod looking;
 mod members;
 mod misbehaving;
 mod paging;
 mod refusals;
 mod sharing;
+mod snapshots;
 mod sparing;
 mod tampering;
 mod watching;

@@ -1,0 +1,151 @@
+//! A run of a day: what its evidence takes for each change, in memory and in the file.
+//!
+//! The hub is the lab's, in this process, under a paused clock: a day takes minutes. The memory is that of the process,
+//! the hub included, so only its growth between two hours means something.
+
+mod support;
+
+use std::time::Duration;
+
+use ::lab::hub::Hub;
+use anyhow::{Context, ensure};
+use apiserver::Misbehaviour;
+use clap::Parser;
+use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect};
+use evidence::{Claim, Evidence, Kind, Scope, file};
+use kube::api::{DeleteParams, PostParams};
+use support::{child::resident, fleet, measure::megabytes};
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+/// How many changes the hub remembers: enough for a watch that is never behind.
+const HISTORY: usize = 1_000;
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Watches a fleet for a day.
+#[derive(Parser)]
+struct Arguments {
+    /// How many profiles there are
+    #[arg(long, default_value_t = 1_000)]
+    profiles: usize,
+    /// For how many hours they are watched
+    #[arg(long, default_value_t = 24)]
+    hours: usize,
+    /// Seconds between two status writes of a profile; the documents allow 30 on average
+    #[arg(long, default_value_t = 600)]
+    every: u64,
+    /// How many profiles come each hour, and how many go
+    #[arg(long, default_value_t = 10)]
+    churn: usize,
+    /// Comes from cargo
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[tokio::main(flavor = "current_thread", start_paused = true)]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let clock = Clock::system();
+    let hub = Hub::lab(clock).await?;
+    let lab = hub.as_lab().context("the lab")?;
+    // The hub's own memory must not grow beside the evidence.
+    lab.send_audit_log(None);
+    lab.misbehave(Misbehaviour::Remember(HISTORY));
+    fleet::publish(&hub, arguments.profiles).await?;
+    let plan = plan(HOUR * arguments.hours as u32 + Duration::from_secs(60));
+    let collecting = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new());
+    let (evidence, written) = futures::join!(collecting, write(&hub, &arguments, clock));
+    let (evidence, written) = (evidence?, written?);
+
+    let changes: usize = evidence
+        .profiles
+        .iter()
+        .map(|history| history.steps().count())
+        .sum();
+    println!("{written} status writes, {changes} changes in the evidence");
+    for (name, about) in [("evidence.jsonl", "plain"), ("evidence.jsonl.zst", "packed")] {
+        let (all, first) = (size(&evidence, name)?, size(&without_changes(&evidence), name)?);
+        println!(
+            "the file, {about}: {:.1} MB, of which the first versions {:.1} MB: {:.0} bytes for each change",
+            all as f64 / 1e6,
+            first as f64 / 1e6,
+            (all - first) as f64 / changes as f64
+        );
+    }
+    let gaps = evidence.gaps(Kind::Timeline).count();
+    ensure!(gaps == 0, "{gaps} gaps in the watch");
+    ensure!(changes >= written, "{} changes were missed", written - changes);
+    hub.stop().await?;
+    Ok(())
+}
+
+fn plan(observe: Duration) -> Plan {
+    Plan {
+        claim: Claim::default(),
+        scope: Scope::default(),
+        api_version: None,
+        observe,
+        secrets: Wish::IfAllowed,
+        probe: Wish::No("not measured".to_owned()),
+        audit_logs: Vec::new(),
+        members: Members::default(),
+        driver: None,
+    }
+}
+
+/// Writes the status of all profiles again and again; some go each hour, and others come. Gives the number of writes.
+async fn write(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Result<usize> {
+    // After the first look.
+    sleep(Duration::from_secs(10)).await;
+    let started = Instant::now();
+    let client = hub.client_as("reference-manager", fleet::MANAGER)?;
+    let of = |number: usize| fleet::profiles(&client, fleet::namespace(number));
+    let rounds = HOUR.as_secs() / arguments.every;
+    let (mut first, mut written) = (0, 0);
+    let mut before: Option<u64> = None;
+    for hour in 0..arguments.hours {
+        for round in 0..rounds {
+            for number in first..first + arguments.profiles {
+                let nodes = 1 + hour * rounds as usize + round as usize;
+                fleet::write_status(&of(number), number, nodes, clock.now()).await?;
+                written += 1;
+            }
+            let passed = HOUR * hour as u32 + Duration::from_secs(arguments.every * (round + 1));
+            sleep_until(started + passed).await;
+        }
+        for number in first..first + arguments.churn {
+            of(number)
+                .delete(&fleet::name(number), &DeleteParams::default())
+                .await?;
+            let new = number + arguments.profiles;
+            let profile = serde_json::from_value(fleet::created(new))?;
+            of(new).create(&PostParams::default(), &profile).await?;
+        }
+        first += arguments.churn;
+        let now = resident(std::process::id());
+        let grown = now.zip(before).map(|(now, before)| now.saturating_sub(before));
+        println!(
+            "hour {:>2}: {written} writes so far; memory {}, {} more than an hour before",
+            hour + 1,
+            megabytes(now),
+            megabytes(grown)
+        );
+        before = now;
+    }
+    Ok(written)
+}
+
+fn size(evidence: &Evidence, name: &str) -> anyhow::Result<usize> {
+    let mut file = Vec::new();
+    file::write_named(evidence, name.as_ref(), &mut file)?;
+    Ok(file.len())
+}
+
+/// The evidence of a run in which nothing changed.
+fn without_changes(evidence: &Evidence) -> Evidence {
+    let mut evidence = evidence.clone();
+    for history in &mut evidence.profiles {
+        history.versions.truncate(1);
+    }
+    evidence
+}
