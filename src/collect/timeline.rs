@@ -72,6 +72,8 @@ pub(super) struct Watch {
     late: Option<Timestamp>,
     /// Why the watch is interrupted now.
     outage: Option<String>,
+    /// Whether it waits for its turn to be opened again.
+    is_paused: bool,
     /// Why it was interrupted last.
     cause: String,
     reopening: Backoff,
@@ -108,6 +110,7 @@ impl Watch {
             heard: clock.now(),
             late: None,
             outage: None,
+            is_paused: false,
             cause: String::new(),
             reopening: Backoff::new(FIRST_WAIT, LONGEST_WAIT, seed),
             relisting: Backoff::new(FIRST_WAIT, LONGEST_BETWEEN_LISTS, seed).with_free(1),
@@ -171,7 +174,7 @@ impl Watch {
         {
             self.settle(now);
         }
-        let paused = self.stream.is_none().then_some(ENDED);
+        let paused = self.is_paused.then_some(ENDED);
         let (until, reason) = match (self.late, self.outage.as_deref().or(paused)) {
             (Some(late), _) => (late.max(now), self.lateness()),
             (None, Some(cause)) => {
@@ -233,6 +236,7 @@ impl Watch {
         if ended.is_old() {
             return;
         }
+        self.is_paused = true;
         if !ended.has_progressed() {
             sleep(self.reopening.next().min(LONGEST_PAUSE)).await;
         }
@@ -270,6 +274,7 @@ impl Watch {
         );
         let response = send(&self.client, request(Method::GET, &path)?).await?;
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
+        self.is_paused = false;
         self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
     }
@@ -403,6 +408,7 @@ impl Watch {
         self.record.lock().end(pass, self.namespace.as_deref(), now);
         self.resource_version = resource_version;
         self.stream = None;
+        self.is_paused = false;
         if origin == Origin::Listed {
             self.hear(now);
         }

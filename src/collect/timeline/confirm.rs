@@ -149,8 +149,13 @@ impl Watch {
         let (from, example) = {
             let record = self.record.lock();
             let known = untold.known_until(&record).unwrap_or(self.began);
-            // Until an interruption, the watch was right.
-            let from = if self.outage.is_some() { self.heard } else { known };
+            let from = match (&self.outage, self.late) {
+                // Until an interruption, the watch was right.
+                (Some(_), None) => self.heard,
+                // What came late is not known for as long as it seems.
+                (_, Some(_)) => self.heard.min(known),
+                (None, None) => known,
+            };
             (from, untold.example(&record))
         };
         let listed = self.list_patiently().await;
