@@ -75,6 +75,10 @@ bench-hub *ARGS:
 bench-shards *ARGS:
     cargo bench --bench shards -- {{ARGS}}
 
+# Reading large dumps and evidence files, beside serde_json.
+bench-dumps *ARGS:
+    cargo bench --bench dumps -- {{ARGS}}
+
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}
