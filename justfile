@@ -87,6 +87,10 @@ bench-shards *ARGS:
 bench-compare *NAMES="rules reports watching shards":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench "$name" || exit 1; done
 
+# Reading large dumps and evidence files, beside serde_json.
+bench-dumps *ARGS:
+    cargo bench --bench dumps -- {{ARGS}}
+
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}

@@ -5,8 +5,15 @@ use std::{path::PathBuf, slice};
 use clap::Args;
 
 use super::{
-    Exit, Failure, claim::ClaimFlags, config::ConfigFlags, input::InputFlags, output::OutputFlags,
-    print::print, run::from_files, scope::ScopeFlags, selection::SelectionFlags,
+    Exit, Failure,
+    claim::ClaimFlags,
+    config::ConfigFlags,
+    input::InputFlags,
+    output::OutputFlags,
+    print::print,
+    run::{Files, from_files},
+    scope::ScopeFlags,
+    selection::SelectionFlags,
 };
 
 /// Judge an evidence file again; the same as `run --from`
@@ -38,9 +45,11 @@ impl Replay {
             return print(shown).map(|()| Exit::Success);
         }
         from_files(
-            slice::from_ref(&self.evidence),
-            &[],
-            self.input,
+            Files {
+                paths: slice::from_ref(&self.evidence),
+                audit_logs: &[],
+                input: self.input,
+            },
             self.selection,
             &self.scope,
             &self.claim,

@@ -99,9 +99,11 @@ impl Run {
             return self.on_hub();
         }
         from_files(
-            &self.from,
-            &self.plan.audit_logs,
-            self.input,
+            Files {
+                paths: &self.from,
+                audit_logs: &self.plan.audit_logs,
+                input: self.input,
+            },
             self.selection,
             &self.scope,
             &self.claim,
@@ -177,20 +179,34 @@ fn warn_of_hidden(reference: &Reference, evidence: &Evidence, selection: &Select
     }
 }
 
+/// What a run without a hub reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The evidence files, or the dump.
+    pub paths: &'a [PathBuf],
+    /// The audit logs.
+    pub audit_logs: &'a [PathBuf],
+    /// What bounds each of the former.
+    pub input: InputFlags,
+}
+
 /// Judges a file, or the files of several shares.
 ///
 /// # Errors
 /// When the flags conflict, the file cannot be used, or a report cannot be written.
 pub fn from_files(
-    paths: &[PathBuf],
-    audit_logs: &[PathBuf],
-    input: InputFlags,
+    files: Files,
     selection: SelectionFlags,
     scope: &ScopeFlags,
     claim: &ClaimFlags,
     flags: &OutputFlags,
     config: Option<&Path>,
 ) -> Result<Exit, Failure> {
+    let Files {
+        paths,
+        audit_logs,
+        input,
+    } = files;
     let waivers = waivers::read(claim.waivers.as_deref())?;
     let files = evidence_files::files(paths).map_err(Failure::usage)?;
     let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);

@@ -51,7 +51,10 @@ impl FromStr for Size {
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match UNITS.iter().find(|(_, bytes)| self.0 > 0 && self.0 % bytes == 0) {
+        match UNITS
+            .iter()
+            .find(|(_, bytes)| self.0 > 0 && self.0.is_multiple_of(*bytes))
+        {
             Some((unit, bytes)) => write!(f, "{}{unit}", self.0 / bytes),
             None => write!(f, "{}", self.0),
         }

@@ -107,7 +107,7 @@ struct FirstRaw<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Usual {
-    Profile(Whole),
+    Profile(Box<Whole>),
     Change(Box<Change>),
 }
 
@@ -122,10 +122,10 @@ struct Whole {
 impl From<Usual> for Record {
     fn from(usual: Usual) -> Self {
         match usual {
-            Usual::Profile(Whole { at, origin, profile }) => Record::Profile(Box::new(First {
-                at,
-                origin,
-                profile: profile.0,
+            Usual::Profile(whole) => Record::Profile(Box::new(First {
+                at: whole.at,
+                origin: whole.origin,
+                profile: whole.profile.0,
             })),
             Usual::Change(change) => Record::Change(change),
         }
