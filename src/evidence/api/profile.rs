@@ -164,7 +164,7 @@ pub struct Property {
     pub value: Arc<str>,
     /// When it was observed on the member, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_observed_time: Option<Box<str>>,
+    pub last_observed_time: Option<Arc<str>>,
 }
 
 /// One condition (`metav1.Condition`).
@@ -185,7 +185,7 @@ pub struct Condition {
     pub message: Arc<str>,
     /// When the status last changed, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_transition_time: Option<Box<str>>,
+    pub last_transition_time: Option<Arc<str>>,
     /// The generation that the condition was set upon.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
@@ -310,18 +310,34 @@ impl ClusterProfile {
 }
 
 impl Status {
+    /// Shares a time with the entry before: most managers write all entries at one time.
+    fn share_times(&mut self) {
+        let properties = Arc::get_mut(&mut self.properties).into_iter().flatten();
+        let properties = properties.map(|property| &mut property.last_observed_time);
+        let conditions = Arc::get_mut(&mut self.conditions).into_iter().flatten();
+        let conditions = conditions.map(|condition| &mut condition.last_transition_time);
+        let mut before = None;
+        for time in properties.chain(conditions) {
+            share_some(time, &before);
+            before.clone_from(time);
+        }
+    }
+
     fn share_with(&mut self, previous: &Status) {
         share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
         share_list(&mut self.properties, &previous.properties, |own, previous| {
             share(&mut own.name, &previous.name);
             share(&mut own.value, &previous.value);
+            share_some(&mut own.last_observed_time, &previous.last_observed_time);
         });
         share_list(&mut self.conditions, &previous.conditions, |own, previous| {
             share(&mut own.kind, &previous.kind);
             share(&mut own.status, &previous.status);
             share(&mut own.reason, &previous.reason);
             share(&mut own.message, &previous.message);
+            share_some(&mut own.last_transition_time, &previous.last_transition_time);
         });
+        self.share_times();
         share_list(
             &mut self.access_providers,
             &previous.access_providers,
@@ -392,7 +408,10 @@ mod tests {
             "status": {
                 "version": {"kubernetes": kubernetes},
                 "properties": [{"name": "p", "value": "1"}],
-                "conditions": [{"type": "Joined", "status": joined, "reason": "R", "message": "m"}],
+                "conditions": [
+                    {"type": "Joined", "status": joined, "reason": "R", "message": "m", "lastTransitionTime": time},
+                    {"type": "Other", "status": joined, "reason": "R", "message": "m", "lastTransitionTime": time},
+                ],
             },
         }))
         .expect("a profile")
@@ -411,6 +430,11 @@ mod tests {
             &first.metadata.annotations
         ));
         assert!(Arc::ptr_eq(&second.status.properties, &first.status.properties));
+        let times = second.status.conditions.iter();
+        let times: Vec<_> = times
+            .filter_map(|condition| condition.last_transition_time.as_ref())
+            .collect();
+        assert!(times.len() == 2 && Arc::ptr_eq(times[0], times[1]));
         let reason = |profile: &ClusterProfile| Arc::clone(&profile.status.conditions[0].reason);
         assert!(Arc::ptr_eq(&reason(&second), &reason(&first)));
         let owns = |profile: &ClusterProfile| {

@@ -123,7 +123,7 @@ fn status() -> impl Strategy<Value = Status> {
     let property = (boxed(), boxed(), option::of(boxed())).prop_map(|(name, value, at)| Property {
         name: name.into(),
         value: value.into(),
-        last_observed_time: at,
+        last_observed_time: at.map(Into::into),
     });
     let condition = (boxed(), boxed(), option::of(boxed()), option::of(any::<i64>())).prop_map(
         |(kind, status, at, generation)| Condition {
@@ -131,7 +131,7 @@ fn status() -> impl Strategy<Value = Status> {
             reason: status.clone().into(),
             message: status.clone().into(),
             status: status.into(),
-            last_transition_time: at,
+            last_transition_time: at.map(Into::into),
             observed_generation: generation,
         },
     );

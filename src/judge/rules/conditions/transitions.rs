@@ -38,8 +38,8 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
                 }
                 examined = true;
                 let (was, is) = (&old.last_transition_time, &new.last_transition_time);
-                let time = |text: &Option<Box<str>>| text.as_deref().and_then(parse_time);
-                let moved = matches!((time(was), time(is)), (Some(was), Some(is)) if !is_same(was, is));
+                let time = |text: Option<&str>| text.and_then(parse_time);
+                let moved = matches!((time(was.as_deref()), time(is.as_deref())), (Some(was), Some(is)) if !is_same(was, is));
                 if moved && !reported.contains(&&*new.kind) {
                     reported.push(&new.kind);
                     findings.report(
