@@ -17,15 +17,15 @@ pub enum SizeError {
     TooLarge,
 }
 
-/// The units of Kubernetes' quantities, the largest of each kind first.
+/// The units of Kubernetes' quantities, the largest first.
 const UNITS: [(&str, u64); 8] = [
     ("Ti", 1 << 40),
-    ("Gi", 1 << 30),
-    ("Mi", 1 << 20),
-    ("Ki", 1 << 10),
     ("T", 1_000_000_000_000),
+    ("Gi", 1 << 30),
     ("G", 1_000_000_000),
+    ("Mi", 1 << 20),
     ("M", 1_000_000),
+    ("Ki", 1 << 10),
     ("k", 1_000),
 ];
 
