@@ -61,7 +61,8 @@
   });
   window.addEventListener("hashchange", function () { reveal(location.hash); });
   // What a page on a disk opens has no address that could change: its links to its own parts need help.
-  if (origin === "null" && location.protocol === "blob:") {
+  var isOpened = [origin === "null", location.protocol === "blob:"].every(Boolean);
+  if (isOpened) {
     document.addEventListener("click", function (event) {
       var link = event.target.closest("a[href^='#']");
       if (link) {
