@@ -3,6 +3,7 @@
 use std::{cell::Cell, fmt, future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use evidence::Limits;
 use http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
 use kube::client::{Body, Client};
@@ -36,6 +37,8 @@ pub(super) struct TimedClient {
     pub request_timeout: Duration,
     /// How long a list may take until the end of its last page.
     pub list_timeout: Duration,
+    /// How many bytes a list may have in all.
+    pub most_of_list: u64,
     /// Counts and spaces the requests.
     pub toll: Arc<Toll>,
     /// Makes this client's waits differ from those of others.
@@ -49,8 +52,17 @@ impl TimedClient {
             client,
             request_timeout,
             list_timeout: request_timeout,
+            most_of_list: Limits::default().whole,
             toll,
             seed,
+        }
+    }
+
+    /// What a list that begins now may have.
+    pub fn list_budget(&self) -> ListBudget {
+        ListBudget {
+            until: self.toll.traffic().bytes.saturating_add(self.most_of_list),
+            most: self.most_of_list,
         }
     }
 
@@ -58,6 +70,29 @@ impl TimedClient {
     pub fn with_list_timeout(mut self, least: Duration) -> Self {
         self.list_timeout = self.list_timeout.max(least);
         self
+    }
+}
+
+/// How much a list may bring, so that one without an end does not take all memory: the same as a file of others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListBudget {
+    until: u64,
+    most: u64,
+}
+
+impl ListBudget {
+    /// Checks what has come since.
+    ///
+    /// # Errors
+    /// When it is too much.
+    pub fn check(&self, toll: &Toll) -> Result<(), Failure> {
+        if toll.traffic().bytes > self.until {
+            return Err(Failure::broken(format!(
+                "the hub's list has more than {} MiB",
+                self.most >> 20
+            )));
+        }
+        Ok(())
     }
 }
 

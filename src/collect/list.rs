@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    call::{Failure, TimedClient, request, segment, send},
+    call::{Failure, ListBudget, TimedClient, request, segment, send},
     splitter::{FrameMetadata, Splitter},
 };
 
@@ -42,13 +42,14 @@ async fn pages<F>(client: &TimedClient, path: &str, each: F) -> Result<String, F
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
-    let (first, mut each, mut items) = page(client, path, each).await?;
+    let budget = client.list_budget();
+    let (first, mut each, mut items) = page(client, path, budget, each).await?;
     let mut rest = first.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
             client.toll.turn().await;
         }
-        let (next, returned, read) = match page(client, &next_page(path, &rest), each).await {
+        let (next, returned, read) = match page(client, &next_page(path, &rest), budget, each).await {
             // Only a new list can be whole.
             Err(failure) if failure.code() == 410 => {
                 return Err(Failure::broken("the hub's list expired before its last page"));
@@ -70,7 +71,12 @@ pub(super) fn next_page(path: &str, token: &str) -> String {
 }
 
 /// Reads one page. Returns its metadata, `each` for the next one, and the number of its items.
-async fn page<F>(client: &TimedClient, path: &str, each: F) -> Result<(FrameMetadata, F, usize), Failure>
+async fn page<F>(
+    client: &TimedClient,
+    path: &str,
+    budget: ListBudget,
+    each: F,
+) -> Result<(FrameMetadata, F, usize), Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
@@ -86,6 +92,7 @@ where
     let late = || Failure::silent("nothing more of the list came", limit);
     while let Some(frame) = timeout(limit, body.frame()).await.map_err(|_| late())? {
         consume_budget().await;
+        budget.check(&client.toll)?;
         let Ok(piece) = frame?.into_data() else { continue };
         size += piece.len();
         batch.push(piece);
@@ -140,5 +147,43 @@ impl<F: FnMut(&[u8])> Reader<F> {
             self.splitter.feed(piece, &mut counted).map_err(Failure::broken)?;
         }
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, sync::Arc};
+
+    use http::{Request, Response};
+    use kube::client::{Body, Client};
+    use serde_json::json;
+
+    use super::*;
+    use crate::call::REQUEST_TIMEOUT;
+
+    /// A hub whose pages, of a hundred items each, do not end.
+    fn endless() -> TimedClient {
+        let service = tower::service_fn(|asked: Request<Body>| {
+            let items: Vec<_> = (0..100).map(|number| json!({"n": number})).collect();
+            let token = asked.uri().query().map_or(1, str::len) + 1;
+            let page =
+                json!({"metadata": {"continue": "x".repeat(token), "resourceVersion": "1"}, "items": items});
+            async move { Ok::<_, Infallible>(Response::new(Body::from(page.to_string().into_bytes()))) }
+        });
+        let client = Client::new(service, "default");
+        TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_list_brings_no_more_than_it_may() {
+        let mut hub = endless();
+        hub.most_of_list = 1 << 20;
+        let failure = list(&hub, "/items", |_| {}).await.expect_err("it is too large");
+        assert!(
+            failure.to_string().contains("the hub's list has more than 1 MiB"),
+            "{failure}"
+        );
+        let read = hub.toll.traffic().bytes;
+        assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&read), "{read}");
     }
 }

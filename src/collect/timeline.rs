@@ -356,12 +356,14 @@ impl Watch {
              &timeoutSeconds={LIFETIME}",
             self.path
         );
+        let budget = self.client.list_budget();
         let response = send(&self.client, request(Method::GET, &path)?).await?;
         let mut lines = Lines::new(response);
         let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
+            budget.check(&self.client.toll)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();
