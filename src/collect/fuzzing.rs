@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evidence::Origin;
 use http::Response;
+use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use kube::client::Body;
 
@@ -31,7 +32,7 @@ pub fn list(body: &[u8], piece: usize) {
 /// Reads a watch up to the first line that is no event.
 pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
-        Lines::new(Response::new(Body::from(body.to_vec()))),
+        Lines::new(Response::new(Body::from(body.to_vec()).boxed_unsync())),
         Record::default(),
     );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {
