@@ -7,6 +7,8 @@ mod fault;
 mod proxy;
 mod rows;
 mod schedules;
+#[path = "../../src/collect/tests/send.rs"]
+mod send;
 mod table;
 mod world;
 

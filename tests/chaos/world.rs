@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path, time::Duration};
 
 use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect, connect::Connection};
 use evidence::{Claim, Evidence, Scope, file};
-use http::{Method, Request, header};
+use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use judge::{Decision, Selection, Verdict, judge};
 use kube::Client;
@@ -248,19 +248,6 @@ async fn report(client: &Client, name: &str, status: Value) {
 }
 
 async fn send(client: &Client, method: Method, path: &str, body: Option<Value>) {
-    let content_type = match method {
-        Method::PATCH => "application/merge-patch+json",
-        _ => "application/json",
-    };
-    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::CONTENT_TYPE, content_type)
-        .body(body)
-        .expect("a request");
-    client
-        .request::<Value>(request)
-        .await
-        .expect("the manager is served");
+    let sent = super::send::send(client, method, path, body).await;
+    sent.expect("the manager is served");
 }

@@ -4,13 +4,15 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, time::Duration};
 
 use collect::clock::Clock;
-use http::{Method, Request, header};
+use http::Method;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
+
+use super::send::send;
 
 pub const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
 
@@ -142,25 +144,4 @@ pub fn profile(name: &str) -> Value {
         "metadata": {"name": name, "labels": {"x-k8s.io/cluster-manager": "m"}},
         "spec": {"displayName": name, "clusterManager": {"name": "m"}},
     })
-}
-
-/// Sends a request.
-pub async fn send(
-    client: &Client,
-    method: Method,
-    path: &str,
-    body: Option<Value>,
-) -> Result<Value, kube::Error> {
-    let content_type = match method {
-        Method::PATCH => "application/merge-patch+json",
-        _ => "application/json",
-    };
-    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::CONTENT_TYPE, content_type)
-        .body(body)
-        .expect("a request");
-    client.request(request).await
 }

@@ -1,6 +1,8 @@
 //! The whole command, with hooks that are really run, on an implementation that asks its members over the network.
 
 mod implementation;
+#[path = "../../src/collect/tests/send.rs"]
+mod send;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -17,10 +19,11 @@ use collect::clock::Clock;
 use envtest::Assets;
 use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, read_input};
 use http::Method;
-use implementation::{Implementation, PROFILES, profile, send};
+use implementation::{Implementation, PROFILES, profile};
 use kube::Client;
 use lab::hub::{Hub, envtest_options};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use send::send;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, time::sleep};

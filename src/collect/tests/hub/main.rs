@@ -9,6 +9,8 @@ mod members;
 mod misbehaving;
 mod paging;
 mod refusals;
+#[path = "../send.rs"]
+mod send;
 mod sharing;
 mod snapshots;
 mod sparing;
@@ -23,10 +25,11 @@ use std::{
 use apiserver::{ApiServer, AuditLevel, Misbehaviour};
 use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
 use evidence::{Claim, Evidence, Gap, Kind, Scope};
-use http::{Method, Request, header};
+use http::{Method, Request};
 use jiff::Timestamp;
 use kube::Client;
 use lab::hub::Hub;
+use send::send;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -147,25 +150,6 @@ async fn cancel_after<T>(
 }
 
 /// Sends a request, as whoever the client is.
-async fn send(
-    client: &Client,
-    method: Method,
-    path: &str,
-    body: Option<Value>,
-) -> Result<Value, kube::Error> {
-    let content_type = match method {
-        Method::PATCH => "application/merge-patch+json",
-        _ => "application/json",
-    };
-    let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::CONTENT_TYPE, content_type)
-        .body(body)
-        .expect("a request");
-    client.request(request).await
-}
 
 fn profile(name: &str) -> Value {
     json!({

@@ -216,14 +216,9 @@ pub fn world(texts: &[String]) -> World {
         .filter(|finding| finding.path.len() < LONG)
         .cloned()
         .collect();
-    let outcomes = [
-        Verdict::Fail,
-        Verdict::Warn,
-        Verdict::Waived,
-        Verdict::Inconclusive,
-        Verdict::NotApplicable,
-        Verdict::Skipped,
-    ];
+    let outcomes = Verdict::ALL
+        .into_iter()
+        .filter(|outcome| *outcome != Verdict::Pass);
     for (verdict, outcome) in verdicts.iter_mut().zip(outcomes) {
         let findings = if outcome == Verdict::Fail { &all } else { &short };
         plant(verdict, outcome, texts, findings);
