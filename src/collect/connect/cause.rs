@@ -54,7 +54,7 @@ pub fn is_tls(error: &kube::Error) -> bool {
     false
 }
 
-/// Whether there was no connection, or it broke off. Credentials that could not be had are no such thing.
+/// Whether there was no connection, or it broke off. Missing credentials do not count.
 pub fn is_cut_off(error: &kube::Error) -> bool {
     match error {
         kube::Error::Service(error) => !error.is::<AuthError>(),
