@@ -149,8 +149,6 @@ async fn cancel_after<T>(
     }
 }
 
-/// Sends a request, as whoever the client is.
-
 fn profile(name: &str) -> Value {
     json!({
         "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
