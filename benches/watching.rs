@@ -156,7 +156,7 @@ fn missed(evidence: &Evidence, written: &Written) -> anyhow::Result<usize> {
     let mut seen = BTreeMap::new();
     for history in &evidence.profiles {
         let versions = history.versions.iter();
-        let versions = versions.map(|version| version.profile.metadata.resource_version.parse::<u64>());
+        let versions = versions.map(|version| version.object.metadata.resource_version.parse::<u64>());
         let versions = versions.collect::<Result<BTreeSet<u64>, _>>()?;
         seen.insert(history.last().metadata.name.to_string(), versions);
     }

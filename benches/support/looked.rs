@@ -24,7 +24,10 @@ pub fn evidence(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
         .into();
     let history = |profile| ProfileHistory {
         origin: Origin::Listed,
-        versions: vec![Version { at: until, profile }],
+        versions: vec![Version {
+            at: until,
+            object: profile,
+        }],
         deleted: None,
     };
     evidence.profiles = profiles.into_iter().map(history).collect();

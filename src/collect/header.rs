@@ -18,6 +18,8 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             server_version: target.server_version.clone(),
             api_version: Some(target.version.clone()),
             served: target.served.clone(),
+            placement_version: None,
+            placement_served: Vec::new(),
         },
         scope: plan.scope.clone(),
         shares: Vec::new(),

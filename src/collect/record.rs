@@ -146,7 +146,7 @@ impl Record {
 
     /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
     pub fn has_version(&self, object: &ObjectRef) -> bool {
-        let is_it = |version: &Version| version.profile.metadata.resource_version == object.resource_version;
+        let is_it = |version: &Version| version.object.metadata.resource_version == object.resource_version;
         self.unreadable.contains_key(&whole_key(object))
             || self
                 .by_key(&self.key_of(object))
@@ -386,7 +386,7 @@ impl Record {
             }
             self.news += 1;
             profile.share_with(history.last());
-            history.versions.push(Version { at, profile });
+            history.versions.push(Version { at, object: profile });
             return;
         }
         if let Some(before) = self.histories.last() {
@@ -403,7 +403,7 @@ impl Record {
         self.histories.push(ProfileHistory {
             origin,
             // Capacity for one: most profiles never change, and there may be a hundred thousand.
-            versions: vec![Version { at, profile }],
+            versions: vec![Version { at, object: profile }],
             deleted: None,
         });
     }
@@ -418,7 +418,7 @@ fn is_repeated(history: &ProfileHistory, profile: &ClusterProfile) -> bool {
             .versions
             .iter()
             .rev()
-            .any(|version| version.profile == *profile)
+            .any(|version| version.object == *profile)
 }
 
 /// Drops the histories at the stale indices, unless the profile was deleted.

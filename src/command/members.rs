@@ -14,7 +14,7 @@ use collect::{
     plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
     read_members,
 };
-use evidence::ProfileKey;
+use evidence::ObjectKey;
 use futures::future::{BoxFuture, FutureExt as _};
 use kube::{Client, Config};
 use lab::{manager::Manager, member::StandIn};
@@ -84,7 +84,7 @@ pub fn of_the_lab(manager: &Manager) -> Members {
     let mut tokens = HashMap::new();
     let mut ways = Vec::new();
     for member in manager.members() {
-        let key = ProfileKey {
+        let key = ObjectKey {
             namespace: member.namespace,
             name: member.profile,
         };

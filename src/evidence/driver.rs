@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use super::{ObjectRef, Tracked};
 
 /// The steps of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -25,19 +25,33 @@ pub struct Driver {
     pub steps: Vec<DriverStep>,
     /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the
     /// implementation's work alone.
-    pub touched: BTreeSet<ProfileKey>,
+    pub touched: BTreeSet<ObjectKey>,
+    /// The same for slices of decisions.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub touched_slices: BTreeSet<ObjectKey>,
 }
 
-/// Namespace and name of a profile.
+/// Namespace and name of a profile or a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub struct ProfileKey {
+pub struct ObjectKey {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
 }
 
-impl From<&ObjectRef> for ProfileKey {
+impl ObjectKey {
+    /// The key of an object.
+    pub fn of(object: &impl Tracked) -> Self {
+        let metadata = object.metadata();
+        Self {
+            namespace: metadata.namespace.to_string(),
+            name: metadata.name.to_string(),
+        }
+    }
+}
+
+impl From<&ObjectRef> for ObjectKey {
     fn from(object: &ObjectRef) -> Self {
         Self {
             namespace: object.namespace.clone(),

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Kind, ProfileKey, Shard, Share};
-use crate::api::{ClusterProfile, Edition, Feature, names};
+use super::{Asked, Kind, ObjectKey, Shard, Share};
+use crate::api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names};
 
 /// The version of the evidence format that this suite writes.
 pub const FORMAT: &str = "conformance.clusterprofile/evidence/v1";
@@ -53,7 +53,7 @@ pub struct Header {
     /// Profiles that other conformance runs created, or whose members they joined. They are not judged: those runs may
     /// write to them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub other_runs: BTreeSet<ProfileKey>,
+    pub other_runs: BTreeSet<ObjectKey>,
 }
 
 /// The edition to judge by, and the implementation's claims.
@@ -62,6 +62,9 @@ pub struct Header {
 pub struct Claim {
     /// The edition.
     pub edition: Edition,
+    /// The edition of a second API that the run judges too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub also: Option<Edition>,
     /// Features that the implementation claims.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub features: BTreeSet<Feature>,
@@ -73,6 +76,9 @@ pub struct Claim {
     /// Names of the consumers declared to need credentials.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// Users that read placements as consumers, as the hub names them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub consumer_users: Vec<String>,
     /// Largest accepted difference between a profile's node count and the member's.
     #[serde(skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
@@ -115,15 +121,21 @@ pub struct Hub {
     /// The versions that the CRD serves; empty if the CRD could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub served: Vec<ServedVersion>,
+    /// The version of the PlacementDecision API that the run read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement_version: Option<String>,
+    /// The versions of PlacementDecision that the CRD serves; empty if the CRD could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placement_served: Vec<ServedVersion>,
 }
 
-/// A version of ClusterProfile that the hub's CRD serves.
+/// A version that the hub's CRD of one kind serves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServedVersion {
     /// Its name, such as `v1alpha1`.
     pub name: String,
-    /// True if a rule of its schema makes `spec.clusterManager` immutable.
+    /// True if a rule of its schema makes `spec.clusterManager` immutable; only of ClusterProfile.
     pub immutable_manager: bool,
     /// True if status is a subresource.
     pub status_subresource: bool,
@@ -139,6 +151,9 @@ pub struct Scope {
     /// The manager whose profiles to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
+    /// The scheduler whose decisions to judge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// The share of these namespaces that was observed, if other runners observed the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -182,6 +197,18 @@ pub struct Permission {
     pub allowed: bool,
 }
 
+impl Claim {
+    /// The editions to judge by, of one API each.
+    pub fn editions(&self) -> impl Iterator<Item = Edition> {
+        [self.edition].into_iter().chain(self.also)
+    }
+
+    /// The edition to judge an API by; none if it is not judged.
+    pub fn edition_of(&self, api: Api) -> Option<Edition> {
+        self.editions().find(|edition| edition.api() == api)
+    }
+}
+
 impl Scope {
     /// Returns `true` if the profile is judged.
     pub fn holds(&self, profile: &ClusterProfile) -> bool {
@@ -195,6 +222,15 @@ impl Scope {
     pub fn holds_namespace(&self, namespace: &str) -> bool {
         let is_named = self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace);
         is_named && self.shard.is_none_or(|shard| shard.holds(namespace))
+    }
+
+    /// Returns `true` if a slice is judged. The scheduler is told by its own word alone: no label names it.
+    pub fn holds_slice(&self, slice: &PlacementDecision) -> bool {
+        self.holds_namespace(&slice.metadata.namespace)
+            && self
+                .scheduler
+                .as_deref()
+                .is_none_or(|judged| slice.scheduler() == judged)
     }
 
     /// Returns `true` if a manager's profiles are judged. The spec names the manager; a label counts only without it,

@@ -1,34 +1,40 @@
-//! The history of a profile.
+//! The history of a profile or of a slice.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::ClusterProfile;
+use crate::api::{ClusterProfile, PlacementDecision};
 
-/// One profile (one uid) in every version seen, oldest first. Never empty.
+/// One profile (one uid) in every version seen.
+pub type ProfileHistory = History<ClusterProfile>;
+
+/// One slice of a decision (one uid) in every version seen.
+pub type SliceHistory = History<PlacementDecision>;
+
+/// One object (one uid) in every version seen, oldest first. Never empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProfileHistory {
+pub struct History<T> {
     /// How the run first saw it.
     pub origin: Origin,
     /// The versions. They share the parts that did not change.
-    pub versions: Vec<Version>,
+    pub versions: Vec<Version<T>>,
     /// When the run saw that it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Timestamp>,
 }
 
-/// One version of a profile, and when the runner received it.
+/// One version of an object, and when the runner received it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Version {
+pub struct Version<T = ClusterProfile> {
     /// When the runner received it, by the runner's clock.
     pub at: Timestamp,
-    /// The profile.
-    pub profile: ClusterProfile,
+    /// The object.
+    pub object: T,
 }
 
-/// How the run first saw a profile.
+/// How the run first saw an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Origin {
@@ -40,32 +46,32 @@ pub enum Origin {
     Relisted,
 }
 
-impl ProfileHistory {
+impl<T> History<T> {
     /// The last version seen.
-    pub fn last(&self) -> &ClusterProfile {
+    pub fn last(&self) -> &T {
         &self
             .versions
             .last()
             .expect("a history holds at least one version")
-            .profile
+            .object
     }
 
     /// The first version seen.
-    pub fn first(&self) -> &ClusterProfile {
+    pub fn first(&self) -> &T {
         &self
             .versions
             .first()
             .expect("a history holds at least one version")
-            .profile
+            .object
     }
 
-    /// The last version, unless the profile was deleted.
-    pub fn current(&self) -> Option<&ClusterProfile> {
+    /// The last version, unless the object was deleted.
+    pub fn current(&self) -> Option<&T> {
         self.deleted.is_none().then(|| self.last())
     }
 
     /// Each version with the one before it.
-    pub fn steps(&self) -> impl Iterator<Item = (&Version, &Version)> {
+    pub fn steps(&self) -> impl Iterator<Item = (&Version<T>, &Version<T>)> {
         self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))
     }
 }

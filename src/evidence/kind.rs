@@ -35,6 +35,14 @@ pub enum Kind {
     Driver,
     /// Field ownership (`managedFields`), which a kubectl dump usually lacks.
     Writers,
+    /// PlacementDecisions, listed.
+    PlacementDecisions,
+    /// PlacementDecisions, watched for a window.
+    PlacementTimeline,
+    /// What named consumers may do with PlacementDecisions and ClusterProfiles (SubjectAccessReviews).
+    ConsumerAccess,
+    /// Workloads that carry a placement key.
+    Workloads,
 }
 
 /// Whether evidence was requested.
@@ -100,6 +108,10 @@ impl Kind {
             Kind::Probe => "probe",
             Kind::Driver => "driver",
             Kind::Writers => "writers",
+            Kind::PlacementDecisions => "placement-decisions",
+            Kind::PlacementTimeline => "placement-timeline",
+            Kind::ConsumerAccess => "consumer-access",
+            Kind::Workloads => "workloads",
         }
     }
 }

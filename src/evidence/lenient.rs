@@ -6,8 +6,8 @@ use std::{borrow::Cow, collections::HashMap};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Namespace, ObjectRef, Unreadable};
-use crate::api::{ClusterProfile, Metadata, names, shape::Object};
+use super::{Namespace, ObjectRef, Tracked, Unreadable};
+use crate::api::{ClusterProfile, Metadata, PlacementDecision, shape::Object};
 
 /// An object whose type is not checked yet.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,23 @@ pub const MASK: char = '?';
 /// # Errors
 /// When it has another shape or no name. The error names the part that does not fit.
 pub fn profile(object: Untyped<'_>) -> Result<ClusterProfile, Box<Unreadable>> {
-    let profile: ClusterProfile = read(object, names::KIND)?;
-    if profile.metadata.name.is_empty() {
-        return Err(unreadable(object, names::KIND, NAMELESS));
+    named(object)
+}
+
+/// Reads a slice of a decision.
+///
+/// # Errors
+/// When it has another shape or no name. The error names the part that does not fit.
+pub fn slice(object: Untyped<'_>) -> Result<PlacementDecision, Box<Unreadable>> {
+    named(object)
+}
+
+fn named<T: Tracked + DeserializeOwned>(object: Untyped<'_>) -> Result<T, Box<Unreadable>> {
+    let read: T = read(object, T::KIND)?;
+    if read.metadata().name.is_empty() {
+        return Err(unreadable(object, T::KIND, NAMELESS));
     }
-    Ok(profile)
+    Ok(read)
 }
 
 /// Reads a namespace.

@@ -5,6 +5,7 @@
 
 pub mod api;
 mod checksum;
+mod consumer_access;
 pub mod crd;
 mod digest;
 mod driver;
@@ -31,17 +32,20 @@ mod request;
 pub mod runs;
 mod secret;
 mod shard;
+mod tracked;
 pub mod user_file;
+mod workload;
 
 use std::collections::BTreeSet;
 
 pub use checksum::Checksum;
+pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};
-pub use driver::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
+pub use driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
 pub use header::{
     Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
 };
-pub use history::{Origin, ProfileHistory, Version};
+pub use history::{History, Origin, ProfileHistory, SliceHistory, Version};
 pub use input::{InputError, read_input, read_input_bounded, read_packed};
 pub use kind::{Asked, Gap, Kind};
 pub use limits::{LARGEST_OBJECT, LimitError, Limits};
@@ -57,8 +61,10 @@ pub use secret::{
 };
 use serde::{Deserialize, Serialize};
 pub use shard::{Shard, ShardError, Share};
+pub use tracked::Tracked;
+pub use workload::Workload;
 
-use crate::api::ClusterProfile;
+use crate::api::{ClusterProfile, PlacementDecision};
 
 /// Everything that one run observed of one hub.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -70,6 +76,8 @@ pub struct Evidence {
     pub namespaces: Vec<Namespace>,
     /// The profiles, each with every version seen, in the order of their first appearance.
     pub profiles: Vec<ProfileHistory>,
+    /// The slices of decisions, each with every version seen, in the order of their first appearance.
+    pub slices: Vec<SliceHistory>,
     /// Labelled Secrets, as last seen; never their values.
     pub secrets: Vec<Secret>,
     /// Secrets of consumers' namespaces that hold a kubeconfig and lack the label, as last seen.
@@ -78,6 +86,12 @@ pub struct Evidence {
     pub probes: Vec<Probe>,
     /// Requests on profiles, from the API server's audit log.
     pub requests: Option<Requests>,
+    /// Requests on slices, from the same log.
+    pub slice_requests: Option<Requests>,
+    /// What consumers of placements may do on the hub.
+    pub consumer_access: Vec<ConsumerAccess>,
+    /// The workloads that carry a placement key, as last seen.
+    pub workloads: Vec<Workload>,
     /// The answers of the members that the runner could reach.
     pub members: Vec<Member>,
     /// The endpoints of profiles that the run called.
@@ -123,17 +137,17 @@ impl Evidence {
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
         self.profiles.iter().filter(|history| {
             let mut versions = history.versions.iter();
-            versions.any(|version| self.header.scope.holds(&version.profile))
+            versions.any(|version| self.header.scope.holds(&version.object))
                 && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
         })
     }
 
     /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
     pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let holds = |keys: &BTreeSet<ProfileKey>| {
+        let holds = |keys: &BTreeSet<ObjectKey>| {
             // Asked for each profile by nearly every rule: most runs have nothing to compare a key with.
             !keys.is_empty()
-                && keys.contains(&ProfileKey {
+                && keys.contains(&ObjectKey {
                     namespace: namespace.to_owned(),
                     name: name.to_owned(),
                 })
@@ -153,6 +167,21 @@ impl Evidence {
         self.profiles.iter().filter(move |history| {
             let metadata = &history.last().metadata;
             *metadata.namespace == *namespace && *metadata.name == *name
+        })
+    }
+
+    /// The last versions of the slices in scope that still exist.
+    pub fn slices(&self) -> impl Iterator<Item = &PlacementDecision> {
+        self.slice_histories().filter_map(SliceHistory::current)
+    }
+
+    /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself created.
+    pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
+        let touched = self.driver.as_ref().map(|driver| &driver.touched_slices);
+        self.slices.iter().filter(move |history| {
+            let mut versions = history.versions.iter();
+            versions.any(|version| self.header.scope.holds_slice(&version.object))
+                && !touched.is_some_and(|touched| touched.contains(&ObjectKey::of(history.last())))
         })
     }
 

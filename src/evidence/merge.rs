@@ -359,7 +359,7 @@ impl Whole {
         self.evidence.profiles.sort_by_cached_key(|history| {
             let first = &history.versions[0];
             let came = (history.origin != Origin::Listed).then_some(first.at);
-            (came, path(&ObjectRef::from(&first.profile)))
+            (came, path(&ObjectRef::from(&first.object)))
         });
         self.evidence
             .members

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::{ClusterProfile, Labels, names};
+use crate::{
+    Tracked,
+    api::{Labels, names},
+};
 
 /// An object in one version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -73,15 +76,9 @@ impl std::fmt::Display for Unreadable {
     }
 }
 
-impl From<&ClusterProfile> for ObjectRef {
-    fn from(profile: &ClusterProfile) -> Self {
-        Self {
-            kind: names::KIND.to_owned(),
-            namespace: profile.metadata.namespace.to_string(),
-            name: profile.metadata.name.to_string(),
-            uid: profile.metadata.uid.to_string(),
-            resource_version: profile.metadata.resource_version.clone(),
-        }
+impl<T: Tracked> From<&T> for ObjectRef {
+    fn from(object: &T) -> Self {
+        object.object_ref()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    ObjectRef, ProfileHistory, ProfileKey,
+    ObjectKey, ObjectRef, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
@@ -23,12 +23,12 @@ pub fn member_name(run: &str, number: usize) -> String {
 
 /// Lists the profiles of other runs than `own`: they created it, or joined its member and may write to its profile. The
 /// label tells of the former. The name, the display name or the member id tells of the latter.
-pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet<ProfileKey> {
+pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet<ObjectKey> {
     let is_other = |profile: &ClusterProfile| runs_of(profile).any(|run| Some(run) != own);
     profiles
         .iter()
         .filter(|history| is_other(history.first()) || is_other(history.last()))
-        .map(|history| ProfileKey::from(&ObjectRef::from(history.last())))
+        .map(|history| ObjectKey::from(&ObjectRef::from(history.last())))
         .collect()
 }
 
@@ -38,8 +38,8 @@ pub fn is_of_a_run(profile: &ClusterProfile) -> bool {
 }
 
 /// Says which profiles of other runs are left out; nothing if there are none.
-pub fn left_out(others: &BTreeSet<ProfileKey>) -> Option<String> {
-    let ProfileKey { namespace, name } = others.first()?;
+pub fn left_out(others: &BTreeSet<ObjectKey>) -> Option<String> {
+    let ObjectKey { namespace, name } = others.first()?;
     Some(format!(
         "profiles of other conformance runs are not judged: {}, such as {namespace}/{name}",
         others.len()
@@ -84,7 +84,7 @@ mod tests {
     fn others(profile: Value) -> usize {
         let version = Version {
             at: jiff::Timestamp::UNIX_EPOCH,
-            profile: serde_json::from_value(profile).expect("a profile"),
+            object: serde_json::from_value(profile).expect("a profile"),
         };
         let history = ProfileHistory {
             origin: Origin::Listed,

@@ -36,6 +36,8 @@ pub struct RuleVerdict {
 pub struct Judgement {
     /// The edition whose rules were judged.
     pub edition: Edition,
+    /// The edition of a second API whose rules were judged too.
+    pub also: Option<Edition>,
     /// The decision.
     pub decision: Decision,
     /// Whether the run was cut short. Then nothing is conformant.

@@ -2,7 +2,10 @@
 
 use std::{num::NonZero, thread};
 
-use evidence::{Asked, Claim, Evidence, Kind, api::Feature};
+use evidence::{
+    Asked, Claim, Evidence, Kind,
+    api::{Api, Feature},
+};
 
 use crate::{
     decision::decide,
@@ -18,25 +21,23 @@ use crate::{
 /// The reason for skipping a rule that the user did not select.
 pub const DESELECTED: &str = "deselected";
 
-/// What a rule that examined nothing says if all profiles were deleted meanwhile.
-const NONE_LEFT: &str = "; no profile was left when the window ended";
-
 /// The fewest versions and requests that several threads judge. Fewer take a few milliseconds.
 const MANY: usize = 100;
 
-/// Judges the evidence by the edition and the claims that its header holds. Uses all cores if there is much to judge.
+/// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
-    let edition = evidence.header.claim.edition;
+    let claim = &evidence.header.claim;
     let rules: Vec<(&Rule, &Applies)> = rules::all()
         .iter()
-        .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)))
+        .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
         .collect();
     let verdicts = side_by_side(&rules, threads(evidence), |(rule, applies)| {
         verdict(rule, applies, evidence, selection)
     });
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     Judgement {
-        edition,
+        edition: claim.edition,
+        also: claim.also,
         decision: decide(&tally, evidence.header.cut_short.is_some()),
         partial: evidence.header.cut_short.is_some(),
         scope: evidence.header.scope.clone(),
@@ -48,11 +49,9 @@ pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
 
 /// How many threads judge the evidence.
 fn threads(evidence: &Evidence) -> usize {
-    let versions: usize = evidence
-        .profiles
-        .iter()
-        .map(|history| history.versions.len())
-        .sum();
+    let profiles = evidence.profiles.iter().map(|history| history.versions.len());
+    let slices = evidence.slices.iter().map(|history| history.versions.len());
+    let versions: usize = profiles.chain(slices).sum();
     let requests = evidence
         .requests
         .as_ref()
@@ -132,7 +131,7 @@ pub(crate) fn why_skipped(
         return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
     }
     let is_required = !applies.only_if_claimed() || claim.features.contains(&feature);
-    (!is_required).then(|| format!("edition {} {}{feature}", claim.edition, reasons::NOT_CLAIMED))
+    (!is_required).then(|| format!("edition {} {}{feature}", applies.edition(), reasons::NOT_CLAIMED))
 }
 
 /// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,
@@ -199,18 +198,32 @@ fn weigh(
     if let Some(evidence) = &findings.not_asked {
         return (Verdict::Skipped, Some(evidence.clone()));
     }
-    // Without any profile, "nothing to apply to" says nothing about the implementation.
-    if evidence.histories().next().is_none() {
-        let reason = "there is no ClusterProfile to examine";
-        return (Verdict::Inconclusive, Some(reason.to_owned()));
+    // Without any object, "nothing to apply to" says nothing about the implementation.
+    let (was_any, is_any_left) = match rule.api() {
+        Api::ClusterProfile => (
+            evidence.histories().next().is_some(),
+            evidence.inventory().next().is_some(),
+        ),
+        Api::Placement => (
+            evidence.slice_histories().next().is_some(),
+            evidence.slices().next().is_some(),
+        ),
+    };
+    let kind = rule.api().kind();
+    if !was_any {
+        let reason = format!("there is no {kind} to examine");
+        return (Verdict::Inconclusive, Some(reason));
     }
     let (verdict, reason) = match &findings.not_applicable {
         Some(reason) => (Verdict::NotApplicable, reason.as_str()),
         None => (Verdict::Inconclusive, "there was nothing to examine"),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
-    let is_any_left = evidence.inventory().next().is_some();
-    let left = if is_any_left { "" } else { NONE_LEFT };
+    let left = match (is_any_left, rule.api()) {
+        (true, _) => "",
+        (false, Api::ClusterProfile) => "; no profile was left when the window ended",
+        (false, Api::Placement) => "; no decision was left when the window ended",
+    };
     (verdict, Some(format!("{reason}{left}")))
 }
 

@@ -51,6 +51,7 @@ fn apart(shares: &[Share]) -> Option<String> {
 fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let object_kind = match kind {
         Kind::Inventory | Kind::Timeline => names::KIND,
+        Kind::PlacementDecisions | Kind::PlacementTimeline => names::PLACEMENT_KIND,
         Kind::Namespaces => "Namespace",
         Kind::Secrets => "Secret",
         _ => return None,
@@ -60,7 +61,10 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
     let mut objects = evidence.unreadable.iter().filter(|unreadable| {
         let object = &unreadable.object;
         let counts = object.kind.is_empty() || object.kind == object_kind;
-        counts && (object_kind != names::KIND || scope.is_empty() || !is_outside(&object.namespace))
+        counts
+            && (matches!(object_kind, "Namespace" | "Secret")
+                || scope.is_empty()
+                || !is_outside(&object.namespace))
     });
     let first = objects.next()?;
     let more = match objects.count() {

@@ -25,7 +25,7 @@ pub enum Prospect {
 pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule, Prospect)> {
     let claim = &evidence.header.claim;
     let prospect = |rule: &'static Rule| {
-        let applies = rule.facts.in_edition(claim.edition)?;
+        let applies = rule.facts.in_claim(claim)?;
         let prospect = if let Some(reason) = why_skipped(rule, applies, selection, claim) {
             Prospect::LeftOut(reason)
         } else if let Some((_, reason)) = why_without_evidence(rule, evidence) {

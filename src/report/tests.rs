@@ -95,6 +95,7 @@ fn judgement() -> Judgement {
     tally.must.inconclusive = 1;
     Judgement {
         edition: Edition::Standard,
+        also: None,
         decision: Decision::NotConformant,
         tally,
         verdicts,
@@ -122,7 +123,7 @@ fn evidence() -> Evidence {
         origin: Origin::Listed,
         versions: vec![Version {
             at: from,
-            profile: Default::default(),
+            object: Default::default(),
         }],
         deleted: None,
     });

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evidence::{DriverAction, ProfileKey};
+use evidence::{DriverAction, ObjectKey};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ pub struct Call<'a> {
     /// With which member; none where it concerns the whole implementation.
     pub member: Option<&'a Member>,
     /// The profile of that member, where it is known.
-    pub profile: Option<ProfileKey>,
+    pub profile: Option<ObjectKey>,
     /// The version that the member is to have, for an upgrade.
     pub version: Option<String>,
 }
@@ -57,7 +57,7 @@ pub struct Called {
     /// The end of what was printed, without credentials.
     pub output: String,
     /// Which profile is the member's, where the hook tells.
-    pub profile: Option<ProfileKey>,
+    pub profile: Option<ObjectKey>,
 }
 
 /// A stand-in cannot be offered.

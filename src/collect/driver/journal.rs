@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{ProfileKey, redact::without_credentials};
+use evidence::{ObjectKey, redact::without_credentials};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ pub(super) enum UndoEntry {
     /// A member was broken: heal it.
     Outage { name: String },
     /// A profile was created: delete it.
-    Profile { profile: ProfileKey },
+    Profile { profile: ObjectKey },
     /// A field of a profile was changed: restore it.
     Field(FieldUndo),
 }
@@ -78,7 +78,7 @@ pub(super) enum UndoEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FieldUndo {
-    pub profile: ProfileKey,
+    pub profile: ObjectKey,
     /// The uid of the profile: another one may take its name.
     pub uid: String,
     /// Whether it belongs to `/status`.

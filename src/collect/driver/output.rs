@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use evidence::{ProfileKey, redact::without_credentials};
+use evidence::{ObjectKey, redact::without_credentials};
 
 use super::file::profile_key;
 
@@ -24,7 +24,7 @@ pub(crate) struct Tail {
     /// Whether lines of a private key are going by.
     in_key: bool,
     /// The profile that the last line of that form has named.
-    profile: Option<ProfileKey>,
+    profile: Option<ObjectKey>,
 }
 
 /// The lines of one of the two outputs, while they arrive.
@@ -61,7 +61,7 @@ impl Tail {
     }
 
     /// All that is kept, and the profile that was named.
-    pub fn finish(self) -> (String, Option<ProfileKey>) {
+    pub fn finish(self) -> (String, Option<ObjectKey>) {
         let lines = Vec::from(self.lines);
         (lines.join("\n"), self.profile)
     }
@@ -124,7 +124,7 @@ fn ends_key(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn kept(text: &str, piece: usize) -> (String, Option<ProfileKey>) {
+    fn kept(text: &str, piece: usize) -> (String, Option<ObjectKey>) {
         let secrets = vec!["CANARY-token".to_owned()];
         let (mut tail, mut cutter) = (Tail::without(Arc::new(secrets)), Cutter::default());
         for piece in text.as_bytes().chunks(piece) {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use evidence::{
-    DriverAction, ProfileKey,
+    DriverAction, ObjectKey,
     runs::{RUN_ID_LENGTH, RUN_ID_LETTERS},
 };
 use ring::rand::{SecureRandom, SystemRandom};
@@ -60,7 +60,7 @@ pub struct OwnMember {
     /// The file of its kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     /// Its profile, where its name does not tell.
-    pub profile: Option<ProfileKey>,
+    pub profile: Option<ObjectKey>,
 }
 
 /// How long the implementation may take to answer.

@@ -1,7 +1,7 @@
 //! Finds a member's profile by the member's name or address, which managers put into profiles.
 
 use evidence::{
-    ProfileHistory, ProfileKey, Scope,
+    ObjectKey, ProfileHistory, Scope,
     api::{ClusterProfile, names},
 };
 
@@ -13,7 +13,7 @@ pub(super) struct Traits {
     /// Host and port of its API server.
     pub authority: Option<String>,
     /// The profile, where somebody has named it: no other one will do.
-    pub named: Option<ProfileKey>,
+    pub named: Option<ObjectKey>,
 }
 
 impl Traits {
@@ -101,7 +101,7 @@ mod tests {
             origin: Origin::Created,
             versions: vec![Version {
                 at: jiff::Timestamp::UNIX_EPOCH,
-                profile: serde_json::from_value(profile).expect("a profile"),
+                object: serde_json::from_value(profile).expect("a profile"),
             }],
             deleted: None,
         }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_profile_that_was_named_is_the_only_one() {
         let named = Traits {
-            named: Some(ProfileKey {
+            named: Some(ObjectKey {
                 namespace: "fleet".to_owned(),
                 name: "other".to_owned(),
             }),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evidence::{
-    DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome, api::ClusterProfile,
+    DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome, api::ClusterProfile,
     runs::of_other_runs,
 };
 use jiff::Timestamp;
@@ -165,7 +165,7 @@ impl ScenarioMember {
             let object = ObjectRef::from(profile);
             let known = session.is_claimed(&profile.metadata.uid)
                 || profile.manager() == OURSELVES
-                || other_runs.contains(&ProfileKey::from(&object));
+                || other_runs.contains(&ObjectKey::from(&object));
             let stranger = scope.holds(profile) && !known;
             stranger.then(|| object.path())
         });
@@ -222,7 +222,7 @@ impl ScenarioMember {
         let turn = self.turn().await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
-            step.secrets_before = secrets::count(&session.context, &ProfileKey::from(profile)).await;
+            step.secrets_before = secrets::count(&session.context, &ObjectKey::from(profile)).await;
         }
         let called = self.call(session, DriverAction::Leave, None).await;
         drop(turn);
@@ -257,7 +257,7 @@ impl ScenarioMember {
 
     /// Polls the Secrets, which the watch does not show.
     async fn see_secrets_go(&self, session: &Session<'_>, step: &mut DriverStep, deadline: Timestamp) {
-        let Some(key) = step.profile.as_ref().map(ProfileKey::from) else {
+        let Some(key) = step.profile.as_ref().map(ObjectKey::from) else {
             return;
         };
         while !session.stop.is_cancelled() {
@@ -293,7 +293,7 @@ impl ScenarioMember {
             member: Some(&self.member),
             profile: self
                 .profile(&session.record())
-                .map(|profile| ProfileKey::from(&ObjectRef::from(profile))),
+                .map(|profile| ObjectKey::from(&ObjectRef::from(profile))),
             version,
         };
         session.call(call, stop).await

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    ProfileKey,
+    ObjectKey,
     api::{Labels, names},
 };
 use http::{HeaderValue, Method, header};
@@ -51,7 +51,7 @@ struct Metadata {
 }
 
 /// How many Secrets name that profile; none where they cannot be read, or are not wanted.
-pub(super) async fn count(context: &RunContext<'_>, profile: &ProfileKey) -> Option<usize> {
+pub(super) async fn count(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
     let places = places(context.permissions, &context.plan.scope.namespaces);
     if places.is_empty() || matches!(context.plan.secrets, Wish::No(_)) {
         return None;
@@ -63,7 +63,7 @@ pub(super) async fn count(context: &RunContext<'_>, profile: &ProfileKey) -> Opt
     Some(count)
 }
 
-async fn count_in(context: &RunContext<'_>, place: &str, profile: &ProfileKey) -> Result<usize, Failure> {
+async fn count_in(context: &RunContext<'_>, place: &str, profile: &ObjectKey) -> Result<usize, Failure> {
     let namespace = match place {
         "" => String::new(),
         name => format!("namespaces/{}/", segment(name)),

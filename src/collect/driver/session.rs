@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
-use evidence::{Driver, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome};
+use evidence::{Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
@@ -217,7 +217,7 @@ impl<'a> Session<'a> {
         self.wait(self.after(DELIVERY), |record| {
             record.history(uid).is_some_and(|history| {
                 let mut versions = history.versions.iter().rev();
-                versions.any(|version| version.profile.metadata.resource_version == resource_version)
+                versions.any(|version| version.object.metadata.resource_version == resource_version)
             })
         })
         .await;
@@ -297,6 +297,7 @@ impl<'a> Session<'a> {
             lacking: self.capabilities.missing,
             steps,
             touched: self.writes.touched(),
+            touched_slices: Default::default(),
         }
     }
 
@@ -305,7 +306,7 @@ impl<'a> Session<'a> {
         let profile = stuck.uid.as_ref().and_then(|uid| {
             let record = self.record();
             let profile = record.history(uid)?.current()?;
-            Some(ProfileKey::from(&ObjectRef::from(profile)))
+            Some(ObjectKey::from(&ObjectRef::from(profile)))
         });
         let call = Call {
             action: DriverAction::Leave,

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use evidence::{ObjectRef, ProfileKey, api::names, runs::LABEL_RUN};
+use evidence::{ObjectKey, ObjectRef, api::names, runs::LABEL_RUN};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) struct Writes<'a> {
 struct Ours {
     /// The uids that may be written to.
     uids: HashSet<String>,
-    touched: BTreeSet<ProfileKey>,
+    touched: BTreeSet<ObjectKey>,
 }
 
 /// The run does not write to profiles of others.
@@ -55,7 +55,7 @@ impl<'a> Writes<'a> {
     }
 
     /// The profiles that were written to or created.
-    pub fn touched(&self) -> BTreeSet<ProfileKey> {
+    pub fn touched(&self) -> BTreeSet<ObjectKey> {
         self.ours.lock().touched.clone()
     }
 
@@ -87,7 +87,7 @@ impl<'a> Writes<'a> {
     }
 
     /// Sends a JSON patch (a list) or a merge patch (an object). Gives the profile's new resourceVersion.
-    async fn patch(&self, key: &ProfileKey, status: bool, patch: &Value) -> Result<String, Failure> {
+    async fn patch(&self, key: &ObjectKey, status: bool, patch: &Value) -> Result<String, Failure> {
         let path = format!("{}?fieldManager={OURSELVES}", self.path(key, status));
         let content_type = match patch {
             Value::Array(_) => "application/json-patch+json",
@@ -103,13 +103,13 @@ impl<'a> Writes<'a> {
 
     /// Deletes a profile.
     pub async fn delete(&self, profile: &ObjectRef) -> Result<(), Failure> {
-        let key = ProfileKey::from(profile);
+        let key = ObjectKey::from(profile);
         self.touch(&profile.uid, &key)?;
         delete(self.client, &self.path(&key, false), &profile.uid).await
     }
 
     /// Creates a profile under that name.
-    pub async fn create(&self, key: &ProfileKey, profile: &Value) -> Result<ObjectRef, Failure> {
+    pub async fn create(&self, key: &ObjectKey, profile: &Value) -> Result<ObjectRef, Failure> {
         let path = self.target.profiles(Some(&key.namespace));
         let path = format!("{path}?fieldManager={OURSELVES}");
         self.ours.lock().touched.insert(key.clone());
@@ -121,7 +121,7 @@ impl<'a> Writes<'a> {
 
     /// Gives a profile a status. Gives the profile's new resourceVersion.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<String, Failure> {
-        let key = ProfileKey::from(profile);
+        let key = ObjectKey::from(profile);
         self.touch(&profile.uid, &key)?;
         let patch = json!([
             {"op": "test", "path": "/metadata/uid", "value": profile.uid},
@@ -137,7 +137,7 @@ impl<'a> Writes<'a> {
     }
 
     /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
-    fn touch(&self, uid: &str, key: &ProfileKey) -> Result<(), Failure> {
+    fn touch(&self, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
         let profile = ObjectRef {
             namespace: key.namespace.clone(),
             name: key.name.clone(),
@@ -150,7 +150,7 @@ impl<'a> Writes<'a> {
         Ok(())
     }
 
-    fn path(&self, key: &ProfileKey, status: bool) -> String {
+    fn path(&self, key: &ObjectKey, status: bool) -> String {
         let profiles = self.target.profiles(Some(&key.namespace));
         let status = if status { "/status" } else { "" };
         format!("{profiles}/{}{status}", segment(&key.name))
@@ -210,7 +210,7 @@ pub(super) async fn undo_creation(
     client: &TimedClient,
     target: &Target,
     run: &str,
-    key: &ProfileKey,
+    key: &ObjectKey,
 ) -> Result<(), Failure> {
     let path = Writes::new(client, target).path(key, false);
     let found: Value = match get(client, &path).await {

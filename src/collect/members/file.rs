@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{ProfileKey, api::UnknownName};
+use evidence::{ObjectKey, api::UnknownName};
 use kube::config::Kubeconfig;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -104,10 +104,10 @@ pub fn members_schema() -> Schema {
     evidence::json_schema::read::<BTreeMap<String, Entry>>()
 }
 
-fn profile(name: &str) -> Option<ProfileKey> {
+fn profile(name: &str) -> Option<ObjectKey> {
     let (namespace, name) = name.split_once('/')?;
     let whole = !namespace.is_empty() && !name.is_empty() && !name.contains('/');
-    whole.then(|| ProfileKey {
+    whole.then(|| ObjectKey {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     })

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use evidence::ProfileKey;
+use evidence::ObjectKey;
 use kube::{Client, Config};
 
 use crate::{connect, connect::ClientError, plugins::Plugins};
@@ -28,7 +28,7 @@ pub struct Members {
 #[derive(Clone)]
 pub struct MemberWay {
     /// The profile that describes the member.
-    pub profile: ProfileKey,
+    pub profile: ObjectKey,
     /// The way, for people: `context lisbon of fleet.kubeconfig`.
     pub description: String,
     pub(super) way: Way,
@@ -63,7 +63,7 @@ impl Dial for Network {
 
 impl MemberWay {
     /// A way by a client that is ready. It should name itself as the suite does.
-    pub fn by_client(profile: ProfileKey, description: impl Into<String>, client: Client) -> Self {
+    pub fn by_client(profile: ObjectKey, description: impl Into<String>, client: Client) -> Self {
         Self {
             profile,
             description: description.into(),
@@ -71,7 +71,7 @@ impl MemberWay {
         }
     }
 
-    pub(super) fn by_config(profile: ProfileKey, description: String, config: Config) -> Self {
+    pub(super) fn by_config(profile: ObjectKey, description: String, config: Config) -> Self {
         Self {
             profile,
             description,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Look, ProfileKey, Scope};
+use evidence::{Look, ObjectKey, Scope};
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
@@ -17,7 +17,7 @@ use crate::clock::Clock;
 #[derive(Clone, Debug)]
 pub struct Reached {
     /// The profile that describes the member.
-    pub profile: ProfileKey,
+    pub profile: ObjectKey,
     /// The way, for people.
     pub way: String,
     /// The look, with what is missing of it.

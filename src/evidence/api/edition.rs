@@ -5,7 +5,10 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A version of the ClusterProfile documents to judge by: they change, and implementations lag.
+use super::Api;
+
+/// A version of an API's documents to judge by: they change, and implementations lag. Those of one [`Api`] stand
+/// together, oldest first.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -20,6 +23,12 @@ pub enum Edition {
     /// Plus inventories defined as the profiles of one namespace, and API `v1alpha2`.
     #[serde(rename = "2026-09")]
     Y2026M09,
+    /// KEP-5313 as merged on 2025-09-14, with the API `v1alpha1`.
+    #[serde(rename = "placement-2025-09")]
+    Placement2025M09,
+    /// The same KEP with the stricter API `v1alpha2`.
+    #[serde(rename = "placement-2026-09")]
+    Placement2026M09,
 }
 
 /// An optional part of the API that an implementation claims or disclaims.
@@ -66,8 +75,22 @@ impl UnknownName {
 }
 
 impl Edition {
-    /// All editions, oldest first.
-    pub const ALL: [Edition; 3] = [Edition::Standard, Edition::Y2026M07, Edition::Y2026M09];
+    /// All editions: those of each API together, oldest first.
+    pub const ALL: [Edition; 5] = [
+        Edition::Standard,
+        Edition::Y2026M07,
+        Edition::Y2026M09,
+        Edition::Placement2025M09,
+        Edition::Placement2026M09,
+    ];
+
+    /// The API whose documents it is a version of.
+    pub fn api(self) -> Api {
+        match self {
+            Edition::Standard | Edition::Y2026M07 | Edition::Y2026M09 => Api::ClusterProfile,
+            Edition::Placement2025M09 | Edition::Placement2026M09 => Api::Placement,
+        }
+    }
 
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
@@ -75,6 +98,8 @@ impl Edition {
             Edition::Standard => "standard",
             Edition::Y2026M07 => "2026-07",
             Edition::Y2026M09 => "2026-09",
+            Edition::Placement2025M09 => "placement-2025-09",
+            Edition::Placement2026M09 => "placement-2026-09",
         }
     }
 }
@@ -134,7 +159,8 @@ mod tests {
         let slip = "standart".parse::<Edition>().expect_err("a slip");
         assert_eq!(
             slip.to_string(),
-            "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, 2026-09)"
+            "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, \
+             2026-09, placement-2025-09, placement-2026-09)"
         );
         let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
         assert_eq!(nonsense.to_string(), "unknown feature `zzz`");

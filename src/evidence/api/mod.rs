@@ -1,4 +1,4 @@
-//! The vocabulary of the ClusterProfile documents: editions, kinds, names and shapes.
+//! The vocabulary of the ClusterProfile and PlacementDecision documents: editions, kinds, names and shapes.
 
 pub mod address;
 mod edition;
@@ -6,18 +6,27 @@ pub mod endpoints;
 mod json;
 mod labels;
 pub mod list;
+mod metadata;
 pub mod names;
+mod placement;
 mod profile;
 pub mod shape;
+mod sharing;
 pub mod syntax;
 mod told;
+mod which;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownEdition, UnknownName};
 pub use json::Json;
 pub use labels::{Labels, ProfileLabels};
+pub use metadata::{Metadata, Writer};
+pub use placement::{
+    ClusterDecision, ClusterProfileReference, OwnerReference, PlacementDecision, SliceMetadata,
+};
 pub use profile::{
-    AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Metadata, Property, Spec,
-    Status, Version, Writer,
+    AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Property, Spec, Status,
+    Version,
 };
 pub use told::no_longer_told;
+pub use which::Api;

@@ -1,13 +1,28 @@
 //! Groups, labels, properties and condition types, as the documents spell them.
 
-/// The API group of ClusterProfile.
+/// The API group of ClusterProfile and PlacementDecision.
 pub const GROUP: &str = "multicluster.x-k8s.io";
 /// The kind that the suite judges.
 pub const KIND: &str = "ClusterProfile";
 /// Its plural, as in request paths.
 pub const PLURAL: &str = "clusterprofiles";
-/// The API versions that this suite reads, newest first.
+/// The API versions that this suite reads, of either kind, newest first.
 pub const VERSIONS: [&str; 2] = ["v1alpha2", "v1alpha1"];
+
+/// The kind by which schedulers publish the members that they selected (KEP-5313).
+pub const PLACEMENT_KIND: &str = "PlacementDecision";
+/// Its plural, as in request paths.
+pub const PLACEMENT_PLURAL: &str = "placementdecisions";
+/// The most clusters in one PlacementDecision (KEP-5313 › API).
+pub const LARGEST_SLICE: usize = 100;
+/// On a PlacementDecision: the decision whose slice it is (KEP-5313 › Slicing).
+pub const LABEL_DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
+/// On a PlacementDecision: the place of the slice among those of its decision, from 0 (KEP-5313 › Slicing).
+pub const LABEL_DECISION_INDEX: &str = "multicluster.x-k8s.io/decision-index";
+/// On a PlacementDecision: named once by KEP-5313, for consumers, and defined nowhere.
+pub const LABEL_DECISION_REVISION: &str = "multicluster.x-k8s.io/decision-revision";
+/// On a PlacementDecision, on the workload and on its children: the request that it answers (KEP-5313 › Placement Key).
+pub const LABEL_PLACEMENT_KEY: &str = "multicluster.x-k8s.io/placement-key";
 
 /// Names the cluster manager of a profile (KEP-4322 › Spec › Cluster Manager).
 pub const LABEL_MANAGER: &str = "x-k8s.io/cluster-manager";

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::{
-    Json, ProfileLabels,
-    labels::annotations,
-    shape::{object_or_default, object_or_none, objects_or_default},
+    Json, Metadata,
+    shape::{is_default, object_or_default, object_or_none, objects_or_default, or_default},
+    sharing::{share, share_list, share_some},
 };
 
 /// One member cluster as its manager describes it (KEP-4322).
@@ -37,65 +37,6 @@ pub struct ClusterProfile {
         skip_serializing_if = "is_default"
     )]
     pub status: Status,
-}
-
-/// The object metadata that rules use.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Metadata {
-    /// Name within the namespace.
-    #[serde(deserialize_with = "or_default")]
-    pub name: Arc<str>,
-    /// Namespace; empty for a cluster-scoped object.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub namespace: Arc<str>,
-    /// Uid; empty in hand-written input.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub uid: Arc<str>,
-    /// The hub's opaque version.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub resource_version: String,
-    /// Counts the changes of the spec.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generation: Option<i64>,
-    /// The prefix of a generated name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generate_name: Option<Arc<str>>,
-    /// RFC 3339, as given by the hub.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub creation_timestamp: Option<Arc<str>>,
-    /// RFC 3339; set while the object waits for its finalizers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deletion_timestamp: Option<Arc<str>>,
-    /// Labels.
-    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
-    pub labels: Arc<ProfileLabels>,
-    /// Annotations. No rule is about them, but none may hold a credential.
-    #[serde(deserialize_with = "annotations", skip_serializing_if = "is_default")]
-    pub annotations: Arc<ProfileLabels>,
-    /// Field ownership; `None` if the input has no `managedFields`.
-    #[serde(alias = "managedFields", skip_serializing_if = "Option::is_none")]
-    pub writers: Option<Arc<[Writer]>>,
-}
-
-/// One entry of `managedFields`, reduced to ownership.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(default)]
-pub struct Writer {
-    /// The field manager's name.
-    pub manager: Arc<str>,
-    /// `Apply` or `Update`.
-    pub operation: Arc<str>,
-    /// The subresource of the write; empty for the object itself.
-    #[serde(skip_serializing_if = "is_default")]
-    pub subresource: Arc<str>,
-    /// When the entry last changed, RFC 3339 to the second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<Arc<str>>,
-    /// The owned parts, sorted: two levels (`spec.clusterManager`, `status.conditions`), labels and annotations
-    /// with their key (`metadata.labels[x-k8s.io/cluster-manager]`).
-    pub owns: Arc<[Box<str>]>,
 }
 
 /// The desired part of a profile.
@@ -286,20 +227,7 @@ impl ClusterProfile {
     /// shared. `previous` may be another version of the profile, or another profile of the same manager.
     pub fn share_with(&mut self, previous: &ClusterProfile) {
         share(&mut self.api_version, &previous.api_version);
-        share(&mut self.metadata.name, &previous.metadata.name);
-        share(&mut self.metadata.namespace, &previous.metadata.namespace);
-        share(&mut self.metadata.uid, &previous.metadata.uid);
-        share(&mut self.metadata.labels, &previous.metadata.labels);
-        share(&mut self.metadata.annotations, &previous.metadata.annotations);
-        if let (Some(own), Some(previous)) = (&mut self.metadata.writers, &previous.metadata.writers) {
-            share_list(own, previous, |own, previous| {
-                share(&mut own.manager, &previous.manager);
-                share(&mut own.operation, &previous.operation);
-                share(&mut own.subresource, &previous.subresource);
-                share_some(&mut own.time, &previous.time);
-                share(&mut own.owns, &previous.owns);
-            });
-        }
+        self.metadata.share_with(&previous.metadata);
         share(&mut self.spec, &previous.spec);
         let own_manager = Arc::get_mut(&mut self.spec).and_then(|spec| spec.cluster_manager.as_mut());
         if let (Some(own), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
@@ -353,41 +281,6 @@ impl Status {
             },
         );
     }
-}
-
-fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
-    if own == previous {
-        *own = Arc::clone(previous);
-    }
-}
-
-fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
-    if own == previous {
-        own.clone_from(previous);
-    }
-}
-
-/// Shares the whole list, or its equal entries.
-fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
-    share(own, previous);
-    // `None` if it is already shared.
-    let entries = Arc::get_mut(own).into_iter().flatten();
-    entries
-        .zip(previous.iter())
-        .for_each(|(own, previous)| entry(own, previous));
-}
-
-/// Reads absent and `null` as the default.
-fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 #[cfg(test)]

@@ -62,3 +62,17 @@ where
     let objects = objects.unwrap_or_default().into_iter();
     Ok(objects.map(|object| object.0).collect())
 }
+
+/// Reads absent and `null` as the default.
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Returns `true` for what need not be written, as absent means the same.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

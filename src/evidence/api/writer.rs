@@ -7,7 +7,7 @@ use serde::{
     de::{IgnoredAny, MapAccess, Visitor},
 };
 
-use super::{profile::Writer, shape::Object};
+use super::{Writer, shape::Object};
 
 impl<'de> Deserialize<'de> for Writer {
     /// Reads an entry of the hub (`fieldsV1`) or of the evidence file (`owns`).

@@ -13,9 +13,9 @@ use super::{
     item::{Body, Found, Item, Partial, Place},
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, Input, Kind, Namespace, ObjectRef, Origin, ProfileHistory,
-    Secret, Unreadable, Version,
-    api::{ClusterProfile, names},
+    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, Namespace, ObjectRef, Origin, Secret,
+    Tracked, Unreadable, Version,
+    api::{ClusterProfile, PlacementDecision, names},
     crd, lenient,
     lenient::{MASK, Untyped},
     runs::{left_out, of_other_runs},
@@ -37,9 +37,12 @@ pub(super) struct Gatherer<'a> {
     files: Vec<String>,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
+    /// The versions of the API that the slices are in.
+    placement_versions: BTreeSet<String>,
     /// Ignored objects, counted by kind.
     ignored: BTreeMap<String, usize>,
     has_namespaces: bool,
+    has_slices: bool,
     has_secrets: bool,
     has_unlabelled_secrets: bool,
     has_writers: bool,
@@ -70,10 +73,11 @@ struct VersionOf<'a> {
 }
 
 impl<'a> VersionOf<'a> {
-    fn profile(profile: &'a ClusterProfile) -> Self {
+    fn tracked(object: &'a impl Tracked) -> Self {
+        let metadata = object.metadata();
         Self {
-            uid: &profile.metadata.uid,
-            resource_version: &profile.metadata.resource_version,
+            uid: &metadata.uid,
+            resource_version: &metadata.resource_version,
         }
     }
 
@@ -100,8 +104,10 @@ impl<'a> Gatherer<'a> {
             seen: HashMap::new(),
             files: Vec::new(),
             versions: BTreeSet::new(),
+            placement_versions: BTreeSet::new(),
             ignored: BTreeMap::new(),
             has_namespaces: false,
+            has_slices: false,
             has_secrets: false,
             has_unlabelled_secrets: false,
             has_writers: false,
@@ -153,13 +159,20 @@ impl<'a> Gatherer<'a> {
         );
         let kinds: &[Kind] = match &*partial.items.kind {
             names::KIND => &[Kind::Inventory],
+            names::PLACEMENT_KIND => &[Kind::PlacementDecisions],
             "Namespace" => &[Kind::Namespaces],
             "Secret" => &[Kind::Secrets],
             // Its rest may hold any kind.
-            "" => &[Kind::Inventory, Kind::Namespaces, Kind::Secrets],
+            "" => &[
+                Kind::Inventory,
+                Kind::PlacementDecisions,
+                Kind::Namespaces,
+                Kind::Secrets,
+            ],
             _ => &[],
         };
         self.has_namespaces |= kinds == [Kind::Namespaces];
+        self.has_slices |= kinds == [Kind::PlacementDecisions];
         self.has_secrets |= kinds == [Kind::Secrets];
         if self.partial.len() < PARTIAL {
             self.partial
@@ -180,8 +193,12 @@ impl<'a> Gatherer<'a> {
                 self.versions.insert(version.to_owned());
                 self.take_profile(item);
             }
-            ("", names::KIND) if version.is_empty() => {
-                self.give_up(item, names::KIND, "apiVersion is missing or not text");
+            (names::GROUP, names::PLACEMENT_KIND) => {
+                self.placement_versions.insert(version.to_owned());
+                self.take_slice(item);
+            }
+            ("", kind @ (names::KIND | names::PLACEMENT_KIND)) if version.is_empty() => {
+                self.give_up(item, kind, "apiVersion is missing or not text");
             }
             (names::GROUP, "") => self.give_up(item, "", "kind is missing or not text"),
             ("", "Namespace") => self.take_namespace(item),
@@ -196,16 +213,33 @@ impl<'a> Gatherer<'a> {
         }
     }
 
-    fn take_profile(&mut self, item: &Item<'_>) {
-        let mut profile = match item.body.untyped().map(lenient::profile) {
-            Ok(Ok(profile)) => profile,
-            Ok(Err(unreadable)) => return self.give_up(item, names::KIND, &unreadable.message),
-            Err(_) => return self.give_up(item, names::KIND, ""),
-        };
-        if profile.api_version.is_empty() {
-            profile.api_version = (*item.types.api_version).into();
+    /// Takes a profile or a slice.
+    fn take_tracked<T: Tracked>(&mut self, item: &Item<'_>) -> Option<T> {
+        match item.body.untyped().map(T::read) {
+            Ok(Ok(object)) => return Some(object),
+            Ok(Err(unreadable)) => self.give_up(item, T::KIND, &unreadable.message),
+            Err(_) => self.give_up(item, T::KIND, ""),
         }
-        self.add_profile(profile, item.place);
+        None
+    }
+
+    fn take_profile(&mut self, item: &Item<'_>) {
+        if let Some(mut profile) = self.take_tracked::<ClusterProfile>(item) {
+            if profile.api_version.is_empty() {
+                profile.api_version = (*item.types.api_version).into();
+            }
+            self.add(profile, item.place);
+        }
+    }
+
+    fn take_slice(&mut self, item: &Item<'_>) {
+        self.has_slices = true;
+        if let Some(mut slice) = self.take_tracked::<PlacementDecision>(item) {
+            if slice.api_version.is_empty() {
+                slice.api_version = (*item.types.api_version).into();
+            }
+            self.add(slice, item.place);
+        }
     }
 
     /// Takes a profile that is already typed, with its own API version.
@@ -214,33 +248,34 @@ impl<'a> Gatherer<'a> {
         if !self.versions.contains(version) {
             self.versions.insert(version.to_owned());
         }
-        self.add_profile(profile, place);
+        self.add(profile, place);
     }
 
-    fn add_profile(&mut self, mut profile: ClusterProfile, place: Place<'_>) {
-        let metadata = &profile.metadata;
+    fn add<T: Tracked>(&mut self, mut object: T, place: Place<'_>) {
+        let metadata = object.metadata();
         let key = (
-            names::KIND,
+            T::KIND,
             Arc::clone(&metadata.namespace),
             Arc::clone(&metadata.name),
         );
         let known = |evidence: &Evidence, index: usize| {
-            let known = evidence.profiles[index].last();
-            VersionOf::profile(known) == VersionOf::profile(&profile)
+            VersionOf::tracked(T::histories(evidence)[index].last()) == VersionOf::tracked(&object)
         };
         let version = &metadata.resource_version;
-        if !self.is_new(key, self.evidence.profiles.len(), version, known, place) {
+        let next = T::histories(&self.evidence).len();
+        if !self.is_new(key, next, version, known, place) {
             return;
         }
-        self.has_writers |= profile.metadata.writers.is_some();
-        if let Some(neighbour) = self.evidence.profiles.last() {
-            profile.share_with(neighbour.last());
+        self.has_writers |= metadata.writers.is_some();
+        let histories = T::histories_mut(&mut self.evidence);
+        if let Some(neighbour) = histories.last() {
+            object.share_with(neighbour.last());
         }
-        self.evidence.profiles.push(ProfileHistory {
+        histories.push(History {
             origin: Origin::Listed,
             versions: vec![Version {
                 at: Timestamp::UNIX_EPOCH,
-                profile,
+                object,
             }],
             deleted: None,
         });
@@ -417,6 +452,9 @@ impl<'a> Gatherer<'a> {
         keep(&mut evidence.profiles, |index| {
             !ambiguous.contains(&(names::KIND, index))
         });
+        keep(&mut evidence.slices, |index| {
+            !ambiguous.contains(&(names::PLACEMENT_KIND, index))
+        });
         keep(&mut evidence.namespaces, |index| {
             !ambiguous.contains(&("Namespace", index))
         });
@@ -446,7 +484,7 @@ impl<'a> Gatherer<'a> {
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
         self.withdraw();
         self.drop_strangers();
-        if self.evidence.profiles.is_empty() {
+        if self.evidence.profiles.is_empty() && self.evidence.slices.is_empty() {
             if let Some(failure) = self.failure {
                 return Err(failure);
             }
@@ -454,7 +492,10 @@ impl<'a> Gatherer<'a> {
             // Of a hub without profiles, kubectl prints an empty list, or the other kinds that were asked for. Anything
             // else suggests the wrong file.
             let is_other = !self.ignored.is_empty();
-            if is_other && !unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND))
+            if is_other
+                && !unreadable.any(|unreadable| {
+                    matches!(&*unreadable.object.kind, "" | names::KIND | names::PLACEMENT_KIND)
+                })
             {
                 return Err(DumpError::NoProfile {
                     name: name.to_owned(),
@@ -483,6 +524,7 @@ impl<'a> Gatherer<'a> {
             .unwrap_or(name);
         header.hub.source = format!("dump {file}");
         header.hub.api_version = self.versions.into_iter().next_back();
+        header.hub.placement_version = self.placement_versions.into_iter().next_back();
         header.asked = asked;
         header.other_runs = of_other_runs(&evidence.profiles, None);
         notes.extend(left_out(&header.other_runs));
@@ -493,8 +535,25 @@ impl<'a> Gatherer<'a> {
     fn asked(&self) -> BTreeMap<Kind, Asked> {
         let no = |reason: &str| Asked::No(reason.to_owned());
         let yes_if = |held: bool, reason: &str| if held { Asked::Yes } else { no(reason) };
+        let mut unreadable = self.evidence.unreadable.iter();
+        let has_profiles = !self.evidence.profiles.is_empty()
+            || unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND));
         BTreeMap::from([
-            (Kind::Inventory, Asked::Yes),
+            (
+                Kind::Inventory,
+                // An inventory without profiles is one; a dump of decisions alone says nothing of profiles.
+                yes_if(
+                    !self.has_slices || has_profiles,
+                    "the dump holds no ClusterProfiles: add `kubectl get clusterprofiles -A -o yaml`",
+                ),
+            ),
+            (
+                Kind::PlacementDecisions,
+                yes_if(
+                    self.has_slices,
+                    "the dump holds no PlacementDecisions: add `kubectl get placementdecisions -A -o yaml`",
+                ),
+            ),
             (
                 Kind::Namespaces,
                 yes_if(
@@ -526,6 +585,18 @@ impl<'a> Gatherer<'a> {
             (
                 Kind::Timeline,
                 no("a dump has no timeline: observe a hub, or judge an evidence file"),
+            ),
+            (
+                Kind::PlacementTimeline,
+                no("a dump has no timeline: observe a hub, or judge an evidence file"),
+            ),
+            (
+                Kind::ConsumerAccess,
+                no("a dump has no answers on the consumers' rights: run against the hub"),
+            ),
+            (
+                Kind::Workloads,
+                no("workloads are not read from a dump: run against the hub"),
             ),
             (Kind::Requests, no(NO_AUDIT_LOG)),
             (

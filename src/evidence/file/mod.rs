@@ -13,9 +13,14 @@
 //! | `probe` | a dry-run change and the hub's answer |
 //! | `profile` | a profile's first version, with when and how the run first saw it |
 //! | `change` | a later version of the nearest `profile` above: only what differs from the version before |
-//! | `gone` | when the run saw that the nearest `profile` above was deleted |
+//! | `slice` | the first version of a PlacementDecision, with when and how the run first saw it |
+//! | `sliceVersion` | a later version of the nearest `slice` above, whole |
+//! | `gone` | when the run saw that the nearest `profile` or `slice` above was deleted |
+//! | `workload` | a workload with a placement key, as last seen |
+//! | `consumerAccess` | what a consumer of placements may do on the hub |
 //! | `requests` | the span that the audit log covers |
 //! | `request` | one write request, in the hub's order; all stand after `requests` |
+//! | `sliceRequests`, `sliceRequest` | the same for PlacementDecisions |
 //! | `end` | last: the file is complete |
 //!
 //! In a `change`, an absent part is unchanged, and `null` was removed. Each entry of `metadata.writers` is one of

@@ -13,9 +13,9 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Input, Kind, LimitError, Limits, ObjectRef, ProfileHistory, Requests,
-    Unreadable, Version,
-    api::names,
+    Asked, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Request, Requests,
+    Tracked, Unreadable, Version,
+    api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
 };
 
@@ -147,7 +147,11 @@ enum Section {
     UnlabelledSecrets,
     Probes,
     Profiles,
+    Slices,
+    Workloads,
+    ConsumerAccess,
     Requests,
+    SliceRequests,
     Members,
     Logins,
     End,
@@ -162,7 +166,11 @@ impl Section {
             Kind::UnlabelledSecrets => Section::UnlabelledSecrets,
             Kind::Probe => Section::Probes,
             Kind::Inventory | Kind::Timeline | Kind::Writers => Section::Profiles,
-            Kind::Requests => Section::Requests,
+            Kind::PlacementDecisions | Kind::PlacementTimeline => Section::Slices,
+            Kind::Workloads => Section::Workloads,
+            Kind::ConsumerAccess => Section::ConsumerAccess,
+            // The same log tells of both kinds of objects.
+            Kind::Requests => Section::SliceRequests,
             Kind::Members | Kind::Plugins => Section::Logins,
             Kind::Driver => Section::Driver,
         }
@@ -194,10 +202,15 @@ impl Gathered {
         if matches!(record, Record::Header(_)) != (line == 1) {
             return Err(broken(line, LineError::SecondHeader));
         }
-        if self.skips && matches!(record, Record::Change(_) | Record::Gone(_)) {
+        if self.skips
+            && matches!(
+                record,
+                Record::Change(_) | Record::SliceVersion(_) | Record::Gone(_)
+            )
+        {
             return Ok(());
         }
-        self.skips &= !matches!(record, Record::Profile(_));
+        self.skips &= !matches!(record, Record::Profile(_) | Record::Slice(_));
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
@@ -235,14 +248,39 @@ impl Gathered {
             }
             Record::Change(change) => {
                 let at = change.at;
-                let history = last_history(evidence, line)?;
-                let profile = change.onto(history.last()).map_err(|flaw| broken(line, flaw))?;
-                history.versions.push(Version { at, profile });
+                let history = last_history::<ClusterProfile>(evidence, line)?;
+                let object = change.onto(history.last()).map_err(|flaw| broken(line, flaw))?;
+                history.versions.push(Version { at, object });
+                Section::Profiles
+            }
+            Record::Slice(first) => {
+                let history = begin(*first, evidence.slices.last());
+                evidence.slices.push(history);
+                Section::Slices
+            }
+            Record::SliceVersion(version) => {
+                let history = last_history::<PlacementDecision>(evidence, line)?;
+                let mut version = *version;
+                version.object.share_with(history.last());
+                history.versions.push(version);
+                Section::Slices
+            }
+            // All slices stand after all profiles.
+            Record::Gone(gone) if evidence.slices.is_empty() => {
+                last_history::<ClusterProfile>(evidence, line)?.deleted = Some(gone.at);
                 Section::Profiles
             }
             Record::Gone(gone) => {
-                last_history(evidence, line)?.deleted = Some(gone.at);
-                Section::Profiles
+                last_history::<PlacementDecision>(evidence, line)?.deleted = Some(gone.at);
+                Section::Slices
+            }
+            Record::Workload(workload) => {
+                evidence.workloads.push(workload);
+                Section::Workloads
+            }
+            Record::ConsumerAccess(access) => {
+                evidence.consumer_access.push(access);
+                Section::ConsumerAccess
             }
             Record::Requests(covers) => {
                 evidence.requests = Some(Requests {
@@ -252,12 +290,19 @@ impl Gathered {
                 Section::Requests
             }
             Record::Request(request) => {
-                let requests = evidence.requests.as_mut();
-                requests
-                    .ok_or_else(|| broken(line, LineError::NoRequests))?
-                    .events
-                    .push(request);
+                add_request(evidence.requests.as_mut(), request, line)?;
                 Section::Requests
+            }
+            Record::SliceRequests(covers) => {
+                evidence.slice_requests = Some(Requests {
+                    covers: covers.covers,
+                    events: Vec::new(),
+                });
+                Section::SliceRequests
+            }
+            Record::SliceRequest(request) => {
+                add_request(evidence.slice_requests.as_mut(), request, line)?;
+                Section::SliceRequests
             }
             Record::Member(member) => {
                 evidence.members.push(member);
@@ -307,12 +352,16 @@ impl Gathered {
             if self.skips {
                 return;
             }
-            let known = self.evidence.profiles.pop();
-            object = known
-                .map(|history| ObjectRef::from(history.last()))
-                .unwrap_or_default();
+            // All slices stand after all profiles.
+            let slice = self.evidence.slices.pop();
+            let slice = slice.map(|history| ObjectRef::from(history.last()));
+            let known = slice.or_else(|| {
+                let profile = self.evidence.profiles.pop();
+                profile.map(|history| ObjectRef::from(history.last()))
+            });
+            object = known.unwrap_or_default();
         }
-        self.skips |= misfit.is_change || object.kind == names::KIND;
+        self.skips |= misfit.is_change || matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND);
         self.evidence.unreadable.push(Unreadable {
             object,
             message: format!("line {line} of the evidence file: {}", misfit.message),
@@ -358,24 +407,26 @@ impl Gathered {
 }
 
 /// Begins a history. Neighbours in the file share much: the API version, the namespace, the manager.
-fn begin(first: First, neighbour: Option<&ProfileHistory>) -> ProfileHistory {
-    let mut profile = first.profile;
+fn begin<T: Tracked>(first: First<T>, neighbour: Option<&History<T>>) -> History<T> {
+    let mut object = first.object;
     if let Some(neighbour) = neighbour {
-        profile.share_with(neighbour.first());
+        object.share_with(neighbour.first());
     }
-    ProfileHistory {
+    History {
         origin: first.origin,
-        versions: vec![Version {
-            at: first.at,
-            profile,
-        }],
+        versions: vec![Version { at: first.at, object }],
         deleted: None,
     }
 }
 
-fn last_history(evidence: &mut Evidence, line: usize) -> Result<&mut ProfileHistory, FileError> {
-    evidence
-        .profiles
+fn last_history<T: Tracked>(evidence: &mut Evidence, line: usize) -> Result<&mut History<T>, FileError> {
+    T::histories_mut(evidence)
         .last_mut()
         .ok_or_else(|| broken(line, LineError::NoProfile))
+}
+
+fn add_request(requests: Option<&mut Requests>, request: Request, line: usize) -> Result<(), FileError> {
+    let requests = requests.ok_or_else(|| broken(line, LineError::NoRequests))?;
+    requests.events.push(request);
+    Ok(())
 }

@@ -12,9 +12,9 @@ use serde_json::value::RawValue;
 
 use super::{LineError, change::Change};
 use crate::{
-    Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
-    UnlabelledSecret, Unreadable, Window,
-    api::{ClusterProfile, names, shape::Object},
+    ConsumerAccess, Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe,
+    Request, Secret, UnlabelledSecret, Unreadable, Version, Window, Workload,
+    api::{ClusterProfile, PlacementDecision, names, shape::Object},
     lenient,
     lenient::{Untyped, masked, without_values},
 };
@@ -35,9 +35,15 @@ pub(super) enum Line<'a> {
     Probe(&'a Probe),
     Profile(FirstLine<'a>),
     Change(Box<Change>),
+    Slice(FirstSliceLine<'a>),
+    SliceVersion(SliceVersionLine<'a>),
     Gone(Gone),
+    Workload(&'a Workload),
+    ConsumerAccess(&'a ConsumerAccess),
     Requests(Covers),
     Request(&'a Request),
+    SliceRequests(Covers),
+    SliceRequest(&'a Request),
     Member(&'a Member),
     EndpointCall(&'a EndpointCall),
     Login(&'a Login),
@@ -54,11 +60,17 @@ pub(super) enum Record {
     Secret(Secret),
     UnlabelledSecret(UnlabelledSecret),
     Probe(Probe),
-    Profile(Box<First>),
+    Profile(Box<First<ClusterProfile>>),
     Change(Box<Change>),
+    Slice(Box<First<PlacementDecision>>),
+    SliceVersion(Box<Version<PlacementDecision>>),
     Gone(Gone),
+    Workload(Workload),
+    ConsumerAccess(ConsumerAccess),
     Requests(Covers),
     Request(Request),
+    SliceRequests(Covers),
+    SliceRequest(Request),
     Member(Member),
     EndpointCall(EndpointCall),
     Login(Login),
@@ -70,7 +82,7 @@ pub(super) enum Record {
 
 /// A record of an object that does not have the shape of its kind.
 pub(super) struct Misfit {
-    /// The object, as far as it is known. A `change` belongs to the `profile` above it.
+    /// The object, as far as it is known. A later version belongs to the object above it.
     pub object: ObjectRef,
     /// What is wrong with it.
     pub message: String,
@@ -87,11 +99,38 @@ pub(super) struct FirstLine<'a> {
     pub profile: &'a ClusterProfile,
 }
 
-/// A profile's first version, as read.
-pub(super) struct First {
+/// A slice's first version, for writing.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FirstSliceLine<'a> {
+    #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     pub origin: Origin,
-    pub profile: ClusterProfile,
+    pub slice: &'a PlacementDecision,
+}
+
+/// A slice's later version, for writing.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SliceVersionLine<'a> {
+    #[schemars(with = "crate::json_schema::Time")]
+    pub at: Timestamp,
+    pub slice: &'a PlacementDecision,
+}
+
+/// An object's first version, as read.
+pub(super) struct First<T> {
+    pub at: Timestamp,
+    pub origin: Origin,
+    pub object: T,
+}
+
+/// A version of a slice, with the slice unread.
+#[derive(Deserialize)]
+struct SliceRaw<'a> {
+    at: Timestamp,
+    #[serde(default)]
+    origin: Option<Origin>,
+    #[serde(borrow)]
+    slice: &'a RawValue,
 }
 
 /// A profile's first version, with the profile unread.
@@ -125,7 +164,7 @@ impl From<Usual> for Record {
             Usual::Profile(whole) => Record::Profile(Box::new(First {
                 at: whole.at,
                 origin: whole.origin,
-                profile: whole.profile.0,
+                object: whole.profile.0,
             })),
             Usual::Change(change) => Record::Change(change),
         }
@@ -186,9 +225,28 @@ impl Record {
                 Record::Profile(Box::new(First {
                     at,
                     origin,
-                    profile: object(profile.get().as_bytes())?,
+                    object: object(profile.get().as_bytes())?,
                 }))
             }
+            "slice" => {
+                let SliceRaw { at, origin, slice } = parse(content)?;
+                Record::Slice(Box::new(First {
+                    at,
+                    origin: origin.unwrap_or(Origin::Listed),
+                    object: object(slice.get().as_bytes())?,
+                }))
+            }
+            "sliceVersion" => {
+                let SliceRaw { at, slice, .. } = parse(content)?;
+                Record::SliceVersion(Box::new(Version {
+                    at,
+                    object: object(slice.get().as_bytes())?,
+                }))
+            }
+            "workload" => Record::Workload(parse(content)?),
+            "consumerAccess" => Record::ConsumerAccess(parse(content)?),
+            "sliceRequests" => Record::SliceRequests(parse(content)?),
+            "sliceRequest" => Record::SliceRequest(parse(content)?),
             "change" => Record::Change(parse(content)?),
             "gone" => Record::Gone(parse(content)?),
             "requests" => Record::Requests(parse(content)?),
@@ -215,15 +273,22 @@ impl Misfit {
                     ..lenient::identity(Untyped::Text(profile.get().as_bytes()), names::KIND)
                 }
             }
+            "slice" => {
+                let SliceRaw { slice, .. } = parse(content.as_bytes()).ok()?;
+                ObjectRef {
+                    kind: names::PLACEMENT_KIND.to_owned(),
+                    ..lenient::identity(Untyped::Text(slice.get().as_bytes()), names::PLACEMENT_KIND)
+                }
+            }
             "namespace" => lenient::identity_in_evidence(content.as_bytes(), "Namespace"),
             "secret" => lenient::identity_in_evidence(content.as_bytes(), "Secret"),
-            "change" => ObjectRef::default(),
+            "change" | "sliceVersion" => ObjectRef::default(),
             _ => return None,
         };
         Some(Self {
             object,
             message,
-            is_change: kind == "change",
+            is_change: matches!(kind, "change" | "sliceVersion"),
         })
     }
 }

@@ -1,8 +1,9 @@
 //! Small evidences of any kind, for the tests.
 
 mod members;
+mod placements;
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use jiff::Timestamp;
 use proptest::{collection, option, prelude::*, sample::select};
@@ -49,7 +50,7 @@ fn labels() -> impl Strategy<Value = Labels> {
     collection::btree_map(text(), text(), 0..3)
 }
 
-fn few<T: std::fmt::Debug>(of: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<T>> {
+fn few<T: Debug>(of: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<T>> {
     collection::vec(of, 0..3)
 }
 
@@ -167,11 +168,11 @@ fn profile() -> impl Strategy<Value = ClusterProfile> {
     })
 }
 
-fn history() -> impl Strategy<Value = ProfileHistory> {
-    let version = (time(), profile()).prop_map(|(at, profile)| Version { at, profile });
+fn versions_of<T: Clone + Debug>(object: impl Strategy<Value = T>) -> impl Strategy<Value = History<T>> {
+    let version = (time(), object).prop_map(|(at, object)| Version { at, object });
     let origin = select(vec![Origin::Listed, Origin::Created, Origin::Relisted]);
     (origin, collection::vec(version, 1..4), option::of(time())).prop_map(|(origin, versions, deleted)| {
-        ProfileHistory {
+        History {
             origin,
             versions,
             deleted,
@@ -190,6 +191,10 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Members,
         Kind::Plugins,
         Kind::Driver,
+        Kind::PlacementDecisions,
+        Kind::PlacementTimeline,
+        Kind::ConsumerAccess,
+        Kind::Workloads,
     ])
 }
 
@@ -212,7 +217,9 @@ fn header() -> impl Strategy<Value = Header> {
     let hub = (text(), option::of(text()), few(text())).prop_map(|(source, version, served)| Hub {
         source,
         server_version: version.clone(),
+        placement_version: version.clone(),
         api_version: version,
+        placement_served: Vec::new(),
         served: served
             .into_iter()
             .map(|name| ServedVersion {
@@ -257,6 +264,7 @@ fn header() -> impl Strategy<Value = Header> {
         hub,
         scope: Scope {
             namespaces: rest.2,
+            scheduler: rest.3.clone(),
             cluster_manager: rest.3,
             shard: rest.0.map(|_| Shard { index: 1, count: 2 }),
         },
@@ -282,7 +290,7 @@ fn header() -> impl Strategy<Value = Header> {
         other_runs: rest
             .4
             .into_iter()
-            .map(|name| ProfileKey {
+            .map(|name| ObjectKey {
                 namespace: String::new(),
                 name,
             })
@@ -374,6 +382,10 @@ fn probe() -> impl Strategy<Value = Probe> {
     })
 }
 
+fn requests() -> impl Strategy<Value = Requests> {
+    (window(), few(request())).prop_map(|(covers, events)| Requests { covers, events })
+}
+
 /// Evidence of all that the file can hold.
 pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
     let namespace = (text(), labels()).prop_map(|(name, labels)| Namespace {
@@ -393,7 +405,6 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 reason,
             }
         });
-    let requests = (window(), few(request())).prop_map(|(covers, events)| Requests { covers, events });
     let unreadable = (object(), text()).prop_map(|(object, message)| Unreadable { object, message });
     let others = (
         few(namespace),
@@ -403,27 +414,46 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(unreadable),
         few(unlabelled_secret()),
     );
+    let placements = (
+        few(placements::history()),
+        option::of(requests()),
+        few(placements::workload()),
+        few(placements::consumer_access()),
+    );
     let beyond = (
         few(members::member()),
         few(members::endpoint_call()),
         few(members::login()),
         option::of(members::driver()),
     );
-    (header(), few(history()), option::of(requests), others, beyond).prop_map(
-        |(header, profiles, requests, others, beyond)| Evidence {
-            header,
-            namespaces: others.0,
-            profiles,
-            secrets: others.1,
-            unlabelled_secrets: others.5,
-            probes: others.2,
-            requests,
-            gaps: others.3,
-            unreadable: others.4,
-            members: beyond.0,
-            endpoint_calls: beyond.1,
-            logins: beyond.2,
-            driver: beyond.3,
-        },
+    let profiles = few(versions_of(profile()));
+    (
+        header(),
+        profiles,
+        option::of(requests()),
+        others,
+        beyond,
+        placements,
     )
+        .prop_map(
+            |(header, profiles, requests, others, beyond, placements)| Evidence {
+                header,
+                namespaces: others.0,
+                profiles,
+                secrets: others.1,
+                unlabelled_secrets: others.5,
+                probes: others.2,
+                requests,
+                gaps: others.3,
+                unreadable: others.4,
+                members: beyond.0,
+                endpoint_calls: beyond.1,
+                logins: beyond.2,
+                driver: beyond.3,
+                slices: placements.0,
+                slice_requests: placements.1,
+                workloads: placements.2,
+                consumer_access: placements.3,
+            },
+        )
 }

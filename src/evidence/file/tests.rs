@@ -114,10 +114,13 @@ fn sample() -> Evidence {
         profiles: vec![ProfileHistory {
             origin: Origin::Listed,
             versions: vec![
-                Version { at: at(0), profile },
+                Version {
+                    at: at(0),
+                    object: profile,
+                },
                 Version {
                     at: at(60),
-                    profile: next,
+                    object: next,
                 },
             ],
             deleted: None,
@@ -138,7 +141,7 @@ fn a_change_holds_what_differs_and_shares_the_rest() {
     let [first, next] = &evidence.profiles[0].versions[..] else {
         panic!("two versions")
     };
-    let (first, next) = (&first.profile, &next.profile);
+    let (first, next) = (&first.object, &next.object);
     assert!(Arc::ptr_eq(&first.spec, &next.spec));
     assert!(Arc::ptr_eq(&first.metadata.labels, &next.metadata.labels));
     assert!(Arc::ptr_eq(&first.status.conditions, &next.status.conditions));
@@ -242,7 +245,7 @@ fn a_profile_may_nest_as_deep_as_on_the_hub() {
     let deepest = (1..200).rev().find_map(nested).expect("some depth is read");
     let mut evidence = sample();
     for version in [1, 0] {
-        evidence.profiles[0].versions[version].profile = deepest.clone();
+        evidence.profiles[0].versions[version].object = deepest.clone();
         assert_eq!(read_back(&written(&evidence)).evidence, evidence);
     }
 }
@@ -257,8 +260,8 @@ fn the_documented_example_is_read() {
     let [first, next] = &input.evidence.profiles[0].versions[..] else {
         panic!("two versions")
     };
-    assert_eq!(first.profile.metadata.labels, next.profile.metadata.labels);
-    let joined = next.profile.condition("Joined").expect("a condition");
+    assert_eq!(first.object.metadata.labels, next.object.metadata.labels);
+    let joined = next.object.condition("Joined").expect("a condition");
     assert_eq!(&*joined.status, "True");
     // Every kind of record that is written is described.
     for kind in written_kinds() {

@@ -7,14 +7,16 @@ use std::{
     path::Path,
 };
 
+use jiff::Timestamp;
+
 #[cfg(any(unix, windows))]
 use super::FileError;
 use super::{
     change::Change,
-    record::{Covers, FirstLine, Gone, Line},
+    record::{Covers, FirstLine, FirstSliceLine, Gone, Line, SliceVersionLine},
 };
 use crate::{
-    Evidence, FORMAT, Header, ProfileHistory,
+    Evidence, FORMAT, Header, ProfileHistory, SliceHistory,
     checksum::{Checksum, Summing},
 };
 
@@ -144,12 +146,29 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     for history in &evidence.profiles {
         lines.put_history(history)?;
     }
+    for history in &evidence.slices {
+        lines.put_slice(history)?;
+    }
+    for workload in &evidence.workloads {
+        lines.put(&Line::Workload(workload))?;
+    }
+    for access in &evidence.consumer_access {
+        lines.put(&Line::ConsumerAccess(access))?;
+    }
     if let Some(requests) = &evidence.requests {
         lines.put(&Line::Requests(Covers {
             covers: requests.covers,
         }))?;
         for request in &requests.events {
             lines.put(&Line::Request(request))?;
+        }
+    }
+    if let Some(requests) = &evidence.slice_requests {
+        lines.put(&Line::SliceRequests(Covers {
+            covers: requests.covers,
+        }))?;
+        for request in &requests.events {
+            lines.put(&Line::SliceRequest(request))?;
         }
     }
     for member in &evidence.members {
@@ -181,13 +200,35 @@ impl<W: Write> Lines<W> {
         self.put(&Line::Profile(FirstLine {
             at: first.at,
             origin: history.origin,
-            profile: &first.profile,
+            profile: &first.object,
         }))?;
         for (before, after) in history.steps() {
-            let change = Change::between(&before.profile, &after.profile, after.at);
+            let change = Change::between(&before.object, &after.object, after.at);
             self.put(&Line::Change(Box::new(change)))?;
         }
-        match history.deleted {
+        self.put_end(history.deleted)
+    }
+
+    fn put_slice(&mut self, history: &SliceHistory) -> io::Result<()> {
+        let Some((first, later)) = history.versions.split_first() else {
+            return Ok(());
+        };
+        self.put(&Line::Slice(FirstSliceLine {
+            at: first.at,
+            origin: history.origin,
+            slice: &first.object,
+        }))?;
+        for version in later {
+            self.put(&Line::SliceVersion(SliceVersionLine {
+                at: version.at,
+                slice: &version.object,
+            }))?;
+        }
+        self.put_end(history.deleted)
+    }
+
+    fn put_end(&mut self, deleted: Option<Timestamp>) -> io::Result<()> {
+        match deleted {
             Some(at) => self.put(&Line::Gone(Gone { at })),
             None => Ok(()),
         }

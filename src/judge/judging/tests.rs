@@ -53,7 +53,7 @@ fn evidence(asked: &[Kind]) -> Evidence {
         origin: Origin::Listed,
         versions: vec![Version {
             at: Timestamp::UNIX_EPOCH,
-            profile,
+            object: profile,
         }],
         deleted: None,
     });

@@ -42,7 +42,7 @@ pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) ->
 /// The field managers of the judged profiles. They are the implementation's, whatever their names.
 pub(super) fn judged_writers(evidence: &Evidence) -> BTreeSet<&str> {
     let versions = evidence.histories().flat_map(|history| &history.versions);
-    versions.flat_map(|version| writers(&version.profile)).collect()
+    versions.flat_map(|version| writers(&version.object)).collect()
 }
 
 /// Returns the deletion of a profile in the audit log, close enough to the time at which the watch saw it.
@@ -75,7 +75,7 @@ pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
                 && history
                     .versions
                     .iter()
-                    .any(|version| evidence.header.scope.holds(&version.profile))
+                    .any(|version| evidence.header.scope.holds(&version.object))
         })
     })
 }

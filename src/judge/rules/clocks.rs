@@ -62,7 +62,7 @@ pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
     if history.origin == Origin::Created {
         return Age::New;
     }
-    let created = first.profile.metadata.creation_timestamp.as_deref();
+    let created = first.object.metadata.creation_timestamp.as_deref();
     let Some(created) = created.and_then(parse_time).map(|time| time.as_microsecond()) else {
         return Age::Settled;
     };

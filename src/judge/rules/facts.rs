@@ -3,7 +3,7 @@
 use std::fmt;
 
 use evidence::{
-    Kind,
+    Claim, Kind,
     api::{Edition, Feature},
 };
 use schemars::JsonSchema;
@@ -147,6 +147,11 @@ impl Facts {
             return Err(FactsError::NoReasoning { rule });
         }
         Ok(facts)
+    }
+
+    /// How the rule stands in the edition that a claim names of its API; none where that edition does not have it.
+    pub fn in_claim(&self, claim: &Claim) -> Option<&Applies> {
+        claim.editions().find_map(|edition| self.in_edition(edition))
     }
 
     /// How the rule stands in an edition; none where the edition does not have it.

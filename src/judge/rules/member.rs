@@ -169,7 +169,7 @@ pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timesta
     let next = |index: usize| history.versions.get(index + 1);
     known
         .filter(|(index, _)| next(*index).is_none_or(|next| next.at > from))
-        .map(|(_, version)| &version.profile)
+        .map(|(_, version)| &version.object)
         .collect()
 }
 

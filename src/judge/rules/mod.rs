@@ -18,6 +18,8 @@ mod finding;
 mod identity;
 mod lifecycle;
 mod member;
+mod placement;
+mod placement_slices;
 mod presence;
 mod properties;
 mod registry;

@@ -43,11 +43,11 @@ pub(super) fn lasts(
         return true;
     };
     let held = history.versions.iter().rev();
-    let held = held.take_while(|version| holds(&version.profile));
+    let held = held.take_while(|version| holds(&version.object));
     let first = held.last().unwrap_or(&history.versions[0]);
     if std::ptr::eq(first, &history.versions[0]) {
         let seen_for = end - first.at.as_microsecond();
-        let transitions = || age_of_transitions(evidence, &first.profile, conditions);
+        let transitions = || age_of_transitions(evidence, &first.object, conditions);
         seen_for >= GRACE || age(evidence, history).max(transitions()) == Age::Settled
     } else {
         end - first.at.as_microsecond() >= GRACE

@@ -4,11 +4,11 @@
 
 use std::sync::LazyLock;
 
-use evidence::Evidence;
+use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    properties, updates, version,
+    placement_slices, properties, updates, version,
 };
 
 /// A rule's function.
@@ -131,6 +131,12 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "lifecycle/foreign-profiles-untouched" => lifecycle::foreign_profiles_untouched,
         "lifecycle/restart-keeps-profiles" => lifecycle::restart_keeps_profiles,
         "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
+        "placement-slices/size" => placement_slices::size,
+        "placement-slices/decisions-present" => placement_slices::decisions_present,
+        "placement-slices/key-valid" => placement_slices::key_valid,
+        "placement-slices/index-is-number" => placement_slices::index_is_number,
+        "placement-slices/index-complete" => placement_slices::index_complete,
+        "placement-slices/cluster-once" => placement_slices::cluster_once,
     }
     .into();
     bindings
@@ -154,6 +160,12 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 impl Rule {
+    /// The API that it is about: its editions are all of one.
+    pub fn api(&self) -> Api {
+        let first = self.facts.editions.first();
+        first.map(|applies| applies.edition().api()).unwrap_or_default()
+    }
+
     /// The part of the id before the slash.
     pub fn suite(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)

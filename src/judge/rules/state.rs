@@ -3,7 +3,7 @@
 //! A fault counts if it lasted for longer than the grace, mended or not. Only confirmed time counts: from the first
 //! version that has the fault to the version that mends it, the end of the window, or a gap in the timeline.
 
-mod segments;
+pub(super) mod segments;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -149,10 +149,10 @@ impl<'e> Walk<'e, '_, '_> {
         for (index, version) in history.versions.iter().enumerate() {
             let before = index
                 .checked_sub(1)
-                .map(|before| &history.versions[before].profile);
+                .map(|before| &history.versions[before].object);
             let is_same = self.state.same.zip(before);
-            if !is_same.is_some_and(|(same, before)| same(before, &version.profile)) {
-                known = faults(&version.profile);
+            if !is_same.is_some_and(|(same, before)| same(before, &version.object)) {
+                known = faults(&version.object);
             }
             story.applies |= known.is_some();
             let faults = known.as_deref().unwrap_or_default();
@@ -161,7 +161,7 @@ impl<'e> Walk<'e, '_, '_> {
                 continue;
             }
             let by_path = by_path(faults);
-            let gaps = gaps.get_or_insert_with(|| gaps_of(self.evidence, &version.profile));
+            let gaps = gaps.get_or_insert_with(|| gaps_of(self.evidence, &version.object));
             for segment in segments(gaps, version.at.as_microsecond(), self.stop(history, index)) {
                 story.segment(version, &by_path, segment, history.origin == Origin::Created);
             }
@@ -216,7 +216,7 @@ impl<'e> Walk<'e, '_, '_> {
         if !is_awaited && !matches!(self.evidence.asked(Kind::Timeline), Asked::Yes) {
             return Age::Settled;
         }
-        let first = &history.versions[0].profile;
+        let first = &history.versions[0].object;
         age(self.evidence, history).max(age_of_transitions(self.evidence, first, self.state.called_by))
     }
 
@@ -369,7 +369,7 @@ impl Story {
         for (path, stretch) in open {
             let ending = if segment.after_gap {
                 Ending::Gap
-            } else if version.profile.metadata.deletion_timestamp.is_some() {
+            } else if version.object.metadata.deletion_timestamp.is_some() {
                 Ending::Deleted
             } else {
                 Ending::Mended

@@ -88,7 +88,7 @@ pub(super) fn timestamp(at: Micros) -> Timestamp {
 
 /// From when on the watch missed part of the time between two versions of a profile, if so.
 pub(super) fn missed_since(evidence: &Evidence, before: &Version, after: &Version) -> Option<Timestamp> {
-    missed_within(evidence, &before.profile, before.at, after.at)
+    missed_within(evidence, &before.object, before.at, after.at)
 }
 
 /// From when on the watch missed part of a span of a profile's life, if so.
@@ -164,11 +164,11 @@ fn writes_where<'a>(
     // The last stamp of the hub: a write that moved no stamp comes after it.
     let mut stamped: Option<Micros> = None;
     for (before, after) in history.steps() {
-        if !differ(&before.profile, &after.profile) {
+        if !differ(&before.object, &after.object) {
             continue;
         }
         let arrival = after.at.as_microsecond();
-        let moment = match (new_stamp(Some(&before.profile), &after.profile, counts), stamped) {
+        let moment = match (new_stamp(Some(&before.object), &after.object, counts), stamped) {
             // A stamp from after the arrival shows that the clocks disagree.
             (Some(text), _) => match on_our_clock(evidence, text) {
                 Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
@@ -227,7 +227,7 @@ fn new_stamp<'a>(
 /// a watch before its arrival.
 pub(super) fn earliest(evidence: &Evidence, before: Option<&ClusterProfile>, after: &Version) -> Micros {
     let arrival = after.at.as_microsecond();
-    new_stamp(before, &after.profile, |_| true)
+    new_stamp(before, &after.object, |_| true)
         .and_then(|text| on_our_clock(evidence, text))
         .filter(|stamp| *stamp <= arrival.saturating_add(SECOND))
         .unwrap_or_else(|| arrival.saturating_sub(LATE))

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use evidence::api::Edition;
+use evidence::api::Api;
 use judge::{
     RuleVerdict, Selection, Verdict, judge, rules,
     rules::{
@@ -186,9 +186,11 @@ fn a_conforming_world_trips_no_rule() {
     });
     let mut passed = BTreeSet::new();
     let named = json!([{"metadata": {"name": "m-1"}}]);
-    for (world, edition) in [named, busy, driven()]
-        .iter()
-        .flat_map(|world| Edition::ALL.map(|edition| (world, edition)))
+    let profiles = [named, busy, driven()].map(|world| (Api::ClusterProfile, world));
+    let placements = [(Api::Placement, placed())];
+    let worlds = profiles.iter().chain(&placements);
+    for (world, edition) in
+        worlds.flat_map(|(api, world)| api.editions().map(move |edition| (world, edition)))
     {
         let example = json!({"name": "conforming", "passes": world});
         let example = Example::parse(&example, edition).expect("a world");
@@ -206,6 +208,32 @@ fn a_conforming_world_trips_no_rule() {
         passed, all,
         "a conforming world has something to show to every rule"
     );
+}
+
+/// The world of a scheduler with two decisions, one of them in two slices, that reschedules as it should.
+fn placed() -> Value {
+    let labels = json!({"multicluster.x-k8s.io/placement-key": "api"});
+    let access = json!({"user": "consumer", "profiles": [
+        {"namespace": "default", "readable": true}, {"namespace": "fleet", "readable": true},
+    ]});
+    json!({
+        "observe": "30m",
+        "slices": [
+            {"decisions": 100}, {"metadata": {"name": "web-1"}, "decisions": ["fleet/a", "fleet/b"]},
+            {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["c1", "c2"]},
+        ],
+        "steps": [
+            {"at": "5m", "change": {"metadata": {"name": "web-1"}, "decisions": ["fleet/a"]}},
+            {"at": "10m", "delete": "web-1"},
+        ],
+        "requests": [
+            {"at": "5m", "name": "web-1", "changed": true, "body": {"parts": ["decisions"]}},
+            {"at": "10m", "name": "web-1", "verb": "delete"},
+        ],
+        "consumerUsers": ["consumer"],
+        "consumerAccess": [access],
+        "workloads": [{"placementKey": "api"}],
+    })
 }
 
 /// The world of a run with a driver, in which all is answered.
@@ -348,6 +376,12 @@ fn suites_stand_in_the_order_of_the_documents() {
         "consumers",
         "updates",
         "lifecycle",
+        "placement-slices",
+        "placement-references",
+        "placement-labels",
+        "placement-ownership",
+        "placement-updates",
+        "placement-lifecycle",
     ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();

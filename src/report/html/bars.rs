@@ -181,7 +181,7 @@ impl Spell {
 fn kinds<'a>(histories: &[&'a ProfileHistory]) -> Vec<&'a str> {
     let versions = histories.iter().flat_map(|history| &history.versions);
     let kinds: BTreeSet<&str> = versions
-        .flat_map(|version| version.profile.status.conditions.iter())
+        .flat_map(|version| version.object.status.conditions.iter())
         .map(|condition| &*condition.kind)
         .collect();
     let mut kinds: Vec<&str> = kinds.into_iter().collect();
@@ -214,7 +214,7 @@ fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> 
     histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
     for history in histories {
         for version in &history.versions {
-            let conditions = &version.profile.status.conditions;
+            let conditions = &version.object.status.conditions;
             let condition = conditions.iter().find(|condition| *condition.kind == *kind);
             let reason = condition.map_or(String::new(), |condition| brief(&condition.reason, 60));
             put(version.at, State::of(condition), &reason);

@@ -79,10 +79,10 @@ impl<'a> Objects<'a> {
         let is_meant = |history: &&&ProfileHistory| *history.last().metadata.uid == *object.uid;
         let history = histories.iter().find(is_meant).or(histories.last())?;
         let version = history.versions.iter().rev().find(|version| {
-            let own = &version.profile.metadata.resource_version;
+            let own = &version.object.metadata.resource_version;
             !own.is_empty() && *own == object.resource_version
         });
-        let profile = version.map_or_else(|| history.last(), |version| &version.profile);
+        let profile = version.map_or_else(|| history.last(), |version| &version.object);
         let mut value = serde_json::to_value(profile).ok()?;
         value["kind"] = json!(names::KIND);
         if let Some(metadata) = value["metadata"].as_object_mut() {

@@ -215,9 +215,9 @@ fn ten_thousand_profiles_stay_a_few_megabytes() {
         .map(|number| {
             let mut history = model.clone();
             for version in &mut history.versions {
-                version.profile.metadata.name = format!("cluster-{number}").into();
-                version.profile.metadata.namespace = format!("fleet-{}", number % 90).into();
-                version.profile.metadata.uid = format!("uid-{number}").into();
+                version.object.metadata.name = format!("cluster-{number}").into();
+                version.object.metadata.namespace = format!("fleet-{}", number % 90).into();
+                version.object.metadata.uid = format!("uid-{number}").into();
             }
             history
         })

@@ -212,8 +212,8 @@ fn plant(evidence: &mut Evidence, profiles: usize) {
     for number in models.len()..profiles {
         let mut history = models[number % models.len()].clone();
         for version in &mut history.versions {
-            version.profile.metadata.name = format!("cluster-{number}").into();
-            version.profile.metadata.uid = format!("uid-{number}").into();
+            version.object.metadata.name = format!("cluster-{number}").into();
+            version.object.metadata.uid = format!("uid-{number}").into();
         }
         evidence.profiles.push(history);
     }
@@ -222,7 +222,7 @@ fn plant(evidence: &mut Evidence, profiles: usize) {
         .iter_mut()
         .flat_map(|history| &mut history.versions)
     {
-        let profile = &mut version.profile;
+        let profile = &mut version.object;
         profile.metadata.name = format!("{}{PLANTED}", profile.metadata.name).into();
         let mut conditions = profile.status.conditions.to_vec();
         for condition in &mut conditions {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use apiserver::{ApiServer, User};
-use evidence::{Claim, ProfileKey, Scope};
+use evidence::{Claim, ObjectKey, Scope};
 use http::Method;
 use serde_json::json;
 use tempfile::TempDir;
@@ -121,7 +121,7 @@ impl World {
 
 fn field(profile: &ObjectRef, after: &str) -> UndoEntry {
     UndoEntry::Field(FieldUndo {
-        profile: ProfileKey::from(profile),
+        profile: ObjectKey::from(profile),
         uid: profile.uid.clone(),
         status: false,
         pointer: "/spec/displayName".to_owned(),
@@ -150,11 +150,11 @@ async fn everything_that_a_killed_run_did_is_undone() {
             name: "one".to_owned(),
         },
         UndoEntry::Profile {
-            profile: ProfileKey::from(&ours),
+            profile: ObjectKey::from(&ours),
         },
         // It was created under that name, but not by us.
         UndoEntry::Profile {
-            profile: ProfileKey::from(&other),
+            profile: ObjectKey::from(&other),
         },
         field(&changed, "theirs"),
         // Somebody has changed it since, and the other one is another profile of that name.

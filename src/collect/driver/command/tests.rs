@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use evidence::ProfileKey;
+use evidence::ObjectKey;
 
 use super::*;
 use crate::driver::hooks::Member;
@@ -46,7 +46,7 @@ impl World {
         let call = Call {
             action,
             member: (action != DriverAction::Restart).then_some(&member),
-            profile: Some(ProfileKey {
+            profile: Some(ObjectKey {
                 namespace: "fleet".to_owned(),
                 name: "a".to_owned(),
             }),

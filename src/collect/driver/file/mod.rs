@@ -11,7 +11,7 @@ use std::{
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{DriverAction, ProfileKey, user_file::UserFileError};
+use evidence::{DriverAction, ObjectKey, user_file::UserFileError};
 use schemars::Schema;
 
 use super::plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale};
@@ -261,13 +261,13 @@ fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFi
 }
 
 /// Reads `namespace/name`.
-pub(super) fn profile_key(text: &str) -> Option<ProfileKey> {
+pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
     let (namespace, name) = text.trim().split_once('/')?;
     let fits = |part: &str| {
         let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
         !part.is_empty() && part.len() <= 253 && part.chars().all(fit)
     };
-    (fits(namespace) && fits(name)).then(|| ProfileKey {
+    (fits(namespace) && fits(name)).then(|| ObjectKey {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     })

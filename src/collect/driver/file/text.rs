@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
 
-use evidence::{DriverAction, ProfileKey};
+use evidence::{DriverAction, ObjectKey};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
@@ -83,7 +83,7 @@ pub(super) struct Span(pub Duration);
 
 /// A profile as `namespace/name`.
 #[derive(Clone, Debug)]
-pub(super) struct Profile(pub ProfileKey);
+pub(super) struct Profile(pub ObjectKey);
 
 impl<'de> Deserialize<'de> for Hook {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,6 +1,6 @@
 //! Puts a profile of another manager beside the implementation's, which must not touch it.
 
-use evidence::{DriverAction, ObjectRef, ProfileKey, Scenario, api::names, runs::LABEL_RUN};
+use evidence::{DriverAction, ObjectKey, ObjectRef, Scenario, api::names, runs::LABEL_RUN};
 use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
@@ -36,7 +36,7 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
         session.skip_step(step, STOPPED);
         return;
     }
-    let key = ProfileKey {
+    let key = ObjectKey {
         namespace,
         name: format!("conformance-{}-foreign", session.plan.run),
     };
@@ -98,7 +98,7 @@ fn any_place(session: &Session<'_>) -> Option<String> {
     Some(profile.metadata.namespace.to_string())
 }
 
-async fn put(session: &Session<'_>, key: &ProfileKey) -> Result<ObjectRef, Failure> {
+async fn put(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
     let api_version = format!("{}/{}", names::GROUP, session.context.target.version);
     let profile = json!({
         "apiVersion": api_version,

@@ -1,7 +1,7 @@
 //! Tampers with profiles of members that the run joined itself, and watches whether the implementation restores them.
 
 use evidence::{
-    Change, DriverAction, DriverStep, ObjectRef, ProfileKey, Scenario, StepOutcome,
+    Change, DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome,
     api::{ClusterProfile, names},
 };
 
@@ -123,7 +123,7 @@ fn field(
 ) -> Result<(String, FieldUndo), NotTampered> {
     let profile_ref = ObjectRef::from(profile);
     let change = |pointer: &str, before: Option<&str>, after: Option<&str>| FieldUndo {
-        profile: ProfileKey::from(&profile_ref),
+        profile: ObjectKey::from(&profile_ref),
         uid: profile_ref.uid.clone(),
         status: action == DriverAction::TamperStatus,
         pointer: pointer.to_owned(),

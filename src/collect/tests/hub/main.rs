@@ -192,13 +192,7 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
     let told = histories.map(|history| {
         let mut text = format!("{:?}", history.origin);
         for version in &history.versions {
-            let kubernetes = version
-                .profile
-                .status
-                .version
-                .kubernetes
-                .as_deref()
-                .unwrap_or("-");
+            let kubernetes = version.object.status.version.kubernetes.as_deref().unwrap_or("-");
             text += &format!(" {kubernetes}@{}", seconds(version.at));
         }
         if let Some(at) = history.deleted {

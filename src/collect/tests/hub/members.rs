@@ -15,15 +15,15 @@ use collect::{
     Dial, MemberWay,
     connect::{ClientError, USER_AGENT},
 };
-use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ProfileKey};
+use evidence::{Asked, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey};
 use http::Response;
 use kube::{Config, client::Body};
 use lab::member::{Leases, MemberState, Property, StandIn};
 
 use super::*;
 
-fn key(name: &str) -> ProfileKey {
-    ProfileKey {
+fn key(name: &str) -> ObjectKey {
+    ObjectKey {
         namespace: "default".to_owned(),
         name: name.to_owned(),
     }

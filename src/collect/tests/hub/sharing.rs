@@ -107,8 +107,8 @@ async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
         assert!(
             one.versions
                 .iter()
-                .map(|version| &version.profile)
-                .eq(other.versions.iter().map(|version| &version.profile))
+                .map(|version| &version.object)
+                .eq(other.versions.iter().map(|version| &version.object))
         );
     }
     assert_eq!(merged.namespaces, whole.namespaces);

@@ -111,9 +111,10 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
             able: able.into_iter().collect(),
             lacking: lacking.into_iter().collect(),
             steps,
+            touched_slices: Default::default(),
             touched: names
                 .into_iter()
-                .map(|name| ProfileKey {
+                .map(|name| ObjectKey {
                     namespace: name.clone(),
                     name,
                 })

@@ -25,14 +25,14 @@ pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings)
         let mut previous = None;
         for version in &history.versions {
             let mut search = Search {
-                profile: &version.profile,
+                profile: &version.object,
                 previous,
                 told: &mut told,
                 clean: &mut clean,
                 findings,
             };
             search.everywhere();
-            previous = Some(&version.profile);
+            previous = Some(&version.object);
         }
     }
 }

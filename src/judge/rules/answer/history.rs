@@ -34,9 +34,9 @@ pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
             states.push(State {
                 at: version.at,
                 earliest: earliest(evidence, before, version),
-                profile: Some(&version.profile),
+                profile: Some(&version.object),
             });
-            before = Some(&version.profile);
+            before = Some(&version.object);
         }
         // A list shows the next profile of a name before it shows that the previous one is gone.
         let next = histories.get(index + 1).map(|next| next.versions[0].at);
@@ -91,7 +91,7 @@ pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option
         return None;
     }
     let seen = history.versions.iter().take_while(|version| version.at < at);
-    let profile = &seen.last()?.profile;
+    let profile = &seen.last()?.object;
     profile.metadata.deletion_timestamp.is_none().then_some(profile)
 }
 

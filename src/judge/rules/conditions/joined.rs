@@ -67,10 +67,10 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
         let mut lacking_since: Option<Micros> = None;
         let mut examined = false;
         for (index, version) in history.versions.iter().enumerate() {
-            let joined = is_joined(&version.profile);
+            let joined = is_joined(&version.object);
             let start = begins(evidence, history, index);
             joined_since = joined.then(|| joined_since.unwrap_or(start));
-            let lacks = joined && !lacking(&version.profile).is_empty();
+            let lacks = joined && !lacking(&version.object).is_empty();
             lacking_since = lacks.then(|| lacking_since.unwrap_or(start));
 
             let next = history.versions.get(index + 1);
@@ -78,7 +78,7 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
                 .map(|next| next.at)
                 .or(history.deleted)
                 .unwrap_or(timestamp(end));
-            let missed = missed_within(evidence, &version.profile, version.at, stop);
+            let missed = missed_within(evidence, &version.object, version.at, stop);
             let until = missed.unwrap_or(stop).as_microsecond();
             examined |= joined_since.is_some_and(|since| until - since > GRACE);
             if let Some(since) = lacking_since.filter(|since| until - since > GRACE) {
@@ -115,9 +115,9 @@ fn begins(evidence: &Evidence, history: &ProfileHistory, index: usize) -> Micros
     if index > 0 || history.origin != Origin::Listed || age_of_joining(evidence, history) != Age::Settled {
         return seen;
     }
-    let created = version.profile.metadata.creation_timestamp.as_deref();
+    let created = version.object.metadata.creation_timestamp.as_deref();
     let created = created.and_then(|text| on_our_clock(evidence, text));
-    let told = transition(evidence, &version.profile, CONDITION_JOINED).max(created);
+    let told = transition(evidence, &version.object, CONDITION_JOINED).max(created);
     told.map_or(seen, |told| told.min(seen))
 }
 
@@ -135,8 +135,8 @@ fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
 }
 
 fn lacks_status(version: &Version, seconds: i64) -> Finding {
-    let lacking = lacking(&version.profile);
-    Finding::on(&version.profile, "the status of a joined member is incomplete")
+    let lacking = lacking(&version.object);
+    Finding::on(&version.object, "the status of a joined member is incomplete")
         .at(lacking[0])
         .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
         .observed(format!("{} absent for {seconds} s", lacking.join(" and ")))

@@ -32,7 +32,7 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
             if missed_since(evidence, before, after).is_some() {
                 continue;
             }
-            for (old, new) in pairs(&before.profile, &after.profile) {
+            for (old, new) in pairs(&before.object, &after.object) {
                 if old.status != new.status {
                     continue;
                 }
@@ -44,7 +44,7 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
                     reported.push(&new.kind);
                     findings.report(
                         Finding::on(
-                            &after.profile,
+                            &after.object,
                             "lastTransitionTime moved though the status stayed the same",
                         )
                         .at(path(&new.kind))
@@ -72,7 +72,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
         let mut since: Vec<(&str, Micros)> = Vec::new();
         for write in status_writes(evidence, history) {
             let missed = missed_since(evidence, write.before, write.after).is_some();
-            for (old, new) in pairs(&write.before.profile, &write.after.profile) {
+            for (old, new) in pairs(&write.before.object, &write.after.object) {
                 if old.status == new.status {
                     continue;
                 }
@@ -99,7 +99,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     reported.push(kind);
                     findings.report(
                         Finding::on(
-                            &write.after.profile,
+                            &write.after.object,
                             "lastTransitionTime did not move forward when the status changed",
                         )
                         .at(path(kind))
@@ -144,14 +144,14 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
         if history
             .versions
             .iter()
-            .all(|version| version.profile.status.conditions.is_empty())
+            .all(|version| version.object.status.conditions.is_empty())
         {
             continue;
         }
         findings.examine();
         let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
         for write in status_writes(evidence, history) {
-            for (old, new) in pairs(&write.before.profile, &write.after.profile) {
+            for (old, new) in pairs(&write.before.object, &write.after.object) {
                 if old.status == new.status {
                     continue;
                 }

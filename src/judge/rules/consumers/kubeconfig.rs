@@ -187,7 +187,7 @@ pub(in crate::rules) fn kubeconfig_points_at_member(evidence: &Evidence, finding
             known.sort_unstable();
             let mut properties = living().flat_map(|history| {
                 let versions = history.versions.iter();
-                versions.filter_map(|version| version.profile.property(names::PROPERTY_ENDPOINTS))
+                versions.filter_map(|version| version.object.property(names::PROPERTY_ENDPOINTS))
             });
             // A normalized endpoint may be an unrecognizable piece of a credential.
             let expected = if properties.any(|property| holds_credential(&property.value)) {
@@ -230,7 +230,7 @@ pub(super) fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<Stri
     };
     let mut servers = Vec::new();
     for (_, version) in history.versions.iter().enumerate().filter(held_lately) {
-        let profile = &version.profile;
+        let profile = &version.object;
         if let Some(property) = profile.property(names::PROPERTY_ENDPOINTS) {
             let endpoints = Endpoints::read(&property.value);
             servers.extend(endpoints.entries().iter().map(|endpoint| normal(endpoint)));

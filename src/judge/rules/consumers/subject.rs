@@ -72,7 +72,7 @@ fn is_judged(evidence: &Evidence, subject: &Subject) -> bool {
         return subject.profiles.iter().all(|history| {
             let metadata = &history.last().metadata;
             let mut versions = history.versions.iter();
-            versions.any(|version| scope.holds(&version.profile))
+            versions.any(|version| scope.holds(&version.object))
                 && !evidence.is_touched(&metadata.namespace, &metadata.name)
         });
     }

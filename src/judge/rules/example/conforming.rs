@@ -1,10 +1,10 @@
-//! Defaults for what examples leave out: a profile, a Secret and a request that keep every rule.
+//! Defaults for what examples leave out: a profile, a slice and a Secret that keep every rule.
 
-use evidence::api::{Edition, names};
+use evidence::api::{ClusterProfile, Edition, names};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::{certificates::ca_data, time::stamp};
+use super::{certificates::ca_data, stage::Staged, time::stamp};
 
 /// The manager of profiles that do not name one.
 pub(super) const MANAGER: &str = "m";
@@ -24,8 +24,8 @@ pub(super) fn key(overlay: &Value) -> (String, String) {
 /// The API version of an edition.
 pub(super) fn api_version(edition: Edition) -> &'static str {
     match edition {
-        Edition::Standard | Edition::Y2026M07 => "v1alpha1",
-        Edition::Y2026M09 => "v1alpha2",
+        Edition::Standard | Edition::Y2026M07 | Edition::Placement2025M09 => "v1alpha1",
+        Edition::Y2026M09 | Edition::Placement2026M09 => "v1alpha2",
     }
 }
 
@@ -90,6 +90,32 @@ pub(super) fn profile(overlay: &Value, edition: Edition, created: SignedDuration
             }],
         },
     })
+}
+
+impl Staged for ClusterProfile {
+    fn key(overlay: &Value) -> (String, String) {
+        key(overlay)
+    }
+
+    fn conforming(overlay: &Value, edition: Edition, created: SignedDuration) -> Value {
+        profile(overlay, edition, created)
+    }
+
+    fn expand(overlay: &Value) -> Value {
+        without_kind(overlay)
+    }
+
+    fn drop_writers(&mut self) {
+        self.metadata.writers = None;
+    }
+}
+
+pub(super) fn without_kind(overlay: &Value) -> Value {
+    let mut overlay = overlay.clone();
+    if let Some(overlay) = overlay.as_object_mut() {
+        overlay.remove("kind");
+    }
+    overlay
 }
 
 fn writers(manager: &str, time: &str) -> Value {

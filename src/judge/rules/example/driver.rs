@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Change, Driver, DriverAction, DriverStep, ProfileKey, Scenario, StepOutcome};
+use evidence::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
@@ -18,6 +18,9 @@ pub(super) struct DriverText {
     /// Names of profiles, or namespaces and names.
     #[serde(default)]
     touched: Vec<String>,
+    /// The same of slices.
+    #[serde(default)]
+    touched_slices: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -52,6 +55,7 @@ impl DriverText {
             lacking: self.lacking.clone(),
             steps: self.steps.iter().map(StepText::step).collect(),
             touched: self.touched.iter().map(|path| key(path)).collect::<BTreeSet<_>>(),
+            touched_slices: self.touched_slices.iter().map(|path| key(path)).collect(),
         }
     }
 }
@@ -93,9 +97,9 @@ impl StepText {
     }
 }
 
-fn key(path: &str) -> ProfileKey {
+fn key(path: &str) -> ObjectKey {
     let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
-    ProfileKey {
+    ObjectKey {
         namespace: namespace.to_owned(),
         name: name.to_owned(),
     }

@@ -148,7 +148,7 @@ impl Example {
             edition,
             expectation,
             reason: text.reason,
-            evidence: World::parse(&world)?.evidence(edition)?,
+            evidence: World::parse(&world, edition)?.evidence(edition)?,
         })
     }
 }

@@ -13,6 +13,7 @@ mod members;
 mod reference;
 mod requests;
 mod secrets;
+mod slices;
 mod stage;
 mod time;
 mod world;

@@ -1,19 +1,25 @@
 //! An example's audit log.
 
-use evidence::{Request, Requests, Window};
+use evidence::{Request, Requests, Window, api::Api};
 use serde_json::{Value, json};
 
 use super::{
     conforming::MANAGER,
     error::{Flaw, strictly},
+    slices::SCHEDULER,
     time::{Repeats, moment},
 };
 
-/// Reads all requests, repeated ones as often as they occur, in order of time.
-pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, Flaw> {
+/// Reads all requests, repeated ones as often as they occur, in order of time. Those that say less are by the manager on
+/// the first profile, or by the scheduler on the first slice.
+pub(super) fn all(texts: &[Value], covers: Window, api: Api) -> Result<Requests, Flaw> {
+    let (user, name) = match api {
+        Api::ClusterProfile => (MANAGER, "a"),
+        Api::Placement => (SCHEDULER, "web-0"),
+    };
     let mut events = Vec::new();
     for text in texts {
-        events.extend(repeated(text)?);
+        events.extend(repeated(text, user, name)?);
     }
     events.sort_by_key(|event| event.at);
     if events
@@ -26,12 +32,12 @@ pub(super) fn all(texts: &[Value], covers: Window) -> Result<Requests, Flaw> {
     }
 }
 
-fn repeated(text: &Value) -> Result<Vec<Request>, Flaw> {
+fn repeated(text: &Value, user: &str, name: &str) -> Result<Vec<Request>, Flaw> {
     let mut fields = text.as_object().ok_or("a request is a mapping")?.clone();
     let repeats = Repeats::take(&mut fields)?;
     let mut whole = json!({
-        "at": moment(repeats.first()), "verb": "patch", "user": MANAGER, "userAgent": MANAGER,
-        "namespace": "default", "name": "a", "subresource": "", "code": 200, "dryRun": false,
+        "at": moment(repeats.first()), "verb": "patch", "user": user, "userAgent": user,
+        "namespace": "default", "name": name, "subresource": "", "code": 200, "dryRun": false,
     });
     json_patch::merge(&mut whole, &Value::Object(fields));
     let request: Request = strictly("request", &whole)?;

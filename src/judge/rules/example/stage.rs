@@ -1,11 +1,8 @@
-//! Plays an example's profiles and steps, and records every version as a watch would.
+//! Plays an example's profiles or slices with its steps, and records every version as a watch would.
 
-use evidence::{
-    Origin, ProfileHistory, Version,
-    api::{ClusterProfile, Edition},
-};
+use evidence::{History, Origin, Tracked, Version, api::Edition};
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -22,18 +19,39 @@ pub(super) struct Step {
     /// How often it happens, and the interval.
     times: Option<i32>,
     every: Option<SignedDuration>,
-    /// A merge patch; its metadata selects the profile. In its strings, `${n}` is the number of earlier repetitions,
+    /// A merge patch; its kind and metadata select the object, by default a profile or, in a world of placements, a slice. In its strings, `${n}` is the number of earlier repetitions,
     /// and a whole `${at}` is the time of the step.
     change: Option<Value>,
-    /// A merge patch onto a conforming profile that the watch sees created.
+    /// A merge patch onto a conforming object that the watch sees created.
     create: Option<Value>,
-    /// The same, but the profile first appears in a list after the watch was lost.
+    /// The same, but the object first appears in a list after the watch was lost.
     relist: Option<Value>,
-    /// A profile's name, or namespace and name.
+    /// An object's name, or namespace and name; its kind and a space may stand before it.
     delete: Option<String>,
 }
 
 impl Step {
+    /// The kind that it names.
+    pub(super) fn kind(&self) -> Option<&str> {
+        let overlay = self
+            .change
+            .as_ref()
+            .or(self.create.as_ref())
+            .or(self.relist.as_ref());
+        let deleted = self.delete.as_deref().and_then(|path| path.split_once(' '));
+        let deleted = deleted.map(|(kind, _)| kind);
+        overlay
+            .and_then(|overlay| conforming::text(overlay, &["kind"]))
+            .or(deleted)
+    }
+
+    /// The overlay that may bring references to profiles: of an object that appears, or of a change that has decisions.
+    pub(super) fn slice_overlay(&self) -> Option<&Value> {
+        let change = self.change.as_ref();
+        let change = change.filter(|change| change.get("decisions").is_some());
+        self.create.as_ref().or(self.relist.as_ref()).or(change)
+    }
+
     /// The step at repetition `turn`, counted from 0.
     fn in_turn(&self, turn: i32) -> Self {
         let passed = self.every.unwrap_or_default().saturating_mul(turn);
@@ -58,25 +76,40 @@ fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
     }
 }
 
-/// The profiles on the stage, in order of appearance.
-pub(super) struct Stage {
+/// A kind of objects that examples put on the stage.
+pub(super) trait Staged: Tracked + Serialize {
+    /// The name and namespace that an overlay gives to an object, or their defaults.
+    fn key(overlay: &Value) -> (String, String);
+
+    /// The object onto which `overlay` is merged: it keeps every rule.
+    fn conforming(overlay: &Value, edition: Edition, created: SignedDuration) -> Value;
+
+    /// The overlay with its short forms written out.
+    fn expand(overlay: &Value) -> Value;
+
+    /// Drops the field ownership.
+    fn drop_writers(&mut self);
+}
+
+/// The objects of one kind on the stage, in order of appearance.
+pub(super) struct Stage<T> {
     edition: Edition,
     writers: bool,
-    tracks: Vec<Track>,
+    tracks: Vec<Track<T>>,
     resource_version: u64,
     latest: SignedDuration,
 }
 
-struct Track {
+struct Track<T> {
     key: (String, String),
     json: Value,
-    history: ProfileHistory,
+    history: History<T>,
 }
 
-/// The age of the listed profiles at the base time.
+/// The age of the listed objects at the base time.
 const AGE: SignedDuration = SignedDuration::from_hours(-1);
 
-impl Stage {
+impl<T: Staged> Stage<T> {
     pub(super) fn new(edition: Edition, writers: bool) -> Self {
         Self {
             edition,
@@ -87,12 +120,12 @@ impl Stage {
         }
     }
 
-    /// Adds a profile that existed before the run.
+    /// Adds an object that existed before the run.
     pub(super) fn list(&mut self, overlay: &Value) -> Result<(), Flaw> {
         self.enter(overlay, AGE, SignedDuration::ZERO, Origin::Listed)
     }
 
-    /// The first profile, as text.
+    /// The first object, as text.
     pub(super) fn first(&self) -> Option<&Value> {
         self.tracks.first().map(|track| &track.json)
     }
@@ -128,7 +161,7 @@ impl Stage {
     }
 
     /// The observed histories.
-    pub(super) fn histories(self) -> Vec<ProfileHistory> {
+    pub(super) fn histories(self) -> Vec<History<T>> {
         self.tracks.into_iter().map(|track| track.history).collect()
     }
 
@@ -139,25 +172,27 @@ impl Stage {
         at: SignedDuration,
         origin: Origin,
     ) -> Result<(), Flaw> {
-        let key = conforming::key(overlay);
+        let key = T::key(overlay);
         if self.living(&key).is_some() {
             return Err(Flaw::Step(format!(
-                "there already is a profile {}/{}",
-                key.1, key.0
+                "there already is a {} {}/{}",
+                T::KIND,
+                key.1,
+                key.0
             )));
         }
-        let mut json = conforming::profile(overlay, self.edition, created);
+        let mut json = T::conforming(overlay, self.edition, created);
         let lives = self.tracks.iter().filter(|track| track.key == key).count();
         if lives > 0 {
             // A name may be reused, but never a uid.
             json["metadata"]["uid"] = format!("uid-{}-{}-{}", key.1, key.0, lives + 1).into();
         }
-        json_patch::merge(&mut json, overlay);
+        json_patch::merge(&mut json, &T::expand(overlay));
         let version = self.version(&mut json, moment(at), None)?;
         self.tracks.push(Track {
             key,
             json,
-            history: ProfileHistory {
+            history: History {
                 origin,
                 versions: vec![version],
                 deleted: None,
@@ -167,13 +202,13 @@ impl Stage {
     }
 
     fn change(&mut self, patch: &Value, at: Timestamp) -> Result<(), Flaw> {
-        let key = conforming::key(patch);
+        let key = T::key(patch);
         let index = self
             .living(&key)
-            .ok_or_else(|| Flaw::Step(format!("there is no profile {}/{} to change", key.1, key.0)))?;
+            .ok_or_else(|| Flaw::Step(format!("there is no {} {}/{} to change", T::KIND, key.1, key.0)))?;
         let mut json = self.tracks[index].json.clone();
         let (spec, generation) = (json["spec"].clone(), json["metadata"]["generation"].as_i64());
-        json_patch::merge(&mut json, patch);
+        json_patch::merge(&mut json, &T::expand(patch));
         if json["spec"] != spec && json["metadata"]["generation"].as_i64() == generation {
             json["metadata"]["generation"] = generation.map_or(Value::Null, |g| json!(g + 1));
         }
@@ -185,10 +220,11 @@ impl Stage {
     }
 
     fn delete(&mut self, path: &str, at: Timestamp) -> Result<(), Flaw> {
+        let path = path.split_once(' ').map_or(path, |(_, path)| path);
         let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
         let index = self
             .living(&(name.to_owned(), namespace.to_owned()))
-            .ok_or_else(|| Flaw::Step(format!("there is no profile {namespace}/{name} to delete")))?;
+            .ok_or_else(|| Flaw::Step(format!("there is no {} {namespace}/{name} to delete", T::KIND)))?;
         self.tracks[index].history.deleted = Some(at);
         Ok(())
     }
@@ -200,21 +236,16 @@ impl Stage {
     }
 
     /// A new version as a watch delivers it.
-    fn version(
-        &mut self,
-        json: &mut Value,
-        at: Timestamp,
-        previous: Option<&ClusterProfile>,
-    ) -> Result<Version, Flaw> {
+    fn version(&mut self, json: &mut Value, at: Timestamp, previous: Option<&T>) -> Result<Version<T>, Flaw> {
         self.resource_version += 1;
         json["metadata"]["resourceVersion"] = self.resource_version.to_string().into();
-        let mut profile: ClusterProfile = strictly("profile", json)?;
+        let mut object: T = strictly(T::KIND, json)?;
         if !self.writers {
-            profile.metadata.writers = None;
+            object.drop_writers();
         }
         if let Some(previous) = previous {
-            profile.share_with(previous);
+            object.share_with(previous);
         }
-        Ok(Version { at, profile })
+        Ok(Version { at, object })
     }
 }

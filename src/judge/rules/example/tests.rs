@@ -75,7 +75,7 @@ fn steps_make_versions() {
     let [a, b, again] = &seen.profiles[..] else {
         panic!("three profiles");
     };
-    let generations: Vec<_> = a.versions.iter().map(|v| v.profile.metadata.generation).collect();
+    let generations: Vec<_> = a.versions.iter().map(|v| v.object.metadata.generation).collect();
     assert_eq!(generations, [Some(1), Some(2), Some(2)]);
     assert_eq!(a.last().spec.display_name.as_deref(), Some("new"));
     assert_eq!(
@@ -91,7 +91,7 @@ fn steps_make_versions() {
     let mut revisions: Vec<_> = seen
         .profiles
         .iter()
-        .flat_map(|h| h.versions.iter().map(|v| &v.profile.metadata.resource_version))
+        .flat_map(|h| h.versions.iter().map(|v| &v.object.metadata.resource_version))
         .collect();
     revisions.sort();
     revisions.dedup();
@@ -231,7 +231,7 @@ fn a_step_repeats_with_its_turn_and_its_time_filled_in() {
     }]}));
     let labels: Vec<_> = seen.profiles[0].versions[1..]
         .iter()
-        .map(|version| (version.profile.label("turn"), version.profile.label("time")))
+        .map(|version| (version.object.label("turn"), version.object.label("time")))
         .collect();
     assert_eq!(
         labels,

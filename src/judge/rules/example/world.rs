@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
     Scope, ServedVersion, UnlabelledSecret, Window,
-    api::{Edition, Feature},
+    api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names},
     runs::of_other_runs,
 };
 use jiff::SignedDuration;
@@ -18,7 +18,7 @@ use super::{
     error::{Flaw, strictly},
     members,
     reference::profile_reference,
-    requests, secrets,
+    requests, secrets, slices,
     stage::{Stage, Step},
     time::moment,
 };
@@ -29,6 +29,14 @@ use super::{
 pub struct World {
     /// Merge patches onto a conforming profile; when absent, one such profile.
     profiles: Option<Vec<Value>>,
+    /// Merge patches onto a conforming slice; when absent in an edition of placements, one such slice. The profiles that
+    /// they refer to exist, unless `profiles` lists others.
+    slices: Option<Vec<Value>>,
+    /// What consumers of placements may do.
+    consumer_access: Option<Vec<Value>>,
+    consumer_users: Vec<String>,
+    /// Workloads with a placement key.
+    workloads: Option<Vec<Value>>,
     namespaces: Vec<Value>,
     secrets: Vec<Value>,
     /// Secrets without the label, as the runner keeps them.
@@ -110,11 +118,12 @@ struct GapText {
 const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
 
 impl World {
-    /// Reads a world: a list of profiles, or a mapping.
-    pub(super) fn parse(value: &Value) -> Result<Self, Flaw> {
-        let mapping = match value {
-            Value::Array(profiles) => json!({"profiles": profiles}),
-            other => other.clone(),
+    /// Reads a world: a list of profiles (of slices, in an edition of placements), or a mapping.
+    pub(super) fn parse(value: &Value, edition: Edition) -> Result<Self, Flaw> {
+        let mapping = match (value, edition.api()) {
+            (Value::Array(slices), Api::Placement) => json!({"slices": slices}),
+            (Value::Array(profiles), Api::ClusterProfile) => json!({"profiles": profiles}),
+            (other, _) => other.clone(),
         };
         Ok(serde_json::from_value(mapping)?)
     }
@@ -132,18 +141,32 @@ impl World {
             until: moment(length),
         };
 
-        let mut stage = Stage::new(edition, self.writers.is_none());
-        for overlay in self.profiles.as_deref().unwrap_or(&[json!({})]) {
+        let api = edition.api();
+        let mut stage = Stage::<ClusterProfile>::new(edition, self.writers.is_none());
+        let mut slices = Stage::<PlacementDecision>::new(edition, self.writers.is_none());
+        let default_slice = (api == Api::Placement).then(|| json!({}));
+        let listed = self.slices.as_deref().unwrap_or(default_slice.as_slice());
+        for overlay in &self.profiles(api, listed) {
             stage.list(overlay)?;
+        }
+        for overlay in listed {
+            slices.list(overlay)?;
         }
         let first = stage.first().cloned();
         for step in self.steps.iter().flatten() {
-            stage.play(step, length)?;
+            match step.kind().unwrap_or(api.kind()) {
+                names::KIND => stage.play(step, length)?,
+                names::PLACEMENT_KIND => slices.play(step, length)?,
+                other => return Err(Flaw::Step(format!("there are no objects of kind {other}"))),
+            }
         }
-        let profiles = stage.histories();
+        let (profiles, slices) = (stage.histories(), slices.histories());
 
         let secrets = secrets::all(&self.secrets, first.as_ref())?;
         let mut held: BTreeMap<&str, bool> = BTreeMap::new();
+        for history in &slices {
+            held.entry(&*history.last().metadata.namespace).or_default();
+        }
         for history in &profiles {
             held.entry(&*history.last().metadata.namespace).or_default();
         }
@@ -152,9 +175,13 @@ impl World {
         }
         let namespaces = self.namespaces(held)?;
         let probes = self.probes.iter().flatten().map(ProbeText::probe).collect();
-        let requests = match &self.requests {
-            Some(texts) => Some(requests::all(texts, window)?),
-            None => None,
+        let requests = self.requests.as_ref();
+        let requests = requests
+            .map(|texts| requests::all(texts, window, api))
+            .transpose()?;
+        let (requests, slice_requests) = match api {
+            Api::ClusterProfile => (requests, None),
+            Api::Placement => (None, requests),
         };
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
@@ -179,10 +206,33 @@ impl World {
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             profiles,
+            slices,
+            slice_requests,
+            consumer_access: read(&self.consumer_access, slices::consumer_access)?,
+            workloads: read(&self.workloads, slices::workload)?,
         })
     }
 
+    /// The overlays of the profiles: those that the world lists, or those that its slices refer to.
+    fn profiles(&self, api: Api, slices: &[Value]) -> Vec<Value> {
+        match (&self.profiles, api) {
+            (Some(profiles), _) => profiles.clone(),
+            (None, Api::ClusterProfile) => vec![json!({})],
+            (None, Api::Placement) => {
+                let steps = self.steps.iter().flatten();
+                let moved = steps.filter(|step| step.kind() != Some(names::KIND));
+                let moved = moved.filter_map(Step::slice_overlay);
+                let mut profiles: Vec<Value> =
+                    slices.iter().chain(moved).flat_map(slices::profiles_of).collect();
+                let mut known = BTreeSet::new();
+                profiles.retain(|profile| known.insert(profile.to_string()));
+                profiles
+            }
+        }
+    }
+
     fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, Flaw> {
+        let is_placement = edition.api() == Api::Placement;
         let given = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
@@ -201,6 +251,10 @@ impl World {
                 self.logins.iter().flatten().any(members::is_with_plugin),
             ),
             (Kind::Driver, self.driver.is_some()),
+            (Kind::PlacementDecisions, is_placement),
+            (Kind::PlacementTimeline, is_placement && watched),
+            (Kind::ConsumerAccess, self.consumer_access.is_some()),
+            (Kind::Workloads, self.workloads.is_some()),
         ];
         let asked = given
             .into_iter()
@@ -219,6 +273,7 @@ impl World {
                 edition,
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
+                consumer_users: self.consumer_users.clone(),
                 node_tolerance: self.node_tolerance,
                 clustersets: self.clustersets.clone(),
                 ..Claim::default()
@@ -228,6 +283,7 @@ impl World {
                 server_version: None,
                 api_version: Some(conforming::api_version(edition).to_owned()),
                 served: self.served(edition)?,
+                ..Hub::default()
             },
             scope: match &self.scope {
                 Some(scope) => strictly("scope", scope)?,

@@ -64,12 +64,12 @@ fn judge_changes(evidence: &Evidence, findings: &mut Findings) {
         findings.examine();
         for (before, after) in history.steps() {
             let name = |version: &evidence::Version| {
-                let manager = version.profile.spec.cluster_manager.as_ref();
+                let manager = version.object.spec.cluster_manager.as_ref();
                 manager.map(|manager| manager.name.clone())
             };
-            if before.profile.spec.cluster_manager != after.profile.spec.cluster_manager {
+            if before.object.spec.cluster_manager != after.object.spec.cluster_manager {
                 findings.report(
-                    Finding::on(&after.profile, "manager of the profile was changed")
+                    Finding::on(&after.object, "manager of the profile was changed")
                         .at("spec.clusterManager.name")
                         .expected(redacted_or_absent(name(before).as_deref()))
                         .observed(redacted_or_absent(name(after).as_deref())),

@@ -60,8 +60,8 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
     findings.not_applicable(NONE_SET);
     for history in evidence.histories() {
         let mut ids = history.versions.iter().filter_map(|version| {
-            let id = version.profile.label(names::LABEL_MEMBER_ID)?;
-            (!id.is_empty()).then_some((id, &version.profile))
+            let id = version.object.label(names::LABEL_MEMBER_ID)?;
+            (!id.is_empty()).then_some((id, &version.object))
         });
         let Some((mut known, _)) = ids.next() else {
             continue;

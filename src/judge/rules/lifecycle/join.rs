@@ -144,7 +144,7 @@ pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Fi
 fn expected(edition: Edition) -> &'static str {
     match edition {
         Edition::Standard => "version, ControlPlaneHealthy, endpoints, and Joined True",
-        Edition::Y2026M07 | Edition::Y2026M09 => "version, ControlPlaneHealthy, and Joined True",
+        _ => "version, ControlPlaneHealthy, and Joined True",
     }
 }
 

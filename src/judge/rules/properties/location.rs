@@ -14,8 +14,8 @@ pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut F
     findings.not_applicable("no profile has the property location.topology.k8s.io");
     for history in evidence.histories() {
         let mut locations = history.versions.iter().filter_map(|version| {
-            let property = version.profile.property(names::PROPERTY_LOCATION)?;
-            (!property.value.is_empty()).then_some((&*property.value, &version.profile))
+            let property = version.object.property(names::PROPERTY_LOCATION)?;
+            (!property.value.is_empty()).then_some((&*property.value, &version.object))
         });
         let Some((mut known, _)) = locations.next() else {
             continue;

@@ -30,7 +30,7 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
     let mut known: HashMap<&str, Known> = HashMap::new();
     let mut before: Option<&Arc<[Property]>> = None;
     for version in &history.versions {
-        let properties = &version.profile.status.properties;
+        let properties = &version.object.status.properties;
         if before.is_some_and(|before| Arc::ptr_eq(before, properties)) {
             continue;
         }
@@ -52,7 +52,7 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
                 continue;
             }
             findings.report(
-                Finding::on(&version.profile, message)
+                Finding::on(&version.object, message)
                     .at(format!(
                         "status.properties[{}].lastObservedTime",
                         redacted(&property.name)

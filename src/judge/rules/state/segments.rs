@@ -6,15 +6,15 @@ use crate::rules::write_time::Micros;
 
 /// A span in which a version is known to have existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Segment {
-    pub(super) from: Micros,
-    pub(super) until: Micros,
+pub(in crate::rules) struct Segment {
+    pub(in crate::rules) from: Micros,
+    pub(in crate::rules) until: Micros,
     /// Whether the watch missed the time before it.
-    pub(super) after_gap: bool,
+    pub(in crate::rules) after_gap: bool,
 }
 
 /// The gaps in the timeline of a profile, in order.
-pub(super) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
+pub(in crate::rules) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
     let metadata = &profile.metadata;
     let mut gaps: Vec<(Micros, Micros)> = evidence
         .timeline_gaps_of(&metadata.namespace, &metadata.name)
@@ -29,7 +29,7 @@ pub(super) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Mic
 }
 
 /// The known parts of the span in which a version existed: at least one, which may be empty.
-pub(super) fn segments(gaps: &[(Micros, Micros)], from: Micros, until: Micros) -> Vec<Segment> {
+pub(in crate::rules) fn segments(gaps: &[(Micros, Micros)], from: Micros, until: Micros) -> Vec<Segment> {
     let mut segments = Vec::new();
     let (mut at, mut after_gap) = (from, false);
     for (start, stop) in gaps

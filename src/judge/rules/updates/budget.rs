@@ -219,7 +219,7 @@ fn count_of(history: &ProfileHistory) -> usize {
     history
         .steps()
         .filter(|(before, after)| {
-            before.profile.metadata.resource_version != after.profile.metadata.resource_version
+            before.object.metadata.resource_version != after.object.metadata.resource_version
         })
         .count()
 }

@@ -141,7 +141,7 @@ fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
 fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
     let publishers = owners(history);
     let is_foreign = |write: &&Write| {
-        let (before, after) = (&write.before.profile, &write.after.profile);
+        let (before, after) = (&write.before.object, &write.after.object);
         let by = authors(before, after);
         before.spec == after.spec
             && before.status == after.status
@@ -160,8 +160,7 @@ fn owners(history: &ProfileHistory) -> BTreeSet<&str> {
     let is_published =
         |part: &str| part.starts_with("spec.clusterManager") || part.starts_with("status.") || part == label;
     let versions = history.versions.iter();
-    let writers =
-        versions.flat_map(|version| version.profile.metadata.writers.as_deref().unwrap_or_default());
+    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
     writers
         .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
         .map(|writer| &*writer.manager)

@@ -23,7 +23,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
         if history
             .versions
             .iter()
-            .all(|version| version.profile.status.properties.is_empty())
+            .all(|version| version.object.status.properties.is_empty())
         {
             continue;
         }
@@ -47,7 +47,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
 fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<WriteTime>)> {
     let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
     for write in status_writes(evidence, history) {
-        let (before, after) = (&write.before.profile, &write.after.profile);
+        let (before, after) = (&write.before.object, &write.after.object);
         if Arc::ptr_eq(&before.status.properties, &after.status.properties) {
             continue;
         }

@@ -199,7 +199,7 @@ impl<'a> Names<'a> {
             histories => histories
                 .iter()
                 .flat_map(|history| &history.versions)
-                .any(|version| scope.holds(&version.profile)),
+                .any(|version| scope.holds(&version.object)),
         }
     }
 

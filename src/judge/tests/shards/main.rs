@@ -72,7 +72,7 @@ fn listed(mut evidence: Evidence) -> Evidence {
     evidence.profiles.sort_by_cached_key(|history| {
         let first = &history.versions[0];
         let came = (history.origin != Origin::Listed).then_some(first.at);
-        (came, ObjectRef::from(&first.profile).path())
+        (came, ObjectRef::from(&first.object).path())
     });
     evidence
 }
@@ -260,7 +260,7 @@ fn a_missing_share_leaves_rules_inconclusive_and_hides_no_violation() {
     // A single share hides none of its own violations.
     let mut broken = whole.clone();
     for history in &mut broken.profiles {
-        history.versions[0].profile.metadata.labels = Default::default();
+        history.versions[0].object.metadata.labels = Default::default();
     }
     let of_one = merged(shares(&broken, 4).drain(1..2).collect());
     assert_eq!(of_one.header.shares.len(), 1);
@@ -410,8 +410,8 @@ fn each_profile_is_judged_by_the_window_of_its_share() {
     for history in whole.profiles.iter_mut().filter(is_first_of_namespace) {
         let mut version = history.versions[0].clone();
         version.at = until - SignedDuration::from_secs(60);
-        version.profile.metadata.resource_version += "1";
-        version.profile.status = Default::default();
+        version.object.metadata.resource_version += "1";
+        version.object.status = Default::default();
         history.versions.push(version);
     }
     let rule = "properties/cluster-endpoints-present";

@@ -9,7 +9,7 @@ use std::{
 };
 
 use collect::driver::{Call, Called, Hooks, Offer, OfferError, Offered};
-use evidence::{DriverAction, ProfileKey};
+use evidence::{DriverAction, ObjectKey};
 use futures::{FutureExt as _, future::BoxFuture};
 
 use super::super::*;
@@ -174,7 +174,7 @@ impl Manager {
         match call.action {
             DriverAction::Join => {
                 self.alter(&name, |member| member.joined = true);
-                let named = self.habits.names_profile.then(|| ProfileKey {
+                let named = self.habits.names_profile.then(|| ObjectKey {
                     namespace: "default".to_owned(),
                     name: self.profile_name(&name),
                 });

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use collect::driver::{Head, Journal};
-use evidence::{Asked, ObjectRef, ProfileKey, runs::LABEL_RUN};
+use evidence::{Asked, ObjectKey, ObjectRef, runs::LABEL_RUN};
 
 use super::*;
 
@@ -68,7 +68,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
     // Rules judge what the run has not written to, whoever made it.
     let histories = seen.evidence.histories();
     let judged: Vec<_> = histories
-        .map(|history| ProfileKey::from(&ObjectRef::from(history.last())))
+        .map(|history| ObjectKey::from(&ObjectRef::from(history.last())))
         .collect();
     assert!(judged.iter().all(|key| !touched.contains(key)));
     assert!(judged.iter().any(|key| key.name.contains("conformance-t-")));

@@ -116,7 +116,7 @@ async fn changes_are_told_with_what_was_before() {
     let profile = step.profile.as_ref().expect("a profile");
     let mut histories = seen.evidence.histories_named(&profile.namespace, &profile.name);
     let versions = &histories.next().expect("a history").versions;
-    let label = |version: &evidence::Version| version.profile.label("x-k8s.io/cluster-manager").is_some();
+    let label = |version: &evidence::Version| version.object.label("x-k8s.io/cluster-manager").is_some();
     assert!(versions.iter().any(|version| !label(version)));
 }
 

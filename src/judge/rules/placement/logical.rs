@@ -1,0 +1,64 @@
+//! Logical decisions: the slices that belong together (KEP-5313 › Slicing).
+
+use std::collections::BTreeMap;
+
+use evidence::api::{PlacementDecision, names};
+
+/// The slices of one decision: those of one namespace, scheduler and key.
+#[derive(Clone, Debug, Default)]
+pub(in crate::rules) struct LogicalDecision<'e> {
+    /// The namespace.
+    pub(in crate::rules) namespace: &'e str,
+    /// The key; none for a slice without one, which is a decision by itself.
+    pub(in crate::rules) key: Option<&'e str>,
+    /// Its slices, by name.
+    pub(in crate::rules) slices: Vec<&'e PlacementDecision>,
+}
+
+/// Groups the slices. A slice without a key, or with an empty one, is a decision by itself. One that waits for its
+/// finalizers is on its way out and belongs to none.
+pub(in crate::rules) fn logical_decisions<'e>(
+    slices: impl IntoIterator<Item = &'e PlacementDecision>,
+) -> Vec<LogicalDecision<'e>> {
+    let mut keyed: BTreeMap<(&str, &str, &str), LogicalDecision> = BTreeMap::new();
+    let mut single = Vec::new();
+    for slice in slices {
+        if slice.metadata.deletion_timestamp.is_some() {
+            continue;
+        }
+        let namespace = &*slice.metadata.namespace;
+        match slice
+            .label(names::LABEL_DECISION_KEY)
+            .filter(|key| !key.is_empty())
+        {
+            Some(key) => {
+                let decision = keyed.entry((namespace, slice.scheduler(), key)).or_default();
+                decision.namespace = namespace;
+                decision.key = Some(key);
+                decision.slices.push(slice);
+            }
+            None => single.push(LogicalDecision {
+                namespace,
+                key: None,
+                slices: vec![slice],
+            }),
+        }
+    }
+    let mut decisions: Vec<LogicalDecision> = keyed.into_values().chain(single).collect();
+    for decision in &mut decisions {
+        decision
+            .slices
+            .sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    }
+    decisions
+}
+
+impl LogicalDecision<'_> {
+    /// `decision web in namespace apps`, or the slice that is a decision by itself.
+    pub(in crate::rules) fn describe(&self) -> String {
+        match self.key {
+            Some(key) => format!("decision {key} in namespace {}", self.namespace),
+            None => format!("slice {}/{}", self.namespace, self.slices[0].metadata.name),
+        }
+    }
+}
