@@ -88,6 +88,7 @@ fn plan(observe: Duration) -> Plan {
         secrets: Wish::IfAllowed,
         probe: Wish::No("not measured".to_owned()),
         audit_logs: Vec::new(),
+        workloads: None,
         members: Members::default(),
         driver: None,
     }

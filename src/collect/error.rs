@@ -50,6 +50,15 @@ pub enum CollectError {
         hub: String,
     },
 
+    /// The hub does not serve PlacementDecisions, which alone are judged.
+    #[error(
+        "the hub ({hub}) serves no {plural}.{group}", plural = names::PLACEMENT_PLURAL, group = names::GROUP
+    )]
+    PlacementsMissing {
+        /// The hub.
+        hub: String,
+    },
+
     /// The hub does not serve ClusterProfiles in a usable version.
     #[error(
         "the hub serves {plural}.{group} not in {wanted} but in {}", served.join(", "),
@@ -118,6 +127,15 @@ impl CollectError {
             Self::forbidden(failure.to_string(), namespaces)
         } else {
             Self::of(failure, hub, "list ClusterProfiles")
+        }
+    }
+
+    /// Turns a failed list of the slices of these namespaces into the error that ends the run.
+    pub(super) fn of_slices(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+        if failure.code() == 403 {
+            Self::forbidden(failure.to_string(), namespaces)
+        } else {
+            Self::of(failure, hub, "list PlacementDecisions")
         }
     }
 

@@ -2,24 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Asked, FORMAT, Header, Kind};
+use evidence::{Asked, FORMAT, Header, Kind, api::Api};
 
 use super::{Plan, missing, target::Target};
 use crate::connect::Connection;
 
 /// Builds the evidence header, without the window and the permissions.
 pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
+    let placements = target.placements.as_ref();
+    let mut claim = plan.claim.clone();
+    // What the hub does not serve is not judged, unless nothing else is.
+    claim.also = claim.also.filter(|_| placements.is_some());
+    let mut asked = plan.asked();
+    if placements.is_none() {
+        asked.remove(&Kind::PlacementDecisions);
+        asked.remove(&Kind::PlacementTimeline);
+    }
     Header {
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
-        claim: plan.claim.clone(),
+        claim,
         hub: evidence::Hub {
             source: hub.source.clone(),
             server_version: target.server_version.clone(),
             api_version: Some(target.version.clone()),
             served: target.served.clone(),
-            placement_version: None,
-            placement_served: Vec::new(),
+            placement_version: placements.map(|target| target.version.clone()),
+            placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
         },
         scope: plan.scope.clone(),
         shares: Vec::new(),
@@ -29,7 +38,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         clock_skew_ms: target.skew.millis(),
         traffic: None,
         permissions: Vec::new(),
-        asked: plan.asked(),
+        asked,
         other_runs: BTreeSet::new(),
     }
 }
@@ -38,6 +47,7 @@ impl Plan {
     /// Which kinds of evidence a run asks for, as far as that does not depend on its permissions.
     pub fn asked(&self) -> BTreeMap<Kind, Asked> {
         let no = |reason: &str| Asked::No(reason.to_owned());
+        let yes_if = |given: bool, reason: &str| if given { Asked::Yes } else { no(reason) };
         let timeline = if self.observe.is_zero() {
             no(missing::ONE_LOOK)
         } else {
@@ -64,13 +74,25 @@ impl Plan {
             Some(_) if self.observe.is_zero() => no(missing::NO_WATCH),
             Some(_) => Asked::Yes,
         };
-        BTreeMap::from([
+        let mut asked = BTreeMap::from([
             (Kind::Inventory, Asked::Yes),
             (Kind::Timeline, timeline),
             (Kind::Requests, requests),
             (Kind::Members, members),
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
-        ])
+        ]);
+        if self.claim.edition_of(Api::Placement).is_some() {
+            let timeline = asked[&Kind::Timeline].clone();
+            let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
+            let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);
+            asked.extend([
+                (Kind::PlacementDecisions, Asked::Yes),
+                (Kind::PlacementTimeline, timeline),
+                (Kind::ConsumerAccess, consumers),
+                (Kind::Workloads, workloads),
+            ]);
+        }
+        asked
     }
 }

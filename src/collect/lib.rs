@@ -9,6 +9,7 @@ mod backoff;
 mod call;
 pub mod clock;
 pub mod connect;
+mod consumers;
 mod digester;
 pub mod driver;
 mod error;
@@ -33,6 +34,7 @@ mod run;
 mod secrets;
 mod share;
 mod skew;
+mod slices;
 mod snapshot;
 mod splitter;
 mod survey;
@@ -40,6 +42,7 @@ mod target;
 mod timeline;
 mod toll;
 mod words;
+mod workloads;
 
 pub use digester::new_digester;
 pub use error::CollectError;
@@ -47,7 +50,7 @@ pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
     reach_members, read_members,
 };
-pub use plan::{Plan, Progress, Quiet, Wish};
+pub use plan::{Plan, Progress, Quiet, Wish, Workloads};
 pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
 pub use run::collect;
 pub use snapshot::Snapshot;

@@ -11,6 +11,10 @@ pub const NO_MEMBERS: &str = "no member was asked";
 pub const NO_PLUGINS: &str = "no credential plugin was run";
 /// The plan has no driver.
 pub const NO_DRIVER: &str = "no driver was given";
+/// The plan names no user that reads placements.
+pub const NO_CONSUMER_USERS: &str = "no consumer of placements was named";
+/// The plan names no kind of workloads.
+pub const NO_WORKLOADS: &str = "no kind of workloads was named";
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
 pub const NO_CLAIM: &str =
     "consumers' Secrets without the label are read only where consumer-secrets is claimed";

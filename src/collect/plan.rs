@@ -26,6 +26,8 @@ pub struct Plan {
     pub probe: Wish,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
+    /// The kind of workloads to look for placement keys on; none: none.
+    pub workloads: Option<Workloads>,
     /// Which members to ask themselves.
     pub members: Members,
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
@@ -42,6 +44,17 @@ impl Plan {
             shard.count
         )))
     }
+}
+
+/// A kind of workloads, as in request paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workloads {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The version.
+    pub version: String,
+    /// The plural.
+    pub resource: String,
 }
 
 /// How much a kind of evidence is wanted.

@@ -1,4 +1,4 @@
-//! The histories of profiles, built from lists and watches.
+//! The histories of profiles, or of slices, built from lists and watches.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -6,17 +6,15 @@ use std::{
 };
 
 use evidence::{
-    Gap, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version,
-    api::{ClusterProfile, names},
-    lenient,
+    Gap, History, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
     lenient::Untyped,
 };
 use jiff::Timestamp;
 
 /// The histories so far.
 #[derive(Default)]
-pub(super) struct Record {
-    histories: Vec<ProfileHistory>,
+pub(super) struct Record<T: Tracked = ClusterProfile> {
+    histories: Vec<History<T>>,
     /// The history of each uid, and the last pass that met it.
     places: HashMap<Arc<str>, Place>,
     passes: u64,
@@ -54,13 +52,13 @@ pub(super) struct Pass {
 }
 
 /// The record as evidence.
-pub(super) struct Recorded {
-    pub profiles: Vec<ProfileHistory>,
+pub(super) struct Recorded<T = ClusterProfile> {
+    pub histories: Vec<History<T>>,
     pub gaps: Vec<Gap>,
     pub unreadable: Vec<Unreadable>,
 }
 
-impl Record {
+impl<T: Tracked> Record<T> {
     /// Begins a pass over the whole inventory.
     pub fn begin(&mut self, origin: Origin) -> Pass {
         self.passes += 1;
@@ -74,7 +72,7 @@ impl Record {
     pub fn met(&mut self, json: &[u8], pass: Pass, at: Timestamp) -> String {
         let object = match self.read(json, at) {
             Ok(profile) => {
-                let object = ObjectRef::from(&profile);
+                let object = profile.object_ref();
                 self.put(profile, pass.origin, at);
                 object
             }
@@ -93,7 +91,7 @@ impl Record {
     pub fn end(&mut self, pass: Pass, namespace: Option<&str>, at: Timestamp) {
         for place in self.places.values() {
             let history = &mut self.histories[place.index];
-            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata.namespace);
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata().namespace);
             if concerned && place.pass < pass.number && history.deleted.is_none() {
                 history.deleted = Some(at);
                 self.alive -= 1;
@@ -111,7 +109,7 @@ impl Record {
         self.writes += 1;
         match self.read(json, at) {
             Ok(profile) => {
-                let resource_version = profile.metadata.resource_version.clone();
+                let resource_version = profile.metadata().resource_version.clone();
                 self.put(profile, origin, at);
                 resource_version
             }
@@ -122,7 +120,7 @@ impl Record {
     /// Records a deletion that the watch brings. Returns the resourceVersion.
     pub fn deleted(&mut self, json: &[u8], at: Timestamp) -> String {
         self.writes += 1;
-        let object = identity(json);
+        let object = identity::<T>(json);
         self.missed(&object, at);
         if let Some(place) = self.places.get(&self.key_of(&object)) {
             let history = &mut self.histories[place.index];
@@ -137,7 +135,7 @@ impl Record {
 
     /// Compares an object of a list with the record, and marks it as met. Returns it if the record lacks its version.
     pub fn compare(&mut self, json: &[u8], pass: Pass) -> Option<ObjectRef> {
-        let object = identity(json);
+        let object = identity::<T>(json);
         if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
             place.pass = pass.number;
         }
@@ -146,7 +144,8 @@ impl Record {
 
     /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
     pub fn has_version(&self, object: &ObjectRef) -> bool {
-        let is_it = |version: &Version| version.object.metadata.resource_version == object.resource_version;
+        let is_it =
+            |version: &Version<T>| version.object.metadata().resource_version == object.resource_version;
         self.unreadable.contains_key(&whole_key(object))
             || self
                 .by_key(&self.key_of(object))
@@ -157,7 +156,7 @@ impl Record {
     pub fn unmet(&self, pass: Pass, namespace: Option<&str>) -> Vec<Arc<str>> {
         let unmet = self.places.iter().filter(|(_, place)| {
             let history = &self.histories[place.index];
-            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata.namespace);
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata().namespace);
             concerned && place.pass < pass.number && history.deleted.is_none()
         });
         unmet.map(|(key, _)| Arc::clone(key)).collect()
@@ -175,7 +174,7 @@ impl Record {
     }
 
     /// The history of that key.
-    pub fn by_key(&self, key: &str) -> Option<&ProfileHistory> {
+    pub fn by_key(&self, key: &str) -> Option<&History<T>> {
         self.places.get(key).map(|place| &self.histories[place.index])
     }
 
@@ -185,7 +184,7 @@ impl Record {
         let unreadable = unreadable.map(|misfit| misfit.unreadable.object.namespace.clone());
         let mut names: BTreeSet<String> = unreadable.collect();
         for history in &self.histories {
-            let name = &*history.last().metadata.namespace;
+            let name = &*history.last().metadata().namespace;
             if !names.contains(name) {
                 names.insert(name.to_owned());
             }
@@ -199,12 +198,12 @@ impl Record {
     }
 
     /// The profiles in the order in which they were first seen, without the first `count`.
-    pub fn after(&self, count: usize) -> &[ProfileHistory] {
+    pub fn after(&self, count: usize) -> &[History<T>] {
         self.histories.get(count..).unwrap_or_default()
     }
 
     /// The history of the profile with that uid.
-    pub fn history(&self, uid: &str) -> Option<&ProfileHistory> {
+    pub fn history(&self, uid: &str) -> Option<&History<T>> {
         self.by_key(uid)
     }
 
@@ -214,14 +213,14 @@ impl Record {
     }
 
     /// The profiles that exist now, each with its last version only. Leaves out those whose last version is unreadable.
-    pub fn newest(&self) -> Vec<ProfileHistory> {
+    pub fn newest(&self) -> Vec<History<T>> {
         let misfits: HashSet<usize> = self.misplaced().collect();
         let there = self
             .histories
             .iter()
             .enumerate()
             .filter(|(index, history)| history.deleted.is_none() && !misfits.contains(index));
-        let newest = there.map(|(_, history)| ProfileHistory {
+        let newest = there.map(|(_, history)| History {
             origin: history.origin,
             versions: history.versions.last().cloned().into_iter().collect(),
             deleted: None,
@@ -263,18 +262,18 @@ impl Record {
     }
 
     /// Copies the history at `index`, in the order in which profiles were first seen.
-    pub fn copy(&self, index: usize) -> Option<ProfileHistory> {
+    pub fn copy(&self, index: usize) -> Option<History<T>> {
         self.histories.get(index).cloned()
     }
 
     /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
-    pub fn copied(&self, mut profiles: Vec<ProfileHistory>) -> Option<Recorded> {
+    pub fn copied(&self, mut histories: Vec<History<T>>) -> Option<Recorded<T>> {
         if self.passes == 0 {
             return None;
         }
-        retain_current(&mut profiles, &self.misplaced().collect());
+        retain_current(&mut histories, &self.misplaced().collect());
         Some(Recorded {
-            profiles,
+            histories,
             gaps: self.gaps.clone(),
             unreadable: self
                 .unreadable
@@ -286,12 +285,12 @@ impl Record {
 
     /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
     /// version would be judged in its place.
-    pub fn take(&mut self) -> Recorded {
+    pub fn take(&mut self) -> Recorded<T> {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
         retain_current(&mut record.histories, &stale);
         Recorded {
-            profiles: record.histories,
+            histories: record.histories,
             gaps: record.gaps,
             unreadable: record
                 .unreadable
@@ -305,10 +304,10 @@ impl Record {
     ///
     /// # Errors
     /// The identity of an object that does not fit.
-    fn read(&mut self, json: &[u8], at: Timestamp) -> Result<ClusterProfile, ObjectRef> {
-        lenient::profile(Untyped::Text(json)).map_err(|unreadable| {
+    fn read(&mut self, json: &[u8], at: Timestamp) -> Result<T, ObjectRef> {
+        T::read(Untyped::Text(json)).map_err(|unreadable| {
             let object = ObjectRef {
-                kind: names::KIND.to_owned(),
+                kind: T::KIND.to_owned(),
                 ..unreadable.object
             };
             let known = self.unreadable.get(&whole_key(&object));
@@ -332,7 +331,7 @@ impl Record {
         }
         // No hub gives two objects one uid, but if one does, neither may hide the other.
         let other = self.places.get(&*object.uid).is_some_and(|place| {
-            let metadata = &self.histories[place.index].last().metadata;
+            let metadata = &self.histories[place.index].last().metadata();
             !object.name.is_empty()
                 && (&*metadata.name, &*metadata.namespace) != (&*object.name, &*object.namespace)
         });
@@ -344,15 +343,15 @@ impl Record {
     }
 
     /// The key of a profile, without building an `ObjectRef`: there may be a hundred thousand.
-    fn key(&self, profile: &ClusterProfile) -> Arc<str> {
-        let metadata = &profile.metadata;
+    fn key(&self, object: &T) -> Arc<str> {
+        let metadata = object.metadata();
         let is_known = |place: &Place| {
-            let known = &self.histories[place.index].last().metadata;
+            let known = &self.histories[place.index].last().metadata();
             (&known.name, &known.namespace) == (&metadata.name, &metadata.namespace)
         };
         match self.places.get(&metadata.uid) {
-            _ if metadata.uid.is_empty() => self.key_of(&ObjectRef::from(profile)),
-            Some(place) if !is_known(place) => self.key_of(&ObjectRef::from(profile)),
+            _ if metadata.uid.is_empty() => self.key_of(&object.object_ref()),
+            Some(place) if !is_known(place) => self.key_of(&object.object_ref()),
             _ => Arc::clone(&metadata.uid),
         }
     }
@@ -361,7 +360,7 @@ impl Record {
     fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
         if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
             self.gaps.push(Gap {
-                kind: Kind::Timeline,
+                kind: T::WATCHED,
                 from: Some(misfit.since),
                 until: Some(at),
                 object: Some(object.clone()),
@@ -372,26 +371,26 @@ impl Record {
     }
 
     /// Adds a version to its profile's history, unless the history has it.
-    fn put(&mut self, mut profile: ClusterProfile, origin: Origin, at: Timestamp) {
-        let key = self.key(&profile);
+    fn put(&mut self, mut object: T, origin: Origin, at: Timestamp) {
+        let key = self.key(&object);
         if !self.unreadable.is_empty() {
-            self.missed(&ObjectRef::from(&profile), at);
+            self.missed(&object.object_ref(), at);
         }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];
-            if history.last().metadata.resource_version == profile.metadata.resource_version
-                || is_repeated(history, &profile)
+            if history.last().metadata().resource_version == object.metadata().resource_version
+                || is_repeated(history, &object)
             {
                 return;
             }
             self.news += 1;
-            profile.share_with(history.last());
-            history.versions.push(Version { at, object: profile });
+            object.share_with(history.last());
+            history.versions.push(Version { at, object });
             return;
         }
         if let Some(before) = self.histories.last() {
             // Many profiles of one manager have parts in common.
-            profile.share_with(before.last());
+            object.share_with(before.last());
         }
         let place = Place {
             index: self.histories.len(),
@@ -400,10 +399,10 @@ impl Record {
         self.places.insert(key, place);
         self.alive += 1;
         self.news += 1;
-        self.histories.push(ProfileHistory {
+        self.histories.push(History {
             origin,
             // Capacity for one: most profiles never change, and there may be a hundred thousand.
-            versions: vec![Version { at, object: profile }],
+            versions: vec![Version { at, object }],
             deleted: None,
         });
     }
@@ -411,18 +410,18 @@ impl Record {
 
 /// Whether an older version comes once more: a hub may begin a watch too early. Only an older one can, so that the
 /// versions of a long history are not searched for each new one.
-fn is_repeated(history: &ProfileHistory, profile: &ClusterProfile) -> bool {
-    let number = |profile: &ClusterProfile| profile.metadata.resource_version.parse::<u64>().ok();
-    number(profile) < number(history.last())
+fn is_repeated<T: Tracked>(history: &History<T>, object: &T) -> bool {
+    let number = |object: &T| object.metadata().resource_version.parse::<u64>().ok();
+    number(object) < number(history.last())
         && history
             .versions
             .iter()
             .rev()
-            .any(|version| version.object == *profile)
+            .any(|version| version.object == *object)
 }
 
 /// Drops the histories at the stale indices, unless the profile was deleted.
-fn retain_current(histories: &mut Vec<ProfileHistory>, stale: &HashSet<usize>) {
+fn retain_current<T>(histories: &mut Vec<History<T>>, stale: &HashSet<usize>) {
     if stale.is_empty() {
         return;
     }
@@ -439,10 +438,10 @@ fn whole_key(object: &ObjectRef) -> String {
 }
 
 /// The identity of an object, as far as it can be read.
-fn identity(json: &[u8]) -> ObjectRef {
+fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
     ObjectRef {
-        kind: names::KIND.to_owned(),
-        ..lenient::identity(Untyped::Text(json), names::KIND)
+        kind: T::KIND.to_owned(),
+        ..lenient::identity(Untyped::Text(json), T::KIND)
     }
 }
 
@@ -463,7 +462,7 @@ mod tests {
 
     #[test]
     fn versions_that_are_told_again_are_kept_once() {
-        let mut record = Record::default();
+        let mut record = Record::<ClusterProfile>::default();
         for _ in 0..3 {
             for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
                 put(&mut record, resource_version, kubernetes);

@@ -111,6 +111,8 @@ pub async fn collect(
     }
     run.secrets().await;
     run.unlabelled_secrets().await;
+    run.consumer_access().await;
+    run.workloads().await;
     run.probe().await;
     run.members(asking).await;
     if run.stopped() {
@@ -218,6 +220,7 @@ impl Run<'_> {
         let mut watches = self.watches(&record);
         self.progress.phase("listing profiles");
         let from = self.clock.now();
+        let mut slices = self.slices().await?;
         let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         let unlisted = match self.patience.within(self.patience.list, start).await {
@@ -247,6 +250,7 @@ impl Run<'_> {
                 // Whichever takes longer. A driver that is stopped has still to undo what it did.
                 ((), done) = join(long_enough, self.drive(&record)) => driver = done,
                 () = watches.follow() => {}
+                () = slices.follow() => {}
                 () = self.ticks(&record, from) => {}
             }
             let ended = self.clock.now();
@@ -262,19 +266,21 @@ impl Run<'_> {
             for watch in watches.followed {
                 watch.finish(ended);
             }
+            self.confirm_slices(&mut slices, ended).await;
             self.visit(watches.resting, &record).await;
         }
         let until = self.clock.now();
         let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
         let own = self.plan.driver.as_ref().map(|driver| driver.run.as_str());
-        self.evidence.header.other_runs = of_other_runs(&recorded.profiles, own);
+        self.evidence.header.other_runs = of_other_runs(&recorded.histories, own);
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
             self.progress.warn(&others);
         }
-        self.evidence.profiles = recorded.profiles;
+        self.evidence.profiles = recorded.histories;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
+        self.sliced(slices, Window { from, until });
         if let Some(shard) = self.plan.scope.shard {
             self.shared(shard);
         }
@@ -376,14 +382,12 @@ impl Run<'_> {
         if self.plan.observe.is_zero() {
             return;
         }
-        self.evidence.gaps.push(Gap {
-            kind: Kind::Timeline,
-            from: Some(window.from),
-            until: Some(window.until),
-            object: None,
-            share: None,
-            reason: format!("the profiles were not watched, as their list did not end: {why}"),
-        });
+        let reason = format!("the profiles were not watched, as their list did not end: {why}");
+        self.gap_within(Kind::Timeline, window, reason.clone());
+        if self.target.placements.is_some() {
+            // The same window: it was over before it began.
+            self.gap_within(Kind::PlacementTimeline, window, reason);
+        }
     }
 
     /// The caller has ended the run early.
@@ -400,17 +404,18 @@ impl Run<'_> {
         if seen >= observe.as_secs() {
             return;
         }
-        self.evidence.gaps.push(Gap {
-            kind: Kind::Timeline,
-            from: Some(until),
-            until: Some(from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until)),
-            object: None,
-            share: None,
-            reason: format!(
-                "the run was cut short: it was stopped after {seen} s of {} s",
-                observe.as_secs()
-            ),
-        });
+        let reason = format!(
+            "the run was cut short: it was stopped after {seen} s of {} s",
+            observe.as_secs()
+        );
+        let lost = Window {
+            from: until,
+            until: from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until),
+        };
+        if self.target.placements.is_some() {
+            self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
+        }
+        self.gap_within(Kind::Timeline, lost, reason);
     }
 
     /// Notes whether managedFields were seen.
@@ -424,6 +429,14 @@ impl Run<'_> {
 
     pub(super) fn gap(&mut self, kind: Kind, reason: String) {
         self.evidence.gaps.push(Gap::of(kind, reason));
+    }
+
+    pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: String) {
+        self.evidence.gaps.push(Gap {
+            from: Some(lost.from),
+            until: Some(lost.until),
+            ..Gap::of(kind, reason)
+        });
     }
 
     fn stopped(&self) -> bool {

@@ -79,10 +79,10 @@ impl Watching {
         let until = clock.now();
         evidence.header.window = Some(Window { from, until });
         // The driver's steps are not known yet: all that any run has touched is left out.
-        evidence.header.other_runs = of_other_runs(&recorded.profiles, None);
-        let writers = asked_for_writers(&recorded.profiles);
+        evidence.header.other_runs = of_other_runs(&recorded.histories, None);
+        let writers = asked_for_writers(&recorded.histories);
         evidence.header.asked.insert(Kind::Writers, writers);
-        evidence.profiles = recorded.profiles;
+        evidence.profiles = recorded.histories;
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         if let Some(shard) = evidence.header.scope.shard {

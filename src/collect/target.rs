@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     ServedVersion,
-    api::{Edition, names},
+    api::{Api, Edition, names},
     crd::served_versions,
 };
 use http::Method;
@@ -39,26 +39,44 @@ pub(super) struct Target {
     pub served: Vec<ServedVersion>,
     /// How far the clocks are apart.
     pub skew: Skew,
+    /// How the hub serves PlacementDecisions; none if they are not judged, or not served.
+    pub placements: Option<PlacementTarget>,
+}
+
+/// How the hub serves PlacementDecisions.
+#[derive(Clone, Debug)]
+pub(super) struct PlacementTarget {
+    /// The version to read.
+    pub version: String,
+    /// What the CRD says of the versions; empty where it may not be read.
+    pub served: Vec<ServedVersion>,
 }
 
 impl Target {
     /// The path of the profiles, of one namespace or of all.
     pub fn profiles(&self, namespace: Option<&str>) -> String {
-        let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
-        let namespace = namespace.unwrap_or_default();
-        format!(
-            "/apis/{}/{}/{namespace}{}",
-            names::GROUP,
-            self.version,
-            names::PLURAL
-        )
+        path(&self.version, namespace, Api::ClusterProfile)
     }
+}
+
+impl PlacementTarget {
+    /// The path of the slices, of one namespace or of all.
+    pub fn slices(&self, namespace: Option<&str>) -> String {
+        path(&self.version, namespace, Api::Placement)
+    }
+}
+
+fn path(version: &str, namespace: Option<&str>, api: Api) -> String {
+    let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
+    let namespace = namespace.unwrap_or_default();
+    format!("/apis/{}/{version}/{namespace}{}", names::GROUP, api.plural())
 }
 
 /// Asks the hub what it is.
 ///
 /// # Errors
-/// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do.
+/// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
+/// PlacementDecisions where only these are judged.
 pub(super) async fn target(
     client: &TimedClient,
     clock: Clock,
@@ -89,7 +107,7 @@ pub(super) async fn target(
     let (wanted, others) = candidates(&listed, plan.api_version.as_deref(), plan.claim.edition);
     let mut found = None;
     for version in wanted {
-        if serves_profiles(client, version)
+        if serves(client, version, Api::ClusterProfile)
             .await
             .map_err(|failure| failed(&failure))?
         {
@@ -101,7 +119,7 @@ pub(super) async fn target(
         // To tell a hub without profiles from one with other versions.
         let mut served = Vec::new();
         for version in others.iter().take(OTHER_VERSIONS) {
-            if serves_profiles(client, version)
+            if serves(client, version, Api::ClusterProfile)
                 .await
                 .map_err(|failure| failed(&failure))?
             {
@@ -114,30 +132,62 @@ pub(super) async fn target(
             not_served(served, plan.api_version.as_deref())
         });
     };
-    let crd = format!(
-        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
-        names::PLURAL,
-        names::GROUP
-    );
-    // Whoever may not read it (or finds the profiles served by something else) learns nothing of its rules.
-    let crd = timeout(DEFINITION, get::<Value>(client, &crd)).await;
-    let crd = crd.ok().and_then(Result::ok).unwrap_or_default();
+    let placements = placements(client, &listed, plan).await;
+    let placements = placements.map_err(|failure| failed(&failure))?;
+    if placements.is_none() && plan.claim.edition.api() == Api::Placement {
+        return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
+    }
     Ok(Target {
         server_version,
         version,
-        served: served_versions(&crd),
+        served: served_by_crd(client, Api::ClusterProfile).await,
         skew,
+        placements,
     })
 }
 
-/// Whether that version of the group has profiles: other kinds have versions in it too.
-async fn serves_profiles(client: &TimedClient, version: &str) -> Result<bool, Failure> {
+/// How the hub serves PlacementDecisions, if they are judged and it serves them.
+async fn placements(
+    client: &TimedClient,
+    listed: &[String],
+    plan: &Plan,
+) -> Result<Option<PlacementTarget>, Failure> {
+    let Some(edition) = plan.claim.edition_of(Api::Placement) else {
+        return Ok(None);
+    };
+    let (wanted, _) = candidates(listed, plan.api_version.as_deref(), edition);
+    for version in wanted {
+        if serves(client, version, Api::Placement).await? {
+            return Ok(Some(PlacementTarget {
+                version: version.to_owned(),
+                served: served_by_crd(client, Api::Placement).await,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The versions that the CRD of an API serves. Whoever may not read it (or finds the objects served by something else)
+/// learns nothing of its rules.
+async fn served_by_crd(client: &TimedClient, api: Api) -> Vec<ServedVersion> {
+    let path = format!(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
+        api.plural(),
+        names::GROUP
+    );
+    let crd = timeout(DEFINITION, get::<Value>(client, &path)).await;
+    let crd = crd.ok().and_then(Result::ok).unwrap_or_default();
+    served_versions(&crd, api)
+}
+
+/// Whether that version of the group has the API's objects: other kinds have versions in it too.
+async fn serves(client: &TimedClient, version: &str, api: Api) -> Result<bool, Failure> {
     let path = format!("/apis/{}/{}", names::GROUP, segment(version));
     match get::<ApiResourceList>(client, &path).await {
         Ok(list) => Ok(list
             .resources
             .iter()
-            .any(|resource| resource.name == names::PLURAL)),
+            .any(|resource| resource.name == api.plural())),
         Err(failure) if failure.code() == 404 => Ok(false),
         Err(failure) => Err(failure),
     }
@@ -231,7 +281,7 @@ fn not_served(served: Vec<String>, wanted: Option<&str>) -> CollectError {
 /// (`credentialProviders`) that v1alpha2 does not show.
 fn readable(edition: Edition) -> impl Iterator<Item = &'static str> {
     let mut versions = names::VERSIONS;
-    if edition < Edition::Y2026M09 {
+    if !matches!(edition, Edition::Y2026M09 | Edition::Placement2026M09) {
         versions.reverse();
     }
     versions.into_iter()

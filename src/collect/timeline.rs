@@ -12,7 +12,7 @@ mod stream;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use evidence::{Gap, Kind, Origin};
+use evidence::{Gap, Origin, Tracked, api::ClusterProfile};
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -48,13 +48,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 const LONGEST_BETWEEN_LISTS: Duration = Duration::from_secs(60);
 
 /// The record, shared by the watches of several namespaces and the threads that read lists.
-pub(super) type Shared = Arc<Mutex<Record>>;
+pub(super) type Shared<T = ClusterProfile> = Arc<Mutex<Record<T>>>;
 
-/// The watch of the hub's profiles, or of one namespace's.
-pub(super) struct Watch {
+/// The watch of the hub's profiles or slices, or of one namespace's.
+pub(super) struct Watch<T: Tracked = ClusterProfile> {
     client: TimedClient,
     clock: Clock,
-    record: Shared,
+    record: Shared<T>,
     /// The path of the collection.
     path: String,
     namespace: Option<String>,
@@ -81,13 +81,13 @@ pub(super) struct Watch {
     relisting: Backoff,
 }
 
-impl Watch {
+impl<T: Tracked> Watch<T> {
     /// A watch of the collection at `path`, which is that of `namespace`, or of the whole hub. Without `streams` it
     /// begins with a plain list.
     pub fn new(
         client: TimedClient,
         clock: Clock,
-        record: Shared,
+        record: Shared<T>,
         path: String,
         namespace: Option<String>,
         streams: bool,
@@ -185,7 +185,7 @@ impl Watch {
             (None, None) => return,
         };
         if until.duration_since(self.heard) > BRIEF {
-            self.record.lock().gaps.push(gap(self.heard, until, reason));
+            self.record.lock().gaps.push(gap::<T>(self.heard, until, reason));
         }
     }
 
@@ -248,7 +248,7 @@ impl Watch {
         if let Some(late) = self.late.take()
             && late.duration_since(self.heard) > BRIEF
         {
-            let gap = gap(self.heard, late, self.lateness());
+            let gap = gap::<T>(self.heard, late, self.lateness());
             self.record.lock().gaps.push(gap);
         }
         self.hear(now);
@@ -328,7 +328,7 @@ impl Watch {
             self.place(),
             gone
         );
-        self.record.lock().gaps.push(gap(self.heard, now, reason));
+        self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
         self.hear(now);
     }
 
@@ -425,9 +425,9 @@ impl Watch {
     }
 }
 
-fn gap(from: Timestamp, until: Timestamp, reason: String) -> Gap {
+fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: String) -> Gap {
     Gap {
-        kind: Kind::Timeline,
+        kind: T::WATCHED,
         from: Some(from),
         until: Some(until),
         object: None,

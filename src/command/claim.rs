@@ -12,13 +12,21 @@ use evidence::{
     },
 };
 
-use super::Failure;
+use super::{
+    Failure,
+    apis::{self, Apis},
+};
 
 /// The edition, and what the implementation claims.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct ClaimFlags {
-    /// The edition of the documents: standard, 2026-07 or 2026-09 [default: standard, or as recorded]
+    /// The API to judge: clusterprofile, placement, or all that the hub serves [default: clusterprofile, or that of
+    /// --edition, or as recorded]
+    #[arg(long)]
+    pub api: Option<Apis>,
+    /// The edition of the documents: standard, 2026-07 or 2026-09; of placements, placement-2025-09 or placement-2026-09
+    /// [default: standard, placement-2025-09, or as recorded]
     #[arg(long)]
     pub edition: Option<Edition>,
     /// A feature that the implementation claims, such as consumer-secrets
@@ -30,6 +38,9 @@ pub struct ClaimFlags {
     /// A consumer that needs credentials: every profile must have a Secret for it
     #[arg(long = "consumer", value_name = "NAME")]
     pub consumers: Vec<String>,
+    /// A user that reads placement decisions, as the hub names it: it must not be able to write them (repeatable)
+    #[arg(long = "consumer-user", value_name = "USER")]
+    pub consumer_users: Vec<String>,
     /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
@@ -52,7 +63,7 @@ impl ClaimFlags {
     /// Overrides a claim, such as that of an evidence file, with what the flags say.
     ///
     /// # Errors
-    /// When a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
+    /// When the edition is not one of the API's, a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
     /// two ClusterSets.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         if let Some(both) = self
@@ -65,9 +76,7 @@ impl ClaimFlags {
             )));
         }
         let clustersets = self.clustersets()?;
-        if let Some(edition) = self.edition {
-            claim.edition = edition;
-        }
+        apis::apply(self.api, self.edition, claim)?;
         for feature in &self.features {
             claim.no_features.remove(feature);
             claim.features.insert(*feature);
@@ -78,6 +87,9 @@ impl ClaimFlags {
         }
         if !self.consumers.is_empty() {
             claim.consumers.clone_from(&self.consumers);
+        }
+        if !self.consumer_users.is_empty() {
+            claim.consumer_users.clone_from(&self.consumer_users);
         }
         if let Some(tolerance) = self.node_tolerance {
             claim.node_tolerance = tolerance;

@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand, and one per group of flags that several of them share.
 
 mod advice;
+mod apis;
 mod audit;
 mod called;
 mod claim;

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::anyhow;
 use clap::{Args, ValueHint};
-use collect::{Members, Plan, Wish};
+use collect::{Members, Plan, Wish, Workloads};
 use evidence::{Claim, Scope, api::Feature};
 
 use super::{
@@ -41,6 +41,9 @@ pub struct PlanFlags {
     /// Require the dry-run probe: its rules are inconclusive if it is unavailable
     #[arg(long, conflicts_with = "no_probe")]
     pub probe: bool,
+    /// Look for placement keys on these workloads, such as apps/v1/deployments
+    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = workload)]
+    pub workload: Option<Workloads>,
     /// Send no dry-run writes
     #[arg(long)]
     pub no_probe: bool,
@@ -91,10 +94,34 @@ impl PlanFlags {
             secrets,
             probe,
             audit_logs: self.audit_logs.clone(),
+            workloads: self.workload.clone(),
             members,
             driver: None,
         })
     }
+}
+
+/// Why the value of `--workload` is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give the group, the version and the plural, such as apps/v1/deployments; of the core group v1/pods")]
+struct WorkloadError;
+
+/// Reads a kind of workloads.
+fn workload(given: &str) -> Result<Workloads, WorkloadError> {
+    let parts: Vec<&str> = given.split('/').collect();
+    let (group, version, resource) = match *parts {
+        [group, version, resource] if !group.is_empty() => (group, version, resource),
+        [version, resource] => ("", version, resource),
+        _ => return Err(WorkloadError),
+    };
+    if version.is_empty() || resource.is_empty() {
+        return Err(WorkloadError);
+    }
+    Ok(Workloads {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        resource: resource.to_owned(),
+    })
 }
 
 /// Reads how long to watch.

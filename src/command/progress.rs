@@ -322,6 +322,7 @@ mod tests {
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
+            workloads: None,
             members: Members::default(),
             driver: None,
         };

@@ -273,6 +273,7 @@ mod tests {
                 secrets: Wish::Asked,
                 probe: Wish::IfAllowed,
                 audit_logs: Vec::new(),
+                workloads: None,
                 members: Members::default(),
                 driver: None,
             };

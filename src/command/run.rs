@@ -122,8 +122,8 @@ impl Run {
                 "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
             )));
         }
-        let selection = self.selection.resolve(claim.edition)?;
-        let target = self.target.resolve(claim.edition)?;
+        let selection = self.selection.resolve(&claim)?;
+        let target = self.target.resolve(&claim)?;
         target.claim(&mut claim);
         let waivers = waivers::read(self.claim.waivers.as_deref())?;
         if scope.shard.is_none_or(|shard| shard.reads_hub()) {
@@ -212,7 +212,7 @@ pub fn from_files(
     let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);
     let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
     let limits = input.limits();
-    let input = match read(paths, audit_logs, &limits) {
+    let input = match read(paths, audit_logs, &limits, claim) {
         Ok(input) => input,
         Err(failure) => {
             let mut claimed = Claim::default();
@@ -225,9 +225,8 @@ pub fn from_files(
         anstream::eprintln!("note: {}", escape::line(note));
     }
     let mut evidence = input.evidence;
-    claim.apply(&mut evidence.header.claim)?;
     scope.apply(&mut evidence.header.scope);
-    let selection = selection.resolve(evidence.header.claim.edition)?;
+    let selection = selection.resolve(&evidence.header.claim)?;
     let from = match paths {
         [path] if files == paths => Some(ReadFrom {
             path,
@@ -246,8 +245,15 @@ pub fn from_files(
     )
 }
 
-fn read(paths: &[PathBuf], audit_logs: &[PathBuf], limits: &Limits) -> Result<Input, Failure> {
+fn read(
+    paths: &[PathBuf],
+    audit_logs: &[PathBuf],
+    limits: &Limits,
+    claim: &ClaimFlags,
+) -> Result<Input, Failure> {
     let mut input = evidence_files::read(paths, limits).map_err(Failure::usage)?;
+    // Before the audit log: the claim tells which of its requests count.
+    claim.apply(&mut input.evidence.header.claim)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
     Ok(input)
 }

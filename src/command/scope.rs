@@ -13,6 +13,9 @@ pub struct ScopeFlags {
     /// Judge only the profiles of this cluster manager
     #[arg(long, value_name = "NAME")]
     pub cluster_manager: Option<String>,
+    /// Judge only the placement decisions of this scheduler
+    #[arg(long, value_name = "NAME")]
+    pub scheduler: Option<String>,
 }
 
 impl ScopeFlags {
@@ -23,6 +26,9 @@ impl ScopeFlags {
         }
         if self.cluster_manager.is_some() {
             scope.cluster_manager.clone_from(&self.cluster_manager);
+        }
+        if self.scheduler.is_some() {
+            scope.scheduler.clone_from(&self.scheduler);
         }
     }
 }

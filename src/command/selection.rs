@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use evidence::api::Edition;
+use evidence::Claim;
 use judge::{Selection, rules, rules::Rule};
 
 use super::{Failure, rule};
@@ -27,9 +27,9 @@ impl SelectionFlags {
     ///
     /// # Errors
     /// When a name matches no rule, or no rule is left.
-    pub fn resolve(self, edition: Edition) -> Result<Selection, Failure> {
+    pub fn resolve(self, claim: &Claim) -> Result<Selection, Failure> {
         for given in self.filters.iter().chain(&self.skip) {
-            self.check(given, edition)?;
+            self.check(given, claim)?;
         }
         let selection = Selection {
             filters: self.filters,
@@ -38,7 +38,7 @@ impl SelectionFlags {
         };
         let left = rules::all()
             .iter()
-            .any(|rule| has(rule, edition) && selection.holds(rule.id));
+            .any(|rule| has(rule, claim) && selection.holds(rule.id));
         if left || selection == Selection::default() {
             return Ok(selection);
         }
@@ -47,7 +47,7 @@ impl SelectionFlags {
         )))
     }
 
-    fn check(&self, given: &str, edition: Edition) -> Result<(), Failure> {
+    fn check(&self, given: &str, claim: &Claim) -> Result<(), Failure> {
         let alone = Selection {
             filters: vec![given.to_owned()],
             exact: self.exact,
@@ -57,7 +57,7 @@ impl SelectionFlags {
         if matching.is_empty() {
             return Err(Failure::usage(rule::unknown(given)));
         }
-        if !matching.iter().any(|rule| has(rule, edition)) {
+        if !matching.iter().any(|rule| has(rule, claim)) {
             let editions: Vec<&str> = matching[0]
                 .facts
                 .editions
@@ -65,7 +65,8 @@ impl SelectionFlags {
                 .map(|applies| applies.edition().name())
                 .collect();
             return Err(Failure::usage(anyhow!(
-                "edition {edition} has no rule like `{given}`: {} is one of {}; choose with --edition",
+                "edition {} has no rule like `{given}`: {} is one of {}; choose with --edition",
+                claim.edition,
                 matching[0].id,
                 editions.join(", ")
             )));
@@ -74,6 +75,6 @@ impl SelectionFlags {
     }
 }
 
-fn has(rule: &Rule, edition: Edition) -> bool {
-    rule.facts.in_edition(edition).is_some()
+fn has(rule: &Rule, claim: &Claim) -> bool {
+    rule.facts.in_claim(claim).is_some()
 }

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
     Claim,
-    api::{Edition, Feature, UnknownName},
+    api::{Feature, UnknownName},
 };
 use judge::{Judgement, Verdict, rules};
 use lab::{
@@ -88,9 +88,9 @@ impl TargetFlags {
     ///
     /// # Errors
     /// When they contradict each other, or a fault breaks a rule that the edition does not have.
-    pub fn resolve(self, edition: Edition) -> Result<Target, Failure> {
+    pub fn resolve(self, claim: &Claim) -> Result<Target, Failure> {
         if let Some(reference) = &self.manager {
-            reference.check(edition)?;
+            reference.check(claim)?;
         }
         let ours = |make: fn(Reference) -> Target, name: &str, flags: Self| {
             if flags.kubeconfig.is_some() || flags.context.is_some() {
@@ -208,13 +208,14 @@ impl Reference {
     }
 
     /// Refuses faults that no rule of the edition would find.
-    fn check(&self, edition: Edition) -> Result<(), Failure> {
+    fn check(&self, claim: &Claim) -> Result<(), Failure> {
         for fault in &self.faults {
             let id = fault.info().id;
             let rule = rules::find(id.split(':').next().unwrap_or(id));
-            if rule.is_some_and(|rule| rule.facts.in_edition(edition).is_none()) {
+            if rule.is_some_and(|rule| rule.facts.in_claim(claim).is_none()) {
                 return Err(Failure::usage(anyhow!(
-                    "edition {edition} does not have the rule that the fault `{id}` breaks: add --edition {}",
+                    "edition {} does not have the rule that the fault `{id}` breaks: add --edition {}",
+                    claim.edition,
                     fault.info().edition
                 )));
             }

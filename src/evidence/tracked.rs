@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An object whose versions the suite records: a ClusterProfile or a PlacementDecision.
-pub trait Tracked: Clone + PartialEq + DeserializeOwned + Send + Sync + 'static {
+pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync + 'static {
     /// Its kind.
     const KIND: &'static str;
     /// Its plural, as in request paths.

@@ -162,6 +162,7 @@ fn plan(observe: u64) -> Plan {
         secrets: Wish::IfAllowed,
         probe: Wish::IfAllowed,
         audit_logs: Vec::new(),
+        workloads: None,
         members: Members::default(),
         driver: None,
     }

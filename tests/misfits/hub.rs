@@ -94,6 +94,7 @@ impl LaxHub {
             secrets: Wish::IfAllowed,
             probe: Wish::No("not here".to_owned()),
             audit_logs: Vec::new(),
+            workloads: None,
             members: Default::default(),
             driver: None,
         };

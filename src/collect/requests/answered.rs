@@ -1,10 +1,12 @@
 //! A write that the hub has answered.
 
-use evidence::Request;
+use evidence::{Request, api::Api};
 use jiff::Timestamp;
 
 /// A write, with what tells whether it changed anything.
 pub(super) struct Answered {
+    /// The API of the object that it wrote.
+    pub(super) api: Api,
     /// When the hub had answered.
     pub(super) done: Timestamp,
     pub(super) request: Request,

@@ -1,14 +1,20 @@
-//! The parts of a profile that a request's body mentions.
+//! The parts of a profile or a slice that a request's body mentions.
 
 use std::collections::BTreeSet;
 
-use evidence::{RequestBody, api::names};
+use evidence::{
+    RequestBody,
+    api::{Api, names},
+};
 use serde_json::{Map, Value};
 
 /// Reads a body: an object, a merge patch or an apply patch, or the operations of a JSON patch. None when it is of
 /// another shape.
-pub(super) fn read(body: &Value, verb: &str) -> Option<RequestBody> {
+pub(super) fn read(body: &Value, verb: &str, api: Api) -> Option<RequestBody> {
     let mut parts = BTreeSet::new();
+    if api == Api::Placement {
+        note_references(body, &mut parts);
+    }
     let object = match body {
         Value::Object(object) => {
             note_parts(object, verb == "patch", &mut parts);
@@ -25,6 +31,22 @@ pub(super) fn read(body: &Value, verb: &str) -> Option<RequestBody> {
         manager: text(&object["spec"]["clusterManager"]["name"]),
         parts: parts.into_iter().collect(),
     })
+}
+
+/// Notes the keys of a slice's references, as `decisions.clusterProfileRef.name`: the hub prunes those that it does not
+/// know.
+fn note_references(body: &Value, parts: &mut BTreeSet<String>) {
+    let operations = body.as_array().into_iter().flatten();
+    let set = operations.map(|operation| &operation["value"]);
+    let lists = set.chain([&body["decisions"]]);
+    let decisions = lists.flat_map(|list| match list {
+        Value::Array(decisions) => decisions.as_slice(),
+        one => std::slice::from_ref(one),
+    });
+    for decision in decisions {
+        let keys = decision["clusterProfileRef"].as_object().into_iter().flatten();
+        parts.extend(keys.map(|(key, _)| format!("decisions.clusterProfileRef.{key}")));
+    }
 }
 
 /// Notes the parts that an object holds. Clients write empty structs and nulls of what they do not mean to set; only
@@ -129,14 +151,14 @@ mod tests {
     use super::*;
 
     fn parts(body: Value, verb: &str) -> Vec<String> {
-        read(&body, verb).expect("a body").parts
+        read(&body, verb, Api::ClusterProfile).expect("a body").parts
     }
 
     #[test]
     fn an_object_tells_its_parts() {
         let body = json!({"apiVersion": "v", "kind": "ClusterProfile", "status": {}, "spec": {"clusterManager": {"name": "m"}},
             "metadata": {"name": "a", "labels": {"x-k8s.io/cluster-manager": "l"}, "creationTimestamp": null}});
-        let read = read(&body, "create").expect("a body");
+        let read = read(&body, "create", Api::ClusterProfile).expect("a body");
         assert_eq!(read.name.as_deref(), Some("a"));
         assert_eq!(read.manager_label.as_deref(), Some("l"));
         assert_eq!(read.manager.as_deref(), Some("m"));
@@ -147,7 +169,24 @@ mod tests {
             parts(json!({"metadata": {"labels": null}, "status": {}}), "patch"),
             ["metadata.labels"]
         );
-        assert_eq!(super::read(&json!("text"), "patch"), None);
+        assert_eq!(super::read(&json!("text"), "patch", Api::ClusterProfile), None);
+    }
+
+    #[test]
+    fn a_slice_tells_what_its_references_hold() {
+        let reference = json!({"clusterProfileRef": {"kind": "ClusterProfile", "name": "a"}});
+        let of = |body: Value, verb: &str| read(&body, verb, Api::Placement).expect("a body").parts;
+        let expected = [
+            "decisions",
+            "decisions.clusterProfileRef.kind",
+            "decisions.clusterProfileRef.name",
+        ];
+        assert_eq!(of(json!({"decisions": [reference]}), "update"), expected);
+        let whole = json!([{"op": "replace", "path": "/decisions", "value": [reference]}]);
+        assert_eq!(of(whole, "patch"), expected);
+        let one = json!([{"op": "add", "path": "/decisions/-", "value": reference}]);
+        assert_eq!(of(one, "patch"), expected);
+        assert_eq!(of(json!({"schedulerName": "s"}), "patch"), ["schedulerName"]);
     }
 
     #[test]
@@ -159,7 +198,7 @@ mod tests {
             {"op": "remove", "path": "/status/conditions/0"},
             {"op": "move", "from": "/metadata/annotations/a", "path": "/metadata/finalizers"},
         ]);
-        let read = read(&body, "patch").expect("a body");
+        let read = read(&body, "patch", Api::ClusterProfile).expect("a body");
         assert_eq!(read.manager_label.as_deref(), Some("l"));
         assert_eq!(read.manager.as_deref(), Some("m"));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use evidence::api::names;
+use evidence::api::{Api, names};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -135,12 +135,14 @@ impl Event<'_> {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
     }
 
-    /// Whether it is about ClusterProfiles.
-    pub fn is_of_profiles(&self) -> bool {
-        self.object_ref.as_ref().is_some_and(|target| {
-            target.api_group.as_deref() == Some(names::GROUP)
-                && target.resource.as_deref() == Some(names::PLURAL)
-        })
+    /// The API whose objects it is about; none if it is about others.
+    pub fn api(&self) -> Option<Api> {
+        let target = self.object_ref.as_ref()?;
+        if target.api_group.as_deref() != Some(names::GROUP) {
+            return None;
+        }
+        let resource = target.resource.as_deref()?;
+        Api::ALL.into_iter().find(|api| api.plural() == resource)
     }
 
     /// Whether it is about a request that writes.

@@ -1,11 +1,11 @@
-//! Extracts the answered writes on profiles from audit events.
+//! Extracts the answered writes on profiles and slices from audit events.
 
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use evidence::{Gap, Request, Window};
+use evidence::{Gap, Request, Window, api::Api};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -26,11 +26,12 @@ pub(super) struct Events {
     answered: Vec<Answered>,
     /// The ids of requests that were answered.
     seen: HashSet<String>,
-    /// Writes on profiles that were received, by their ids.
+    /// Writes that were received, by their ids.
     received: HashMap<String, Timestamp>,
     /// The same few names stand in each event.
     names: HashSet<Arc<str>>,
-    knows_profiles: bool,
+    /// The APIs that any event is about.
+    known: HashSet<Api>,
 }
 
 /// What was taken from a line.
@@ -69,13 +70,13 @@ impl Events {
         let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
             return Taken::bad("it has no stageTimestamp");
         };
-        if event.is_of_profiles() {
-            self.knows_profiles = true;
+        if let Some(api) = event.api() {
+            self.known.insert(api);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
-                    let answered = self.answered(event, logged);
+                    let answered = self.answered(event, api, logged);
                     self.answered.push(answered);
                 }
                 Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),
@@ -92,7 +93,7 @@ impl Events {
         }
     }
 
-    fn answered(&mut self, event: &Event<'_>, done: Timestamp) -> Answered {
+    fn answered(&mut self, event: &Event<'_>, api: Api, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
         let sent: Value = object(event.request_object);
         let stored: Head = object(event.response_object);
@@ -113,6 +114,7 @@ impl Events {
         let namespace = part(target.and_then(|target| target.namespace.as_deref()));
         let subresource = part(target.and_then(|target| target.subresource.as_deref()));
         Answered {
+            api,
             done,
             request: Request {
                 at: event.request_received_timestamp.unwrap_or(done),
@@ -129,7 +131,7 @@ impl Events {
                     .unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                body: body::read(&sent, verb),
+                body: body::read(&sent, verb, api),
             },
             based_on: based_on.map(str::to_owned),
             stored: stored
@@ -148,9 +150,9 @@ impl Events {
         name
     }
 
-    /// Whether any event is about profiles: else the policy may leave them out.
-    pub(super) fn knows_profiles(&self) -> bool {
-        self.knows_profiles
+    /// Whether any event is about that API's objects: else the policy may leave them out.
+    pub(super) fn knows(&self, api: Api) -> bool {
+        self.known.contains(&api)
     }
 
     /// Writes that were received long before the log's end, and of whose answers it does not tell.
@@ -160,22 +162,26 @@ impl Events {
         let times: Vec<Timestamp> = unanswered.map(|(_, at)| *at).filter(is_overdue).collect();
         let (from, until) = (times.iter().min()?, times.iter().max()?);
         let reason = format!(
-            "the audit log tells of {} writes on ClusterProfiles that were received, but not of their answers: let the \
+            "the audit log tells of {} writes that were received, but not of their answers: let the \
              audit policy log the stage ResponseComplete",
             times.len()
         );
         Some(gap(Some(*from), Some(*until), &reason))
     }
 
-    /// The requests in the order in which the hub received them, but for the suite's own.
-    pub(super) fn into_requests(self) -> Vec<Request> {
+    /// The requests on profiles and those on slices, in the order in which the hub received them, but for the suite's own.
+    pub(super) fn into_requests(self) -> (Vec<Request>, Vec<Request>) {
         let mut answered = self.answered;
         answered.sort_by_key(|answered| answered.done);
         tell_changes(&mut answered);
         // The suite's writes change versions like others, but no manager is judged by them.
         answered.retain(|answered| !is_of_the_suite(&answered.request.user_agent));
         answered.sort_by_key(|answered| answered.request.at);
-        answered.into_iter().map(|answered| answered.request).collect()
+        let (profiles, slices): (Vec<_>, Vec<_>) = answered
+            .into_iter()
+            .partition(|answered| answered.api == Api::ClusterProfile);
+        let requests = |answered: Vec<Answered>| answered.into_iter().map(|one| one.request).collect();
+        (requests(profiles), requests(slices))
     }
 }
 

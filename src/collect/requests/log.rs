@@ -2,12 +2,12 @@
 
 use std::{collections::HashSet, io::BufRead, path::PathBuf};
 
-use evidence::{Gap, Requests, Window};
+use evidence::{Gap, Requests, Window, api::Api};
 use jiff::SignedDuration;
 
 use super::{
     RequestsError,
-    coverage::{End, gap, holes},
+    coverage::{End, holes},
     files::find,
     lines::Lines,
     reading::Reading,
@@ -16,11 +16,15 @@ use super::{
 /// How often a log's files are looked for: while they are read, the API server may begin a new one.
 const ROUNDS: usize = 3;
 
-/// What an audit log tells of profiles.
+/// What an audit log tells of profiles and slices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditLog {
     /// The write requests, and the span of the hub's time that the log covers. The suite's own are not among them.
     pub requests: Requests,
+    /// The same for slices of decisions.
+    pub slice_requests: Requests,
+    /// The APIs of which it holds no request, not even one that reads: its policy may leave them out.
+    pub silent_on: Vec<Api>,
     /// Where requests may be missing within that span.
     pub gaps: Vec<Gap>,
     /// Whether the log ends in the middle of an event, as one does that is being written to.
@@ -86,14 +90,8 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
         from: first.covers.from,
         until: last.covers.until,
     };
-    if !reading.events.knows_profiles() {
-        gaps.push(gap(
-            None,
-            None,
-            "the audit log holds no request on ClusterProfiles, not even one that reads: let the audit policy log \
-             `clusterprofiles` of the group multicluster.x-k8s.io at level Metadata or above",
-        ));
-    }
+    let silent_on = Api::ALL.into_iter().filter(|api| !reading.events.knows(*api));
+    let silent_on = silent_on.collect();
     gaps.extend(reading.events.unanswered(covers.until));
     let mut notes = reading.notes;
     match reading.beside {
@@ -103,11 +101,17 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
             "the audit log was read with {files} files that belong to it"
         )),
     }
+    let (profiles, slices) = reading.events.into_requests();
     Some(AuditLog {
+        silent_on,
+        slice_requests: Requests {
+            covers,
+            events: slices,
+        },
         cut_short: last.end == End::HalfLine,
         requests: Requests {
             covers,
-            events: reading.events.into_requests(),
+            events: profiles,
         },
         gaps,
         silence,

@@ -1,9 +1,15 @@
 //! Adds an audit log to evidence.
 
-use evidence::{Asked, Evidence, Gap, Kind, Window};
+use evidence::{
+    Asked, Evidence, Gap, Kind, Window,
+    api::{Api, names},
+};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{AuditLog, coverage::uncovered};
+use super::{
+    AuditLog,
+    coverage::{gap, uncovered},
+};
 
 /// Adds an audit log to the evidence, in place of one that it had. Where the evidence has a window, only the requests
 /// of that window are kept, and what of it the log does not cover becomes a [`Gap`].
@@ -13,6 +19,8 @@ use super::{AuditLog, coverage::uncovered};
 pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     let AuditLog {
         mut requests,
+        mut slice_requests,
+        silent_on,
         mut gaps,
         cut_short,
         silence,
@@ -20,9 +28,11 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     } = log;
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
-        requests
-            .events
-            .retain(|request| window.from <= request.at && request.at <= window.until);
+        for requests in [&mut requests, &mut slice_requests] {
+            requests
+                .events
+                .retain(|request| window.from <= request.at && request.at <= window.until);
+        }
         gaps.retain(|gap| overlaps(gap, window));
         gaps.extend(uncovered(requests.covers, window, silence, cut_short));
         let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
@@ -30,11 +40,29 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             from: within(requests.covers.from),
             until: within(requests.covers.until),
         };
+        slice_requests.covers = requests.covers;
     }
+    let claim = &evidence.header.claim;
+    let judged = silent_on
+        .into_iter()
+        .filter(|api| claim.edition_of(*api).is_some());
+    gaps.extend(judged.map(|api| gap(None, None, &silent(api))));
+    let is_placement = claim.edition_of(Api::Placement).is_some();
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(gaps);
     evidence.requests = Some(requests);
+    evidence.slice_requests = is_placement.then_some(slice_requests);
     evidence.header.asked.insert(Kind::Requests, Asked::Yes);
+}
+
+fn silent(api: Api) -> String {
+    format!(
+        "the audit log holds no request on {}s, not even one that reads: let the audit policy log `{}` of the group {} at \
+         level Metadata or above",
+        api.kind(),
+        api.plural(),
+        names::GROUP
+    )
 }
 
 fn on_the_hubs_clock(window: Window, skew_ms: Option<i64>) -> Window {

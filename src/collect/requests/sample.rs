@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use evidence::api::Api;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -120,7 +121,7 @@ impl AuditSample {
         self.events += 1;
         let logged = event.stage_timestamp.or(event.request_received_timestamp);
         self.last = self.last.max(logged);
-        if !event.is_of_profiles() {
+        if event.api() != Some(Api::ClusterProfile) {
             return;
         }
         self.knows_profiles = true;

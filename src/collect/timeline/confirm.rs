@@ -4,7 +4,7 @@
 
 use std::{fmt::Display, sync::Arc, time::Duration};
 
-use evidence::{ObjectRef, Origin};
+use evidence::{ObjectRef, Origin, Tracked};
 use futures::future::join;
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -34,14 +34,14 @@ struct Untold {
 
 impl Untold {
     /// Drops what the watch has brought meanwhile. Returns whether nothing is left.
-    fn settle(&mut self, record: &Record) -> bool {
+    fn settle(&mut self, record: &Record<impl Tracked>) -> bool {
         self.versions.retain(|object| !record.has_version(object));
         self.deletions.retain(|key| !record.is_deleted(key));
         self.versions.is_empty() && self.deletions.is_empty()
     }
 
     /// The last time at which the record was right about all of them; none if it never had one of them.
-    fn known_until(&self, record: &Record) -> Option<Timestamp> {
+    fn known_until(&self, record: &Record<impl Tracked>) -> Option<Timestamp> {
         let versions = self.versions.iter().map(|object| record.last_seen(object));
         let deletions = self.deletions.iter().map(|key| {
             let versions = &record.by_key(key)?.versions;
@@ -52,14 +52,22 @@ impl Untold {
     }
 
     /// An example, for people.
-    fn example(&self, record: &Record) -> String {
-        let deleted = || Some(ObjectRef::from(record.by_key(self.deletions.first()?)?.last()).to_string());
+    fn example(&self, record: &Record<impl Tracked>) -> String {
+        let deleted = || {
+            Some(
+                record
+                    .by_key(self.deletions.first()?)?
+                    .last()
+                    .object_ref()
+                    .to_string(),
+            )
+        };
         let changed = self.versions.first().map(ToString::to_string);
         changed.or_else(deleted).unwrap_or_default()
     }
 }
 
-impl Watch {
+impl<T: Tracked> Watch<T> {
     /// Compares a list with what the watch has brought, which gets a moment to catch up. If it does not, the record takes
     /// a new list, and a gap. Returns whether the record is up to date.
     pub async fn confirm(&mut self) -> bool {
@@ -127,14 +135,14 @@ impl Watch {
             .is_some_and(|name| record.namespaces().contains(name))
         {
             let reason = format!("the watch{place} began late: it held no profile when the window began");
-            record.gaps.push(gap(self.began, self.clock.now(), reason));
+            record.gaps.push(gap::<T>(self.began, self.clock.now(), reason));
         }
     }
 
     /// Notes that the list of a namespace that was not followed could not be read.
     pub fn miss(&self, why: &dyn Display) {
         let reason = format!("a list{} at the end of the window failed: {why}", self.place());
-        let gap = gap(self.began, self.clock.now(), reason);
+        let gap = gap::<T>(self.began, self.clock.now(), reason);
         self.record.lock().gaps.push(gap);
     }
 
@@ -171,7 +179,7 @@ impl Watch {
         if let Err(failure) = &listed {
             reason += &format!("; a second list failed: {failure}");
         }
-        self.record.lock().gaps.push(gap(from, now, reason));
+        self.record.lock().gaps.push(gap::<T>(from, now, reason));
         listed.is_ok()
     }
 
@@ -190,10 +198,10 @@ impl Watch {
 }
 
 /// Lists the profiles at `path`, and returns what the record lacks of them.
-async fn compare(
+async fn compare<T: Tracked>(
     client: &TimedClient,
     path: &str,
-    record: &Shared,
+    record: &Shared<T>,
     namespace: Option<&str>,
 ) -> Result<Untold, Failure> {
     let pass = record.lock().begin(Origin::Relisted);

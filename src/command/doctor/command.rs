@@ -107,8 +107,8 @@ impl Doctor {
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
         let edition = claim.edition;
-        let selection = self.selection.resolve(edition)?;
-        let mut target = self.target.resolve(edition)?;
+        let selection = self.selection.resolve(&claim)?;
+        let mut target = self.target.resolve(&claim)?;
         target.claim(&mut claim);
         let limit = be_quick(&mut target);
 

@@ -40,6 +40,14 @@ impl Api {
         }
     }
 
+    /// The plural of its objects, as in request paths.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Api::ClusterProfile => super::names::PLURAL,
+            Api::Placement => super::names::PLACEMENT_PLURAL,
+        }
+    }
+
     /// The edition to judge by if the user names none.
     pub fn default_edition(self) -> Edition {
         match self {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{
     DumpError, NO_AUDIT_LOG,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, Namespace, ObjectRef, Origin, Secret,
     Tracked, Unreadable, Version,
-    api::{ClusterProfile, PlacementDecision, names},
+    api::{Api, ClusterProfile, PlacementDecision, names},
     crd, lenient,
     lenient::{MASK, Untyped},
     runs::{left_out, of_other_runs},
@@ -351,17 +352,17 @@ impl<'a> Gatherer<'a> {
     }
 
     fn take_crd(&mut self, item: &Item<'_>) {
-        let served = match item.body.untyped() {
-            Ok(Untyped::Value(value)) => crd::served_versions(value),
-            Ok(Untyped::Text(json)) => {
-                crd::served_versions(&serde_json::from_slice(json).unwrap_or_default())
-            }
-            Err(_) => Vec::new(),
+        let crd = match item.body.untyped() {
+            Ok(Untyped::Value(value)) => Cow::Borrowed(value),
+            Ok(Untyped::Text(json)) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
+            Err(_) => Cow::Owned(Value::Null),
         };
-        if served.is_empty() {
-            self.ignore("CustomResourceDefinition of another kind".to_owned());
-        } else {
-            self.evidence.header.hub.served = served;
+        let served = |api| crd::served_versions(&crd, api);
+        let hub = &mut self.evidence.header.hub;
+        match (served(Api::ClusterProfile), served(Api::Placement)) {
+            (served, _) if !served.is_empty() => hub.served = served,
+            (_, served) if !served.is_empty() => hub.placement_served = served,
+            _ => self.ignore("CustomResourceDefinition of another kind".to_owned()),
         }
     }
 

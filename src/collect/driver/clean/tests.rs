@@ -102,6 +102,7 @@ impl World {
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
+            workloads: None,
             members: Default::default(),
             driver: None,
         };

@@ -166,6 +166,7 @@ fn plan(seconds: u64) -> Plan {
         secrets: Wish::IfAllowed,
         probe: Wish::No("not here".to_owned()),
         audit_logs: Vec::new(),
+        workloads: None,
         members: Members::default(),
         driver: None,
     }
