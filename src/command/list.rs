@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use evidence::api::Edition;
+use evidence::api::{Api, Edition};
 use judge::{rules, rules::Rule};
 use serde_json::json;
 
@@ -12,7 +13,10 @@ use super::{Exit, Failure, ledger, print::print, rule::examples};
 /// List the rules
 #[derive(Debug, Args)]
 pub struct List {
-    /// The edition whose rules to list [default: standard; for markdown, all]
+    /// The API whose rules to list [default: clusterprofile, or that of --edition; for markdown, both]
+    #[arg(long, value_enum)]
+    api: Option<Api>,
+    /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
     #[arg(long)]
     edition: Option<Edition>,
     /// How to list them
@@ -37,11 +41,24 @@ impl List {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let edition = self.edition.unwrap_or_default();
+        if let (Some(api), Some(edition)) = (self.api, self.edition)
+            && edition.api() != api
+        {
+            return Err(Failure::usage(anyhow!(
+                "edition {edition} is one of the API {}: leave out --api, or name another edition",
+                edition.api()
+            )));
+        }
+        let api = self.api.unwrap_or_default();
+        let edition = self.edition.unwrap_or(api.default_edition());
         let text = match self.format {
             Format::Table => table(&rules_of(Some(edition)), edition),
             Format::Json => json(&rules_of(Some(edition))),
-            Format::Markdown => ledger::markdown(&rules_of(self.edition), self.edition),
+            Format::Markdown => {
+                let mut rules = rules_of(self.edition);
+                rules.retain(|rule| self.api.is_none_or(|api| rule.api() == api));
+                ledger::markdown(&rules, self.edition)
+            }
         };
         print(&text).map(|()| Exit::Success)
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use evidence::Claim;
 use report::{Form, Outputs, Prepared};
 
 use super::Failure;
@@ -89,6 +90,19 @@ impl ReportFormat {
 }
 
 impl OutputFlags {
+    /// Checks that the report to submit is of one API: implementations of the two are compared apart.
+    ///
+    /// # Errors
+    /// When the claim is of two APIs.
+    pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
+        match (&self.files.report, claim.also) {
+            (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
+                "--report is about one API: judge with --api clusterprofile or --api placement"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Prepares the files: see [`FileFlags::prepare`].
     ///
     /// # Errors

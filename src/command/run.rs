@@ -122,6 +122,7 @@ impl Run {
                 "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
             )));
         }
+        self.outputs.check(&claim)?;
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;
         target.claim(&mut claim);
@@ -226,6 +227,7 @@ pub fn from_files(
     }
     let mut evidence = input.evidence;
     scope.apply(&mut evidence.header.scope);
+    flags.check(&evidence.header.claim)?;
     let selection = selection.resolve(&evidence.header.claim)?;
     let from = match paths {
         [path] if files == paths => Some(ReadFrom {

@@ -53,6 +53,14 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Names the editions, such as `standard` or `standard and placement-2025-09`.
+    pub fn editions(&self) -> String {
+        match self.also {
+            None => self.edition.to_string(),
+            Some(also) => format!("{} and {also}", self.edition),
+        }
+    }
+
     /// How many of the edition's rules cannot be judged yet with any evidence.
     pub fn unjudged(&self) -> usize {
         let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);

@@ -29,7 +29,7 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     write_decision(
         judgement.decision,
         &judgement.tally,
-        judgement.edition,
+        &judgement.editions(),
         &format!("{share}{partial}"),
         into,
     )
@@ -39,7 +39,7 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
 pub(crate) fn write_decision(
     decision: Decision,
     tally: &Tally,
-    edition: Edition,
+    edition: &str,
     remarks: &str,
     into: impl io::Write,
 ) -> io::Result<()> {
@@ -75,7 +75,7 @@ pub(crate) fn write_decision(
 }
 
 /// Writes the badge of a report that nobody should rely on. Grey; `words` are our own.
-pub(crate) fn write_undecided(words: &str, edition: Edition, into: impl io::Write) -> io::Result<()> {
+pub(crate) fn write_undecided(words: &str, edition: &str, into: impl io::Write) -> io::Result<()> {
     draw(&format!("{words} ({edition})"), GREY, into)
 }
 

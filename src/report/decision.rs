@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Window, runs};
+use evidence::{Window, api::Api, runs};
 use jiff::SignedDuration;
 use judge::{Count, Decision, Judgement, RuleVerdict};
 
@@ -10,7 +10,7 @@ use super::{Coverage, Report, escape, locked::locked, number::count};
 
 /// The decision in one sentence.
 pub fn headline(report: &Report) -> String {
-    let edition = report.judgement.edition;
+    let edition = report.judgement.editions();
     let tally = &report.judgement.tally;
     let shard = report.judgement.scope.shard;
     let share = shard.map_or_else(String::new, |shard| format!(" in share {shard}"));
@@ -84,7 +84,7 @@ pub fn scope(report: &Report) -> String {
         count(must.rules, "MUST rule"),
         unjudged(must),
         more_with(report),
-        count(coverage.profiles, "profile"),
+        over(report, coverage.profiles),
     );
     let scope = &report.evidence.header.scope;
     if !scope.namespaces.is_empty() {
@@ -98,6 +98,9 @@ pub fn scope(report: &Report) -> String {
     }
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", escape::line(manager));
+    }
+    if let Some(scheduler) = &scope.scheduler {
+        sentence += &format!(", of scheduler {} only", escape::line(scheduler));
     }
     let unjudged = report.judgement.unjudged();
     if unjudged > 0 {
@@ -186,5 +189,17 @@ fn unjudged(rules: &Count) -> String {
         String::new()
     } else {
         format!(" ({})", reasons.join(", "))
+    }
+}
+
+/// The number of judged objects, in words.
+fn over(report: &Report, profiles: usize) -> String {
+    let profiles = count(profiles, "profile");
+    match report.evidence.header.claim.edition_of(Api::Placement) {
+        Some(_) => format!(
+            "{} and {profiles}",
+            count(report.evidence.slices().count(), "slice")
+        ),
+        None => profiles,
     }
 }

@@ -33,6 +33,9 @@ struct Document<'a> {
     evidence: Source<'a>,
     /// The edition of the documents that it judged by.
     edition: Edition,
+    /// The edition of a second API, if the run judged two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    also: Option<Edition>,
     /// What the implementation claims.
     claim: &'a Claim,
     /// Which profiles count.
@@ -176,6 +179,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             file: report.file,
         },
         edition: report.judgement.edition,
+        also: report.judgement.also,
         claim: &header.claim,
         scope: &header.scope,
         profiles: coverage.profiles,

@@ -84,7 +84,7 @@ fn write_properties(writer: &mut Writer<impl io::Write>, report: &Report) -> io:
     let window = header.window;
     let properties = [
         ("decision", Some(report.judgement.decision.name().to_owned())),
-        ("edition", Some(report.judgement.edition.to_string())),
+        ("edition", Some(report.judgement.editions())),
         ("hub", Some(header.hub.source.clone())),
         ("hub.version", header.hub.server_version.clone()),
         ("api.version", header.hub.api_version.clone()),

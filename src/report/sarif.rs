@@ -70,7 +70,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
                 "headline": decision::headline(report),
                 "partial": report.judgement.partial,
                 "scope": decision::scope(report),
-                "edition": report.judgement.edition,
+                "edition": report.judgement.editions(),
                 "verdicts": tried,
             },
             "results": results,

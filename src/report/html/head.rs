@@ -93,17 +93,19 @@ fn facts(report: &Report) -> Vec<Fact> {
         (None, Some(window)) => Some(format!("one look at {}", utc(window.from))),
         (None, None) => None,
     };
+    let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
     let facts = [
         ("Implementation", implementation(report)),
         ("Hub", Some(header.hub.source.clone())),
         ("Hub version", header.hub.server_version.clone()),
         ("API version", header.hub.api_version.clone()),
-        ("Edition", Some(claim.edition.to_string())),
+        ("Edition", Some(editions.join(", "))),
         ("Observed", window),
         ("Cost to the hub", cost(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
         ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),
+        ("Scheduler", header.scope.scheduler.clone()),
         ("Features claimed", names(&claim.features)),
         ("Features declared absent", names(&claim.no_features)),
         ("Consumers", list(claim.consumers.clone())),

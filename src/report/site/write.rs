@@ -149,11 +149,11 @@ fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
         (Standing::Holds, Ok(entries)) => badge::write_decision(
             document.decision,
             &tally(&entries),
-            document.edition,
+            document.edition.name(),
             if document.is_partial() { badge::PARTIAL } else { "" },
             &mut bytes,
         )?,
-        (standing, _) => badge::write_undecided(standing.name(), document.edition, &mut bytes)?,
+        (standing, _) => badge::write_undecided(standing.name(), document.edition.name(), &mut bytes)?,
     }
     Ok(bytes)
 }

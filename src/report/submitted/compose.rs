@@ -98,9 +98,11 @@ fn covered(report: &Report) -> Covered {
     Covered {
         namespaces: header.scope.namespaces.clone(),
         cluster_manager: header.scope.cluster_manager.clone(),
+        scheduler: header.scope.scheduler.clone(),
         shard: header.scope.shard,
         selection: Picked::of(report.selection),
         profiles: coverage.profiles,
+        slices: report.evidence.slices().count(),
         unreadable: report.evidence.unreadable.len(),
         window: header.window.map(|window| Span {
             from: window.from,

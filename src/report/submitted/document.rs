@@ -90,6 +90,9 @@ pub struct Covered {
     /// The manager whose profiles were judged; all where there is none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
+    /// The scheduler whose decisions were judged; all where there is none here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
     /// The share of these namespaces that was judged; all of them where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -98,6 +101,9 @@ pub struct Covered {
     pub selection: Option<Picked>,
     /// How many profiles were judged.
     pub profiles: usize,
+    /// How many slices of placement decisions were judged.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub slices: usize,
     /// How many objects could not be read.
     #[serde(default, skip_serializing_if = "is_none")]
     pub unreadable: usize,

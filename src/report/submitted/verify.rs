@@ -120,6 +120,7 @@ fn again(
 ) -> Document {
     let claim = &mut evidence.header.claim;
     claim.edition = document.edition;
+    claim.also = None;
     document.claim.apply(claim);
     if evidence.header.window.is_none() {
         evidence.header.read_at.get_or_insert(document.date);
@@ -127,6 +128,7 @@ fn again(
     let covered = document.scope.clone().unwrap_or_default();
     evidence.header.scope.namespaces = covered.namespaces;
     evidence.header.scope.cluster_manager = covered.cluster_manager;
+    evidence.header.scope.scheduler = covered.scheduler;
     evidence.header.scope.shard = covered.shard;
     let selection = covered
         .selection
