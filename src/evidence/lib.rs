@@ -135,11 +135,16 @@ impl Evidence {
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
-        self.profiles.iter().filter(|history| {
-            let mut versions = history.versions.iter();
-            versions.any(|version| self.header.scope.holds(&version.object))
-                && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
-        })
+        self.profiles
+            .iter()
+            .filter(|history| self.judges_history(history))
+    }
+
+    /// Returns `true` if a history is one of [`Evidence::histories`].
+    pub fn judges_history(&self, history: &ProfileHistory) -> bool {
+        let mut versions = history.versions.iter();
+        versions.any(|version| self.header.scope.holds(&version.object))
+            && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
     }
 
     /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.

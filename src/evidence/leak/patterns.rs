@@ -2,16 +2,30 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-/// Part of every find. A text without any of this holds no credential, and most texts hold none of it.
+/// Part of every find but those in base64. A text with neither holds no credential, and most texts have neither.
 static HINT: LazyLock<Regex> = LazyLock::new(|| {
     let hints = [
         r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)",
         r"@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
-        BASE64_RUN,
     ];
     constant(&hints.join("|"))
+});
+
+/// A piece of every match of [`HINT`] in ASCII, in any case. A search for these takes a fraction of the time.
+static PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let words = "token passw passphrase pwd secret credential jwt cookie key auth bearer basic cert pin";
+    let forms = "@ eyJ -----BEGIN AKIA ASIA AIza ya29. GOCSPX- 8Q~ gho_ ghp_ ghs_ ghr_ ghu_ github_pat_ glpat- sha256~ \
+                 k8s-aws-v1. hvs.";
+    let mut builder = AhoCorasick::builder();
+    builder
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .prefilter(false);
+    let pieces = words.split(' ').chain(forms.split(' '));
+    builder.build(pieces).expect("a few constant words")
 });
 
 /// Part of every find but those by a field's name and those in base64. Long names look like base64, and are in
@@ -22,11 +36,11 @@ static FORM: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// The shortest base64 of a credential, in either alphabet.
-const BASE64_RUN: &str = r"[A-Za-z0-9+/_-]{32,}={0,2}";
+/// A run of base64 in either alphabet, as long as the shortest credential's.
+pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(r"[A-Za-z0-9+/_-]{32,}={0,2}"));
 
-/// A run of base64.
-pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(BASE64_RUN));
+/// The length of the shortest match of [`BASE64`].
+const SHORTEST_BASE64: usize = 32;
 
 /// A private key in PEM, complete or truncated.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
@@ -127,7 +141,27 @@ const SHORTEST: usize = 7;
 /// Returns `true` if a text may hold a credential: a quick check that most texts fail. An id in UUID form looks like
 /// base64.
 pub(super) fn may_hold(text: &str) -> bool {
-    text.len() >= SHORTEST && !is_uuid(text) && HINT.is_match(text)
+    text.len() >= SHORTEST && !is_uuid(text) && (holds_hint(text) || holds_base64(text))
+}
+
+/// Returns `true` if [`HINT`] matches.
+fn holds_hint(text: &str) -> bool {
+    // Letters beyond ASCII may be capitals of letters in ASCII.
+    (!text.is_ascii() || PIECES.is_match(text)) && HINT.is_match(text)
+}
+
+/// Returns `true` if [`BASE64`] matches.
+fn holds_base64(text: &str) -> bool {
+    let is_of_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
+    let bytes = text.as_bytes();
+    // Each run covers one of these places, so that most bytes need no look.
+    let mut places = (SHORTEST_BASE64 - 1..bytes.len()).step_by(SHORTEST_BASE64);
+    places.any(|place| {
+        let before = bytes[..place].iter().rev();
+        let from = bytes[place..].iter();
+        let length = from.take_while(|byte| is_of_base64(byte)).count();
+        length > 0 && length + before.take_while(|byte| is_of_base64(byte)).count() >= SHORTEST_BASE64
+    })
 }
 
 /// Returns `true` if a text may hold a credential that has a form of its own.
@@ -145,4 +179,32 @@ pub(super) fn is_uuid(value: &str) -> bool {
 
 fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Hints, what almost is one, and what may surround them.
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?|bearer|basic|pin)",
+            r"(?i:client.?cert|certificate-data|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~)",
+            r"(?i:gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.|@)",
+            "[A-Za-z0-9+/_-]{1,40}={0,3}",
+            "to\u{212a}en|ba\u{17f}ic|[ .:éß]",
+            ".{0,12}",
+        ];
+        prop::collection::vec(piece, 0..5).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn quick_checks_miss_nothing(text in text()) {
+            prop_assert_eq!(holds_hint(&text), HINT.is_match(&text), "{:?}", text);
+            prop_assert_eq!(holds_base64(&text), BASE64.is_match(&text), "{:?}", text);
+        }
+    }
 }

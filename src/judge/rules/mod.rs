@@ -15,6 +15,7 @@ pub mod example;
 mod examples_text;
 mod facts;
 mod finding;
+mod hash;
 mod identity;
 mod lifecycle;
 mod member;

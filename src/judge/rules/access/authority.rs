@@ -1,6 +1,6 @@
 //! Certificate authority data in access providers.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::Evidence;
@@ -10,6 +10,7 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries};
 use crate::rules::{
     finding::Findings,
+    hash::HashMap,
     write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 
@@ -24,7 +25,7 @@ const TOLD: usize = 3;
 pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &mut Findings) {
     let none = "no access provider has certificate-authority-data";
     // Thousands of members may be behind one gateway.
-    let mut known: HashMap<&str, bool> = HashMap::new();
+    let mut known: HashMap<&str, bool> = HashMap::default();
     each_filled(
         evidence,
         findings,
@@ -52,7 +53,7 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
 /// At least one certificate of each CA bundle is valid at the end of the run.
 pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no access provider has the certificates of an authority");
-    let mut known: HashMap<&str, Vec<Validity>> = HashMap::new();
+    let mut known: HashMap<&str, Vec<Validity>> = HashMap::default();
     for entry in entries(evidence) {
         let Some(data) = entry.provider.cluster.certificate_authority_data.as_deref() else {
             continue;

@@ -1,6 +1,6 @@
 //! Whether released consumer libraries can use an access provider (`pkg/access` of the API's Go module).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use evidence::{
     Evidence,
@@ -9,7 +9,7 @@ use evidence::{
 use serde_json::Value;
 
 use super::entries::{Entry, NO_PROVIDER, entries};
-use crate::rules::{finding::Findings, text::redacted};
+use crate::rules::{finding::Findings, hash::HashMap, text::redacted};
 
 /// What [`Extra::names`] holds for arguments that are no options.
 const POSITIONAL: &str = "arguments without an option";
@@ -64,8 +64,8 @@ fn judge_leaks(
     read: fn(&Value) -> BTreeSet<String>,
     findings: &mut Findings,
 ) {
-    let mut siblings: HashMap<&str, usize> = HashMap::new();
-    let mut setters: HashMap<(&str, String), usize> = HashMap::new();
+    let mut siblings: HashMap<&str, usize> = HashMap::default();
+    let mut setters: HashMap<(&str, String), usize> = HashMap::default();
     let mut extras = Vec::new();
     for entry in entries {
         let provider = &*entry.provider.name;

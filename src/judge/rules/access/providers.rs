@@ -1,12 +1,11 @@
 //! The lists of access providers.
 
-use std::collections::HashSet;
-
 use evidence::Evidence;
 
 use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
 use crate::rules::{
     finding::{Finding, Findings},
+    hash::HashSet,
     state::each_state,
     text::{ABSENT, redacted},
 };
@@ -18,8 +17,10 @@ use crate::rules::{
 /// The two lists may name the same provider: the newer list takes precedence.
 pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_PROVIDER);
+    // For each profile the same set, so that its memory is asked for once.
+    let mut names = HashSet::default();
     each_state(evidence, findings, OF_ACCESS, |profile| {
-        let mut names = HashSet::new();
+        names.clear();
         let mut faults = Vec::new();
         let mut any = false;
         for entry in of_profile(profile) {

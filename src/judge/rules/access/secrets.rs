@@ -1,6 +1,6 @@
 //! No credential stands in a profile.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use evidence::{
     Evidence,
@@ -9,7 +9,10 @@ use evidence::{
 };
 
 use super::{authority, entries::of_profile};
-use crate::rules::finding::{Finding, Findings};
+use crate::rules::{
+    finding::{Finding, Findings},
+    hash::HashSet,
+};
 
 /// Maximum number of credentials that are reported per profile.
 const MOST: usize = 20;
@@ -18,10 +21,10 @@ const MOST: usize = 20;
 ///
 /// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
-    let mut clean = HashSet::new();
+    let mut clean = HashSet::default();
     for history in evidence.histories() {
         findings.examine();
-        let mut told = HashSet::new();
+        let mut told = HashSet::default();
         let mut previous = None;
         for version in &history.versions {
             let mut search = Search {

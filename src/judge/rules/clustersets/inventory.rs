@@ -7,7 +7,7 @@ use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use crate::rules::{
     clocks::is_settled,
     presence::lasts,
-    same_cluster::{DigestIndex, MAX_COMPARED, SharedIdentity},
+    same_cluster::{IdentityIndex, MAX_COMPARED},
     sets::{ClusterSets, claims},
 };
 
@@ -18,6 +18,10 @@ pub(super) struct Inventory<'a> {
     pub(super) is_judged: bool,
     /// Whether at least one of them may be about to change its ClusterSet.
     pub(super) is_moving: bool,
+    /// Whether at least one of the steady ones names a ClusterSet.
+    pub(super) has_members: bool,
+    /// Whether at least one of the steady ones names none.
+    has_others: bool,
     /// Those that are neither new nor terminating, and have named the same ClusterSet for longer than the grace
     /// period.
     steady: Vec<&'a ClusterProfile>,
@@ -26,10 +30,6 @@ pub(super) struct Inventory<'a> {
 /// All inventories on the hub by namespace, without the profiles that the run itself touched.
 pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> {
     let mut inventories: BTreeMap<&str, Inventory> = BTreeMap::new();
-    for profile in evidence.inventory() {
-        let inventory = inventories.entry(&*profile.metadata.namespace).or_default();
-        inventory.is_judged = true;
-    }
     for history in &evidence.profiles {
         let touched = |profile: &&ClusterProfile| {
             evidence.is_touched(&profile.metadata.namespace, &profile.metadata.name)
@@ -38,10 +38,14 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
             continue;
         };
         let inventory = inventories.entry(&*profile.metadata.namespace).or_default();
+        inventory.is_judged |= evidence.judges_history(history);
+        let speaks = speaks(profile);
         if is_steady(evidence, history) {
             inventory.steady.push(profile);
+            inventory.has_members |= speaks;
+            inventory.has_others |= !speaks;
         } else {
-            inventory.is_moving |= speaks(profile);
+            inventory.is_moving |= speaks;
         }
     }
     inventories
@@ -68,15 +72,12 @@ impl<'a> Inventory<'a> {
     /// The ClusterSet that all its profiles name. An inventory with several ClusterSets, or with profiles that name
     /// none, is a plain one.
     pub(super) fn set(&self) -> Option<&'a str> {
-        let (_, set) = self.steady.iter().flat_map(|profile| claims(profile)).next()?;
-        let agrees =
-            |profile: &&ClusterProfile| speaks(profile) && claims(profile).all(|(_, other)| other == set);
-        self.steady.iter().all(agrees).then_some(set)
-    }
-
-    /// Whether some of its profiles name a ClusterSet.
-    pub(super) fn has_members(&self) -> bool {
-        self.steady.iter().any(|profile| speaks(profile))
+        if self.has_others {
+            return None;
+        }
+        let mut claims = self.steady.iter().flat_map(|profile| claims(profile));
+        let (_, set) = claims.next()?;
+        claims.all(|(_, other)| other == set).then_some(set)
     }
 
     /// Whether each of its clusters is also in one of the `others`. Then it may be a plain inventory, and its
@@ -86,12 +87,12 @@ impl<'a> Inventory<'a> {
         let there: Vec<&ClusterProfile> = others.iter().flat_map(|other| &other.steady).copied().collect();
         let all: Vec<&ClusterProfile> = here.iter().chain(&there).copied().collect();
         let mut is_there = vec![false; here.len()];
-        for kind in SharedIdentity::ALL {
-            let mut index = DigestIndex::default();
-            for (place, profile) in all.iter().enumerate() {
-                kind.each_digest(profile, |digest| index.add(digest, place));
-            }
-            for group in index.groups() {
+        let mut index = IdentityIndex::default();
+        for (place, profile) in all.iter().enumerate() {
+            index.add(profile, place, None);
+        }
+        for (kind, groups) in index.groups() {
+            for group in groups {
                 let (ours, theirs) = group.split_at(group.partition_point(|place| *place < here.len()));
                 for place in ours {
                     let mut theirs = theirs.iter().take(MAX_COMPARED);

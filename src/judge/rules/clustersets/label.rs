@@ -91,7 +91,7 @@ impl Hub<'_> {
                     Some(lacks_label(namespace, set))
                 }
                 _ => {
-                    if inventory.is_some_and(Inventory::has_members) {
+                    if inventory.is_some_and(|inventory| inventory.has_members) {
                         findings.note(format!(
                             "namespace {} is treated as a plain inventory, though profiles in it are of ClusterSets: \
                              declare its ClusterSet if it has one",

@@ -10,7 +10,8 @@ use crate::{
         clocks::is_settled,
         finding::{Finding, Findings},
         same_cluster::{
-            Candidates, DigestIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds, note_uncertain,
+            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds,
+            note_uncertain,
         },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
@@ -58,16 +59,9 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         return;
     }
 
-    let mut index = SharedIdentity::ALL.map(|_| DigestIndex::default());
+    let mut index = IdentityIndex::default();
     for (place, member) in members.iter().enumerate() {
-        let mut is_told = false;
-        for (kind, index) in SharedIdentity::ALL.into_iter().zip(&mut index) {
-            kind.each_digest(member.profile, |digest| {
-                index.add(digest, place);
-                is_told = true;
-            });
-        }
-        if is_told && evidence.judges(member.profile) {
+        if index.add(member.profile, place, None) && evidence.judges(member.profile) {
             findings.examine();
         }
     }
@@ -77,8 +71,8 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
 
     let mut twins = BTreeMap::new();
     let mut uncertain = BTreeSet::new();
-    for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
-        for group in index.groups() {
+    for (kind, groups) in index.groups() {
+        for group in groups {
             for (place, twin) in across_sets(&members, &sets, kind, &group, &mut uncertain) {
                 twins.entry(place).or_insert((kind, twin));
             }

@@ -8,6 +8,7 @@ use evidence::{
     },
     parse_time,
 };
+use jiff::Timestamp;
 
 use crate::rules::{
     answer::to_the_second,
@@ -41,10 +42,11 @@ pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings
         }
         let mut faults = Vec::new();
         for (index, condition) in conditions.iter().enumerate() {
-            judge(profile, index, condition, &mut faults);
+            let time = condition.last_transition_time.as_deref().and_then(parse_time);
+            judge(profile, index, condition, time, &mut faults);
             faults.extend(match end_of(evidence, profile) {
-                Some(end) => in_future(evidence, profile, condition, end),
-                None => after_reading(evidence, profile, condition),
+                Some(end) => in_future(evidence, profile, condition, time, end),
+                None => after_reading(evidence, profile, condition, time),
             });
         }
         Some(faults)
@@ -62,10 +64,11 @@ fn in_future(
     evidence: &Evidence,
     profile: &ClusterProfile,
     condition: &Condition,
+    time: Option<Timestamp>,
     end: Micros,
 ) -> Option<Fault> {
     let text = condition.last_transition_time.as_deref()?;
-    let time = parse_time(text)?.as_microsecond();
+    let time = time?.as_microsecond();
     let begin = evidence
         .window_of(&profile.metadata.namespace)?
         .from
@@ -85,10 +88,15 @@ fn in_future(
 }
 
 /// A fault if a condition's transition time in a dump is later than the day on which the dump was read.
-fn after_reading(evidence: &Evidence, profile: &ClusterProfile, condition: &Condition) -> Option<Fault> {
+fn after_reading(
+    evidence: &Evidence,
+    profile: &ClusterProfile,
+    condition: &Condition,
+    time: Option<Timestamp>,
+) -> Option<Fault> {
     let read = evidence.header.read_at?;
     let text = condition.last_transition_time.as_deref()?;
-    let time = parse_time(text)?.as_microsecond();
+    let time = time?.as_microsecond();
     let is_later = time > read.as_microsecond().saturating_add(DAY);
     is_later.then(|| {
         Finding::on(profile, "a condition's transition time is in the future")
@@ -106,8 +114,14 @@ fn path(condition: &Condition, field: &str) -> String {
     format!("status.conditions[{}]{field}", text::redacted(&condition.kind))
 }
 
-/// Judges the form of one condition.
-fn judge(profile: &ClusterProfile, index: usize, condition: &Condition, faults: &mut Vec<Fault>) {
+/// Judges the form of one condition. `time` is its transition time; none if that is absent or unreadable.
+fn judge(
+    profile: &ClusterProfile,
+    index: usize,
+    condition: &Condition,
+    time: Option<Timestamp>,
+    faults: &mut Vec<Fault>,
+) {
     let mut report = |field: &str, message: &str, expected: &str, observed: &str| {
         let finding = Finding::on(profile, message)
             .at(path(condition, field))
@@ -166,7 +180,7 @@ fn judge(profile: &ClusterProfile, index: usize, condition: &Condition, faults: 
         );
         return;
     };
-    if parse_time(text).is_none() {
+    if time.is_none() {
         report(
             field,
             "a condition's transition time is not in RFC 3339",

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    same_cluster::{Candidates, DigestIndex, SharedIdentity, digest, note_bounds, note_uncertain},
+    same_cluster::{Candidates, IdentityIndex, SharedIdentity, note_bounds, note_uncertain},
     sets::ClusterSets,
     text::redacted_or_absent,
 };
@@ -28,17 +28,10 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         .everyone()
         .filter(|profile| profile.metadata.deletion_timestamp.is_none())
         .collect();
-    let mut index = SharedIdentity::ALL.map(|_| DigestIndex::default());
+    let mut index = IdentityIndex::default();
     for (place, profile) in members.iter().enumerate() {
         let inventory = by_namespace.then_some(&*profile.metadata.namespace);
-        let mut told = false;
-        for (kind, index) in SharedIdentity::ALL.into_iter().zip(&mut index) {
-            kind.each_digest(profile, |value| {
-                index.add(digest((inventory, value)), place);
-                told = true;
-            });
-        }
-        if told && evidence.judges(profile) {
+        if index.add(profile, place, inventory) && evidence.judges(profile) {
             findings.examine();
         }
     }
@@ -49,8 +42,8 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     let sets = ClusterSets::of(evidence);
     let mut twins = BTreeMap::new();
     let mut uncertain = BTreeSet::new();
-    for (kind, index) in SharedIdentity::ALL.into_iter().zip(index) {
-        for group in index.groups() {
+    for (kind, groups) in index.groups() {
+        for group in groups {
             let mut candidates = Candidates::default();
             for place in group {
                 let profile = members[place];

@@ -1,12 +1,13 @@
 //! Observation times of properties.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 
 use crate::rules::{
     clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
     finding::{Finding, Findings},
+    hash::HashMap,
     text::redacted,
     write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
 };
@@ -18,16 +19,44 @@ const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
 /// The observation time of a property is not in the future and never moves backwards.
 pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no property tells when it was observed");
+    // For each profile the same map, so that its memory is asked for once.
+    let mut known = HashMap::default();
+    let mut times = Times::default();
     for history in evidence.histories() {
-        if judge(evidence, history, findings) {
+        known.clear();
+        if judge(evidence, history, &mut known, &mut times, findings) {
             findings.examine();
         }
     }
 }
 
-/// Judges one profile, and returns whether it had an observation time.
-fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) -> bool {
-    let mut known: HashMap<&str, Known> = HashMap::new();
+/// The last time that was read: most managers observe all properties of many profiles at one time.
+#[derive(Default)]
+struct Times<'a> {
+    text: &'a str,
+    time: Option<Micros>,
+}
+
+impl<'a> Times<'a> {
+    /// Reads a time; none if it is not in RFC 3339.
+    fn read(&mut self, text: &'a str) -> Option<Micros> {
+        if self.text != text {
+            self.text = text;
+            self.time = parse_time(text).map(|time| time.as_microsecond());
+        }
+        self.time
+    }
+}
+
+/// Judges one profile, and returns whether it had an observation time. `known` is empty, and holds those of its
+/// properties afterwards.
+fn judge<'e>(
+    evidence: &Evidence,
+    history: &'e ProfileHistory,
+    known: &mut HashMap<&'e str, Known<'e>>,
+    times: &mut Times<'e>,
+    findings: &mut Findings,
+) -> bool {
     let mut before: Option<&Arc<[Property]>> = None;
     for version in &history.versions {
         let properties = &version.object.status.properties;
@@ -43,7 +72,7 @@ fn judge(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings)
             if let Known::Faulty = known {
                 continue;
             }
-            let Some((message, expected)) = fault(evidence, version, text, known) else {
+            let Some((message, expected)) = fault(evidence, version, text, times.read(text), known) else {
                 continue;
             };
             *known = Known::Faulty;
@@ -75,14 +104,15 @@ enum Known<'a> {
     Faulty,
 }
 
-/// Describes what is wrong with a time and what was expected. Remembers a good time.
+/// Describes what is wrong with a time, which may be unreadable, and what was expected. Remembers a good time.
 fn fault<'a>(
     evidence: &Evidence,
     version: &Version,
     text: &'a str,
+    time: Option<Micros>,
     known: &mut Known<'a>,
 ) -> Option<(&'static str, String)> {
-    let Some(time) = parse_time(text).map(|time| time.as_microsecond()) else {
+    let Some(time) = time else {
         let message = "lastObservedTime of a property is not in RFC 3339";
         return Some((message, "a time in RFC 3339".to_owned()));
     };

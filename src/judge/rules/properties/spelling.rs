@@ -1,11 +1,10 @@
 //! Property names.
 
-use std::collections::HashMap;
-
 use evidence::{Evidence, api::names};
 
 use crate::rules::{
     finding::{Finding, Findings},
+    hash::HashMap,
     state::{State, each_state, same_properties},
     text::redacted,
 };
@@ -19,7 +18,7 @@ const SLIP: usize = 2;
 pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     // All profiles have the same few names.
-    let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::new();
+    let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::default();
     let state = State {
         same: Some(same_properties),
         ..State::default()

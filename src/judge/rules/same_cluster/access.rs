@@ -43,30 +43,33 @@ pub(in crate::rules) fn are_told_apart(one: &ClusterProfile, other: &ClusterProf
     }
 }
 
-/// Calls `take` with a digest of server, CA and settings of each access provider.
-pub(super) fn each_access(profile: &ClusterProfile, take: impl FnMut(u64)) {
-    let digests = profile.access().filter_map(|provider| {
-        let cluster = &provider.cluster;
-        let extensions = cluster.extensions.iter();
-        let extensions = extensions.map(|extension| digest((&extension.name, extension.extension.text())));
-        Some(digest((
-            server(cluster)?,
-            &cluster.certificate_authority_data,
-            &cluster.tls_server_name,
-            &cluster.proxy_url,
-            extensions.collect::<Vec<u64>>(),
-        )))
-    });
-    digests.for_each(take);
+/// The digests of an access provider that identifies a server.
+pub(super) struct AccessDigests {
+    /// That of server, CA and settings.
+    pub(super) access: u64,
+    /// That of the provider's name, its server, and what it says about the member behind that.
+    pub(super) member: u64,
 }
 
-/// Calls `take` with a digest of what each access provider says about the member behind its server.
-pub(super) fn each_member(profile: &ClusterProfile, take: impl FnMut(u64)) {
-    let digests = profile.access().filter_map(|provider| {
+/// The digests of each access provider that identifies a server.
+pub(super) fn access_digests(profile: &ClusterProfile) -> impl Iterator<Item = AccessDigests> {
+    profile.access().filter_map(|provider| {
         let cluster = &provider.cluster;
-        Some(digest((&provider.name, server(cluster)?, Member::of(cluster))))
-    });
-    digests.for_each(take);
+        let server = digest(server(cluster)?);
+        let authority = cluster.certificate_authority_data.as_deref().map(digest);
+        let extensions = cluster.extensions.iter();
+        let extensions = extensions.map(|extension| digest((&extension.name, extension.extension.text())));
+        Some(AccessDigests {
+            access: digest((
+                server,
+                authority,
+                &cluster.tls_server_name,
+                &cluster.proxy_url,
+                extensions.collect::<Vec<u64>>(),
+            )),
+            member: digest((&provider.name, server, Member::of(cluster))),
+        })
+    })
 }
 
 /// What tells a member from the others behind one server.

@@ -1,12 +1,18 @@
 //! Finds the few profiles that share a key among very many, without copying the keys.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    hash::{BuildHasher as _, Hash},
+    sync::LazyLock,
+};
 
-/// The digest of a key. Equal digests do not imply equal keys: the caller compares those.
+use foldhash::quality::RandomState;
+
+/// Seeded anew in each process, so that nobody can write keys whose digests collide.
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// The digest of a key, which differs in each process. Equal digests do not imply equal keys: the caller compares those.
 pub(in crate::rules) fn digest(key: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    hasher.finish()
+    HASHER.hash_one(key)
 }
 
 /// Digests of keys, each with the position in the inventory of a profile that has the key.
@@ -22,15 +28,19 @@ impl DigestIndex {
         }
     }
 
-    /// Groups of two or more positions with one digest, each position once and in the order of the inventory.
+    /// Groups of two or more positions with one digest, each position once. Groups and positions are in the order of
+    /// the inventory.
     pub(in crate::rules) fn groups(mut self) -> Vec<Vec<usize>> {
         self.0.sort_unstable();
         self.0.dedup();
-        self.0
+        let mut groups: Vec<Vec<usize>> = self
+            .0
             .chunk_by(|(one, _), (other, _)| one == other)
             .filter(|group| group.len() > 1)
             .map(|group| group.iter().map(|(_, place)| *place as usize).collect())
-            .collect()
+            .collect();
+        groups.sort_unstable();
+        groups
     }
 }
 
@@ -45,8 +55,6 @@ mod tests {
             index.add(digest(key), place);
         }
         index.add(digest("c"), 3);
-        let mut groups = index.groups();
-        groups.sort();
-        assert_eq!(groups, [vec![0, 2, 5], vec![1, 4]]);
+        assert_eq!(index.groups(), [vec![0, 2, 5], vec![1, 4]]);
     }
 }

@@ -3,9 +3,8 @@
 use evidence::api::{ClusterProfile, names};
 
 use super::{
-    access::{are_told_apart, each_access, each_member, share_access, share_known_access, shared_access},
-    digest_index::digest,
-    relation::{Relation, by_all, by_endpoints, by_ids, cluster_id, each_place, is_public},
+    access::{are_told_apart, share_access, share_known_access, shared_access},
+    relation::{Relation, by_all, by_endpoints, by_ids, cluster_id, is_public},
 };
 use crate::rules::{sets::ClusterSets, text::redacted};
 
@@ -36,34 +35,6 @@ impl SharedIdentity {
         SharedIdentity::Endpoints,
         SharedIdentity::Access,
     ];
-
-    /// Calls `take` with the digest of each such value of a profile.
-    pub(in crate::rules) fn each_digest(self, profile: &ClusterProfile, mut take: impl FnMut(u64)) {
-        match self {
-            SharedIdentity::MemberId => {
-                let id = profile.label(names::LABEL_MEMBER_ID);
-                id.filter(|id| !id.is_empty())
-                    .map(digest)
-                    .into_iter()
-                    .for_each(take);
-            }
-            SharedIdentity::ClusterId(which) => {
-                let id = cluster_id(profile, names::PROPERTIES_CLUSTER_ID[which]);
-                id.map(digest).into_iter().for_each(take);
-            }
-            SharedIdentity::Endpoints => {
-                let mut places = Vec::new();
-                if each_place(profile, |place| places.push(digest(place))) && !places.is_empty() {
-                    places.sort_unstable();
-                    places.dedup();
-                    take(digest(&places));
-                    // Behind a gateway, thousands of members have its endpoints: these are few.
-                    each_member(profile, |member| take(digest((&places, member))));
-                }
-            }
-            SharedIdentity::Access => each_access(profile, take),
-        }
-    }
 
     /// Whether two profiles that share it describe one cluster. A more reliable value may contradict.
     pub(in crate::rules) fn joins<'a>(
