@@ -13,6 +13,8 @@ use evidence::{
 };
 use jiff::Timestamp;
 
+use super::room::Room;
+
 /// The histories so far.
 #[derive(Default)]
 pub(super) struct Record {
@@ -29,6 +31,8 @@ pub(super) struct Record {
     /// The number of versions and deletions that the record lacked when they came.
     pub news: u64,
     alive: usize,
+    /// For further versions.
+    pub room: Room,
     /// Until when each watch knows every change; none for a watch at rest.
     heard: Vec<Option<Timestamp>>,
 }
@@ -275,7 +279,7 @@ impl Record {
         retain_current(&mut profiles, &self.misplaced().collect());
         Some(Recorded {
             profiles,
-            gaps: self.gaps.clone(),
+            gaps: self.gaps.iter().cloned().chain(self.room.gaps()).collect(),
             unreadable: self
                 .unreadable
                 .values()
@@ -290,6 +294,7 @@ impl Record {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
         retain_current(&mut record.histories, &stale);
+        record.gaps.extend(record.room.gaps());
         Recorded {
             profiles: record.histories,
             gaps: record.gaps,
@@ -384,9 +389,15 @@ impl Record {
             {
                 return;
             }
+            if !self.room.take(at) {
+                return;
+            }
             self.news += 1;
             profile.share_with(history.last());
             history.versions.push(Version { at, profile });
+            return;
+        }
+        if !self.room.take(at) {
             return;
         }
         if let Some(before) = self.histories.last() {
@@ -473,5 +484,32 @@ mod tests {
         // As after a restored backup: an old number, and something new.
         put(&mut record, "10", "v3");
         assert_eq!(record.history("u").expect("a history").versions.len(), 4);
+    }
+
+    #[test]
+    fn what_a_run_has_no_room_for_is_a_gap() {
+        let mut record = Record {
+            room: Room::of(2),
+            ..Record::default()
+        };
+        put(&mut record, "1", "v1");
+        put(&mut record, "2", "v2");
+        // Told again, it needs no room.
+        put(&mut record, "2", "v2");
+        assert!(record.room.gaps().is_empty());
+        put(&mut record, "3", "v3");
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(br#"{"metadata": {"name": "b", "uid": "w"}}"#, Origin::Created, at);
+        assert_eq!((record.len(), record.alive(), record.news), (1, 1, 2));
+        let recorded = record.take();
+        assert_eq!(recorded.profiles[0].versions.len(), 2);
+        let gaps = recorded.gaps.iter().map(|gap| (gap.kind, gap.until));
+        let expected = [(Kind::Timeline, Some(at)), (Kind::Inventory, None)];
+        assert_eq!(gaps.collect::<Vec<_>>(), expected);
+        let reason = &recorded.gaps[0].reason;
+        assert!(
+            reason.contains("more than the 2 versions of profiles"),
+            "{reason}"
+        );
     }
 }

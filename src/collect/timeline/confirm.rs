@@ -8,7 +8,10 @@ use evidence::{ObjectRef, Origin};
 use futures::future::join;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::{select, time::sleep};
+use tokio::{
+    select,
+    time::{sleep, timeout},
+};
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
@@ -105,12 +108,15 @@ impl Watch {
                 sleep(LAST_WORD).await;
             }
         };
-        let settled = select! {
-            biased;
-            _ = join(settled, listened) => true,
-            never = self.follow() => match never {},
-            () = sleep(CATCH_UP) => false,
+        let settling = async {
+            select! {
+                biased;
+                _ = join(settled, listened) => {}
+                never = self.follow() => match never {},
+            }
         };
+        // A sleep beside a watch that never rests would not be looked at.
+        let settled = timeout(CATCH_UP, settling).await.is_ok();
         settled || self.take_list(&untold).await
     }
 
