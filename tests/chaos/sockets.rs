@@ -20,14 +20,14 @@ use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::Notify,
     task::JoinSet,
-    time::{Instant, resume, sleep},
+    time::{resume, sleep},
 };
 use tokio_rustls::{
     TlsAcceptor,
     rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     check,
@@ -152,8 +152,9 @@ struct Front {
     first: TlsAcceptor,
     /// After the change.
     second: TlsAcceptor,
-    changed: Notify,
-    began: Instant,
+    /// Once profiles are watched: what goes wrong later does so after that.
+    watching: CancellationToken,
+    changed: CancellationToken,
 }
 
 impl Front {
@@ -175,8 +176,8 @@ impl Front {
             hub,
             first,
             second: other.server("127.0.0.1", false),
-            changed: Notify::new(),
-            began: Instant::now(),
+            watching: CancellationToken::new(),
+            changed: CancellationToken::new(),
         }
     }
 
@@ -186,25 +187,29 @@ impl Front {
         if self.wrong == Wrong::Changes {
             let front = Arc::clone(&self);
             connections.spawn(async move {
+                front.watching.cancelled().await;
                 sleep(LATER).await;
-                front.changed.notify_waiters();
+                front.changed.cancel();
             });
         }
         loop {
             let (stream, _) = listener.accept().await.expect("a connection");
             let front = Arc::clone(&self);
             connections.spawn(async move {
+                if front.changed.is_cancelled() {
+                    return front.connection(stream, &front.second).await;
+                }
                 tokio::select! {
                     biased;
-                    () = front.changed.notified() => {}
-                    () = front.connection(stream) => {}
+                    () = front.changed.cancelled() => {}
+                    () = front.connection(stream, &front.first) => {}
                 }
             });
         }
     }
 
-    async fn connection(&self, mut stream: TcpStream) {
-        let acceptor = match self.wrong {
+    async fn connection(&self, mut stream: TcpStream, acceptor: &TlsAcceptor) {
+        match self.wrong {
             Wrong::NoHandshake => {
                 let mut hello = [0; 4096];
                 let _ = stream.read(&mut hello).await;
@@ -215,9 +220,8 @@ impl Front {
                 let _ = stream.write_all(answer).await;
                 return;
             }
-            Wrong::Changes if self.began.elapsed() >= LATER => &self.second,
-            _ => &self.first,
-        };
+            _ => {}
+        }
         let Ok(stream) = acceptor.accept(stream).await else {
             return;
         };
@@ -233,7 +237,7 @@ impl Front {
         tokio::select! {
             biased;
             _ = &mut serving => return,
-            () = sleep(LATER) => {}
+            () = async { self.watching.cancelled().await; sleep(LATER).await } => {}
         }
         let mut stream = serving.into_parts().io.into_inner();
         // A record of TLS 1.2: fatal, internal error.
@@ -246,6 +250,9 @@ impl Front {
             "{request:?}"
         );
         let (mut head, body) = request.into_parts();
+        if head.uri.query().is_some_and(|query| query.contains("watch=true")) {
+            self.watching.cancel();
+        }
         let shown = head.headers.remove(header::AUTHORIZATION).expect("a token");
         assert_eq!(shown.to_str().expect("a text"), format!("Bearer {TOKEN}"));
         let body = body.collect().await.expect("a body").to_bytes();
