@@ -97,7 +97,7 @@ impl Wrong {
             Wrong::Expired | Wrong::OtherName | Wrong::UnknownCa | Wrong::SelfSigned | Wrong::Plain => {
                 "securely"
             }
-            Wrong::NoHandshake => "no answer came for 5 s",
+            Wrong::NoHandshake => "answer came for 5 s",
             Wrong::LongHeader | Wrong::ManyHeaders | Wrong::Compressed => "failed to reach the hub",
             Wrong::Nothing | Wrong::Changes | Wrong::Alert => return None,
         })
