@@ -30,6 +30,7 @@ mod probe;
 mod rbac;
 mod record;
 pub mod requests;
+mod room;
 mod run;
 mod secrets;
 mod share;

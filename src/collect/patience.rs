@@ -5,7 +5,7 @@ use std::{future::Future, time::Duration};
 use parking_lot::Mutex;
 use tokio::{
     select,
-    time::{Instant, sleep},
+    time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -61,8 +61,10 @@ impl Patience {
         let outcome = select! {
             biased;
             () = self.stop.cancelled() => Err(Unfinished::Stopped),
-            outcome = work => Ok(outcome),
-            () = sleep(most.min(left)) => Err(if left < most { Unfinished::NoTime } else { Unfinished::Late(most) }),
+            // A sleep beside work that never rests would not be looked at.
+            outcome = timeout(most.min(left), work) => {
+                outcome.map_err(|_| if left < most { Unfinished::NoTime } else { Unfinished::Late(most) })
+            }
         };
         let mut left = self.left.lock();
         *left = left.saturating_sub(began.elapsed());

@@ -11,6 +11,8 @@ use evidence::{
 };
 use jiff::Timestamp;
 
+use super::room::Room;
+
 /// The histories so far.
 #[derive(Default)]
 pub(super) struct Record<T: Tracked = ClusterProfile> {
@@ -27,6 +29,8 @@ pub(super) struct Record<T: Tracked = ClusterProfile> {
     /// The number of versions and deletions that the record lacked when they came.
     pub news: u64,
     alive: usize,
+    /// For further versions.
+    pub room: Room,
     /// Until when each watch knows every change; none for a watch at rest.
     heard: Vec<Option<Timestamp>>,
 }
@@ -274,7 +278,7 @@ impl<T: Tracked> Record<T> {
         retain_current(&mut histories, &self.misplaced().collect());
         Some(Recorded {
             histories,
-            gaps: self.gaps.clone(),
+            gaps: self.gaps.iter().cloned().chain(self.room.gaps::<T>()).collect(),
             unreadable: self
                 .unreadable
                 .values()
@@ -289,6 +293,7 @@ impl<T: Tracked> Record<T> {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
         retain_current(&mut record.histories, &stale);
+        record.gaps.extend(record.room.gaps::<T>());
         Recorded {
             histories: record.histories,
             gaps: record.gaps,
@@ -383,9 +388,15 @@ impl<T: Tracked> Record<T> {
             {
                 return;
             }
+            if !self.room.take(at) {
+                return;
+            }
             self.news += 1;
             object.share_with(history.last());
             history.versions.push(Version { at, object });
+            return;
+        }
+        if !self.room.take(at) {
             return;
         }
         if let Some(before) = self.histories.last() {
@@ -449,6 +460,8 @@ fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
 mod tests {
     use serde_json::json;
 
+    use evidence::Kind;
+
     use super::*;
 
     fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
@@ -472,5 +485,32 @@ mod tests {
         // As after a restored backup: an old number, and something new.
         put(&mut record, "10", "v3");
         assert_eq!(record.history("u").expect("a history").versions.len(), 4);
+    }
+
+    #[test]
+    fn what_a_run_has_no_room_for_is_a_gap() {
+        let mut record = Record {
+            room: Room::of(2),
+            ..Record::default()
+        };
+        put(&mut record, "1", "v1");
+        put(&mut record, "2", "v2");
+        // Told again, it needs no room.
+        put(&mut record, "2", "v2");
+        assert!(record.room.gaps::<ClusterProfile>().is_empty());
+        put(&mut record, "3", "v3");
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(br#"{"metadata": {"name": "b", "uid": "w"}}"#, Origin::Created, at);
+        assert_eq!((record.len(), record.alive(), record.news), (1, 1, 2));
+        let recorded = record.take();
+        assert_eq!(recorded.histories[0].versions.len(), 2);
+        let gaps = recorded.gaps.iter().map(|gap| (gap.kind, gap.until));
+        let expected = [(Kind::Timeline, Some(at)), (Kind::Inventory, None)];
+        assert_eq!(gaps.collect::<Vec<_>>(), expected);
+        let reason = &recorded.gaps[0].reason;
+        assert!(
+            reason.contains("more than the 2 versions of profiles"),
+            "{reason}"
+        );
     }
 }

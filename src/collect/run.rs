@@ -29,6 +29,7 @@ use super::{
     namespaces,
     patience::{Patience, Unfinished},
     permissions::Permissions,
+    room::Room,
     secrets,
     share::Observed,
     target::{Target, target},
@@ -217,6 +218,7 @@ impl Run<'_> {
     async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
         let record = timeline::Shared::default();
+        record.lock().room = Room::of_window(observe);
         let mut watches = self.watches(&record);
         self.progress.phase("listing profiles");
         let from = self.clock.now();
@@ -249,9 +251,10 @@ impl Run<'_> {
                 biased;
                 // Whichever takes longer. A driver that is stopped has still to undo what it did.
                 ((), done) = join(long_enough, self.drive(&record)) => driver = done,
+                // Before the watches, which may never rest.
+                () = self.ticks(&record, from) => {}
                 () = watches.follow() => {}
                 () = slices.follow() => {}
-                () = self.ticks(&record, from) => {}
             }
             let ended = self.clock.now();
             let confirming = join_all(watches.followed.iter_mut().map(Watch::confirm));

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::{
     CollectError,
     patience::Unfinished,
+    room::Room,
     run::Run,
     share::Observed,
     timeline::{self, Watch},
@@ -50,6 +51,7 @@ impl Run<'_> {
         };
         self.progress.phase("listing placement decisions");
         let record = timeline::Shared::default();
+        record.lock().room = Room::of_window(self.plan.observe);
         let watch = |namespace: Option<&str>| {
             Watch::new(
                 self.client(),

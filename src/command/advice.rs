@@ -2,7 +2,11 @@
 
 use std::path::Path;
 
-use collect::{CollectError, connect::ConnectError, missing};
+use collect::{
+    CollectError,
+    connect::{ClientError, ConnectError, ContextError, ExecError},
+    missing,
+};
 use evidence::{Asked, Evidence, Kind, LimitError, LoginOutcome};
 use judge::{Judgement, reasons};
 
@@ -17,6 +21,12 @@ pub fn unreachable(error: &ConnectError) -> &'static str {
             "; name a kubeconfig with --kubeconfig, or try the suite without a hub of your own: --hub lab"
         }
         ConnectError::InCluster { .. } => ", or name a kubeconfig with --kubeconfig",
+        ConnectError::Unusable {
+            source: ContextError::Client(ClientError::Exec(ExecError::Late { .. })),
+            ..
+        } => {
+            ": log in first with `kubectl auth whoami`, or allow the plugin more time with --request-timeout"
+        }
         _ => "",
     }
 }
@@ -166,6 +176,8 @@ fn add_role(reason: &mut String, on_hub: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -194,6 +206,16 @@ mod tests {
         let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
         assert!(nothing_seen(&missing_crd).contains("crd | kubectl apply -f -"));
         assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
+        let hangs = ExecError::Late {
+            command: "kubelogin".to_owned(),
+            limit: Duration::from_secs(60),
+        };
+        let hangs = ConnectError::Unusable {
+            context: "c".to_owned(),
+            place: "p".to_owned(),
+            source: ContextError::Client(ClientError::Exec(hangs)),
+        };
+        assert!(unreachable(&hangs).contains("--request-timeout"));
         assert_eq!(
             hint(&format!(
                 "edition 2026-07 {}consumer-secrets",

@@ -14,7 +14,7 @@ use super::{Exit, Failure, ledger, print::print, rule::examples};
 #[derive(Debug, Args)]
 pub struct List {
     /// The API whose rules to list [default: clusterprofile, or that of --edition; for markdown, both]
-    #[arg(long, value_enum)]
+    #[arg(long)]
     api: Option<Api>,
     /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
     #[arg(long)]

@@ -2,6 +2,8 @@
 
 use std::{fmt, time::Duration};
 
+use serde_json::Value;
+
 /// Requests of the suite, by what they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
@@ -21,10 +23,12 @@ pub enum On {
     /// All requests for profiles.
     Profiles,
     Secrets,
+    /// Writes that store nothing.
+    DryRuns,
 }
 
 impl On {
-    pub const ALL: [On; 12] = [
+    pub const ALL: [On; 13] = [
         On::Everything,
         On::Version,
         On::Group,
@@ -37,6 +41,7 @@ impl On {
         On::Resume,
         On::Profiles,
         On::Secrets,
+        On::DryRuns,
     ];
 
     /// Whether that request is one of them.
@@ -60,6 +65,7 @@ impl On {
             On::Resume => is_profiles && is_watch && !is_stream,
             On::Profiles => is_profiles,
             On::Secrets => path.ends_with("/secrets"),
+            On::DryRuns => uri.contains("dryRun="),
         }
     }
 }
@@ -109,6 +115,33 @@ pub enum Act {
     Versions(usize),
     /// The `Date` of the answer, later or earlier by minutes.
     Skews(i8),
+    /// A list of two pages, the second of which is compacted away before it is asked for.
+    Expires,
+    /// The first list of profiles that the hub has given, as after a restore from a backup.
+    Restored,
+    /// Success, then a list whose items have no end.
+    Items,
+    /// An object with so many arrays within each other.
+    Nests(usize),
+    /// An object of so many bytes.
+    Large(usize),
+    /// Bookmarks without end, as fast as they are read, and a change of a profile now and then.
+    Floods,
+    /// Nothing is done to requests, but this happens on the hub.
+    Happens(Event),
+}
+
+/// What may happen to the CRD during a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It is deleted, and all profiles with it.
+    DeletesDefinition,
+    /// No version is served any more.
+    WithdrawsVersion,
+    /// It gets another printer column.
+    AddsColumn,
+    /// It has the subresource `status` no more.
+    LosesStatus,
 }
 
 /// An act upon some requests.
@@ -148,17 +181,36 @@ impl Fault {
         Self { times, ..self }
     }
 
-    /// Whether it shows profiles that the hub does not have. Then only time and requests are bounded.
+    /// Whether it shows profiles that the hub does not have, or keeps the manager from writing. Then verdicts may differ.
     pub fn is_lie(&self) -> bool {
-        self.act == Act::Profiles
+        matches!(
+            self.act,
+            Act::Happens(Event::LosesStatus)
+                | Act::Profiles
+                | Act::Items
+                | Act::Nests(_)
+                | Act::Large(_)
+                | Act::Floods
+        )
     }
+}
+
+/// The message of a status; of another body, the beginning.
+fn short(body: &str) -> String {
+    const SHOWN: usize = 80;
+    let status: Value = serde_json::from_str(body).unwrap_or_default();
+    let text = status["message"].as_str().unwrap_or(body);
+    let text: String = text.chars().filter(|char| *char != '\n').take(SHOWN).collect();
+    text.escape_debug().to_string()
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.act {
             Act::Line(text) => write!(f, "{:?} Line({text})", self.on)?,
-            Act::Says(text) => write!(f, "{:?} Says({})", self.on, text.escape_debug())?,
+            Act::Says(text) => write!(f, "{:?} Says({})", self.on, short(text))?,
+            Act::Refuses(code, text) => write!(f, "{:?} Refuses({code}, {})", self.on, short(text))?,
+            Act::Happens(event) => write!(f, "{event:?}")?,
             act => write!(f, "{:?} {act:?}", self.on)?,
         }
         if self.from > 0 {

@@ -1,14 +1,18 @@
 //! Chaos: whatever a hub or the network before it does, a run ends in time, spares the hub, tells no secret, and judges
 //! nobody wrongly. *A fault of the hub may make a verdict inconclusive, never wrong.*
 //!
-//! All in this process, under the paused clock.
+//! In this process and under the paused clock; what is about TLS, the head of an answer or full speed over sockets.
 
+mod crd_rows;
 mod fault;
+mod flood;
 mod proxy;
 mod rows;
 mod schedules;
 #[path = "../../src/collect/tests/send.rs"]
 mod send;
+mod sockets;
+mod storage_rows;
 mod table;
 mod world;
 

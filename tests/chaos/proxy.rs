@@ -14,11 +14,11 @@ use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use kube::{Client, client::Body};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    fault::{Act, Fault},
+    fault::{Act, Fault, On},
     world::CANARY,
 };
 
@@ -29,6 +29,8 @@ type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
 #[derive(Debug, Default)]
 pub struct Seen {
     pub requests: Vec<String>,
+    /// The first whole list of profiles.
+    first_list: Option<Bytes>,
 }
 
 /// What the proxy knows.
@@ -71,6 +73,7 @@ impl Proxy {
         self.seen.lock().expect("a lock").requests.push(log);
         match self.act(&uri) {
             Some(act) => self.misbehave(act, request, &uri).await,
+            None if On::List.holds(&uri) => self.list(request).await,
             None => Ok(self.honest(request).await?.map(pass)),
         }
     }
@@ -80,7 +83,8 @@ impl Proxy {
         let seconds = self.began.elapsed().as_secs();
         let mut due = None;
         for (place, fault) in self.faults.iter().enumerate() {
-            if due.is_some() || !fault.on.holds(uri) || seconds < u64::from(fault.from) {
+            let is_event = matches!(fault.act, Act::Happens(_));
+            if due.is_some() || is_event || !fault.on.holds(uri) || seconds < u64::from(fault.from) {
                 continue;
             }
             let met = &mut self.met.lock().expect("a lock")[place];
@@ -94,6 +98,15 @@ impl Proxy {
 
     async fn honest(&self, request: Request<Body>) -> Result<Response<Body>, BoxError> {
         Ok(self.hub.send(request).await?)
+    }
+
+    /// An honest list, which is kept if it is the first one.
+    async fn list(&self, request: Request<Body>) -> Result<Answer, BoxError> {
+        let (head, body) = self.honest(request).await?.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let mut seen = self.seen.lock().expect("a lock");
+        seen.first_list.get_or_insert_with(|| body.clone());
+        Ok(Response::from_parts(head, boxed(stream::iter([Ok(body)]))))
     }
 
     async fn misbehave(&self, act: Act, request: Request<Body>, uri: &str) -> Result<Answer, BoxError> {
@@ -185,6 +198,52 @@ impl Proxy {
                 versions.push(version("v1alpha1".to_owned()));
                 whole(200, json!({"kind": "APIGroup", "versions": versions}).to_string())
             }
+            Act::Expires if uri.contains("continue=") => {
+                let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
+                    "reason": "Expired", "metadata": {"continue": "page-3"},
+                    "message": "The provided continue parameter is too old to display a consistent list result."});
+                whole(410, status.to_string())
+            }
+            Act::Expires => {
+                let (head, body) = self.honest(request).await?.into_parts();
+                let mut list: Value = serde_json::from_slice(&body.collect().await?.to_bytes())?;
+                list["metadata"]["continue"] = json!("page-2");
+                if let Some(items) = list["items"].as_array_mut() {
+                    items.truncate(items.len().div_ceil(2));
+                }
+                let body = Bytes::from(list.to_string());
+                Response::from_parts(head, boxed(stream::iter([Ok(body)])))
+            }
+            Act::Restored => {
+                let first = self.seen.lock().expect("a lock").first_list.clone();
+                match first {
+                    Some(list) => Response::new(boxed(stream::iter([Ok(list)]))),
+                    None => self.list(request).await?,
+                }
+            }
+            Act::Items => endless(half_a_second, |number| {
+                let opening = if number == 0 { LIST } else { "," };
+                let profile = super::world::profile(&format!("item-{number}"));
+                format!("{opening}{profile}").into()
+            }),
+            Act::Nests(depth) => {
+                let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+                whole(200, one_object(uri, &nested))
+            }
+            Act::Large(bytes) => {
+                let text = format!("\"{}\"", "x".repeat(bytes));
+                whole(200, one_object(uri, &text))
+            }
+            Act::Floods => {
+                let bookmark = bookmark(uri);
+                let line = move |number: u64| match number % 1_000 {
+                    0 => changed(number),
+                    _ => bookmark.clone(),
+                };
+                let lines = stream::iter(0_u64..).map(move |number| Ok(line(number)));
+                Response::new(boxed(lines))
+            }
+            Act::Happens(_) => unreachable!("it is done to no request"),
             Act::Skews(minutes) => {
                 let mut answer = self.honest(request).await?.map(pass);
                 let told = (self.now)() + SignedDuration::from_mins(minutes.into());
@@ -199,6 +258,32 @@ impl Proxy {
     }
 }
 
+/// The beginning of a list.
+const LIST: &str = r#"{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":["#;
+
+/// A profile with that JSON in an annotation, as a list or a watch of it.
+fn one_object(uri: &str, annotation: &str) -> String {
+    let profile = super::world::profile("odd");
+    let mut profile = profile.to_string().replacen(
+        r#""labels":"#,
+        &format!(r#""annotations":{{"odd":{annotation}}},"labels":"#),
+        1,
+    );
+    if uri.contains("watch=true") {
+        profile = format!(r#"{{"type":"ADDED","object":{profile}}}"#);
+        return profile + "\n";
+    }
+    format!("{LIST}{profile}]}}")
+}
+
+/// A change of a profile that no list shows.
+fn changed(number: u64) -> Bytes {
+    let mut profile = super::world::profile("flood");
+    profile["metadata"]["uid"] = json!("flood");
+    profile["metadata"]["resourceVersion"] = json!((1_000_000 + number).to_string());
+    line(&json!({"type": "MODIFIED", "object": profile}))
+}
+
 fn reset() -> BoxError {
     io::Error::new(io::ErrorKind::ConnectionReset, "connection reset by peer").into()
 }
@@ -210,7 +295,7 @@ fn whole(code: u16, body: String) -> Answer {
     answer
 }
 
-fn line(event: &serde_json::Value) -> Bytes {
+fn line(event: &Value) -> Bytes {
     format!("{event}\n").into()
 }
 

@@ -59,6 +59,14 @@ const STREAMS: [Act; 13] = [
 ];
 
 pub fn rows() -> Vec<Vec<Fault>> {
+    let mut rows = requests();
+    rows.extend(super::storage_rows::rows());
+    rows.extend(super::crd_rows::rows());
+    rows
+}
+
+/// What is done to requests, whatever the hub says of them.
+fn requests() -> Vec<Vec<Fault>> {
     let mut rows: Vec<Vec<Fault>> = Vec::new();
     let mut one = |fault: Fault| rows.push(vec![fault]);
     for on in KINDS {

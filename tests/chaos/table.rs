@@ -13,7 +13,7 @@ use judge::Verdict;
 
 use super::{
     check,
-    fault::Fault,
+    fault::{Act, Fault, On},
     honest,
     rows::rows,
     world::{Manager, Outcome, run},
@@ -22,6 +22,10 @@ use super::{
 /// The window in which a run has to end within a minute, and one in which something happens.
 const SHORT: u64 = 4;
 pub const LONG: u64 = 120;
+
+/// How large an object may be, and a bit less than that for what is around an annotation of it.
+const LARGEST: usize = evidence::LARGEST_OBJECT;
+const AROUND: usize = 4 << 10;
 
 /// What came of one row.
 struct Row {
@@ -88,4 +92,20 @@ fn no_misbehaviour_leads_to_a_wrong_verdict_or_a_long_run() {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
     let told: Vec<&str> = played.iter().map(|(_, row)| row.told.trim_end()).collect();
     insta::assert_snapshot!("table", told.join("\n"));
+}
+
+/// With one manager alone, as it is much to read.
+#[test]
+fn an_object_is_read_up_to_its_bound_and_no_further() {
+    let calm = honest(Manager::Unlabelled, SHORT);
+    let outcome = |bytes| {
+        let faults = [Fault::always(On::Profiles, Act::Large(bytes))];
+        let outcome = run(Manager::Unlabelled, SHORT, &faults);
+        check(&calm, &faults, SHORT, &outcome).expect("it is a run like others");
+        outcome
+    };
+    assert!(!outcome(LARGEST - AROUND).verdicts.is_empty());
+    let refused = outcome(LARGEST);
+    assert_eq!(refused.exit, 4);
+    assert!(refused.outputs.contains("too large"), "{}", refused.outputs);
 }

@@ -1,9 +1,16 @@
 //! A small world to misbehave in: a hub, a manager that conforms or does not, and a run that judges it.
 
-use std::{fmt::Write as _, path::Path, time::Duration};
+use std::{
+    fmt::Write as _,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use apiserver::Misbehaviour;
 use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect, connect::Connection};
 use evidence::{Claim, Evidence, Scope, file};
+use futures::future::pending;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
 use judge::{Decision, Selection, Verdict, judge};
@@ -12,19 +19,26 @@ use lab::hub::Hub;
 use report::Report;
 use serde_json::{Value, json};
 use tokio::{
-    runtime::Builder,
+    runtime::{Builder, Runtime},
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{fault::Fault, proxy};
+use super::{
+    fault::{Act, Event, Fault},
+    proxy::{self, Seen},
+};
 
 /// A secret that hubs repeat in what they say.
 pub const CANARY: &str = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJDQU5BUlkifQ.CANARYCANARYCANARY";
 const START: &str = "2026-11-20T10:00:00Z";
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const DEFINITION: &str =
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/clusterprofiles.multicluster.x-k8s.io";
 const MANAGER: &str = "m";
 
+/// From this window on, runs do not write all formats: that takes longer than all else.
+const LONG: Duration = Duration::from_secs(30);
 /// How old the profiles are when a run begins.
 const AGE: Duration = Duration::from_secs(3600);
 
@@ -64,38 +78,79 @@ impl Outcome {
     }
 }
 
+/// A hub and its manager, before a run.
+pub struct World {
+    pub hub: Hub,
+    admin: Client,
+    manager: Manager,
+    pub clock: Clock,
+}
+
+/// A runtime whose time is simulated.
+pub fn runtime() -> Runtime {
+    let mut builder = Builder::new_current_thread();
+    let builder = builder.enable_all().start_paused(true);
+    builder.build().expect("a runtime")
+}
+
 /// Runs the suite for so many seconds on a hub with these faults.
 pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
-    let mut builder = Builder::new_current_thread();
-    let runtime = builder
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
-    runtime.block_on(async {
+    runtime().block_on(async {
+        let world = World::new(manager).await;
+        let (client, seen) = world.proxied(faults);
+        let hub = Connection::new(client, "lab");
+        world
+            .observe(&hub, Duration::from_secs(observe), faults, &seen)
+            .await
+    })
+}
+
+impl World {
+    /// A hub whose manager has worked for a while.
+    pub async fn new(manager: Manager) -> Self {
         let clock = Clock::starting_at(START.parse().expect("a time"));
-        let mut hub = Hub::lab(clock).await.expect("a hub");
+        let hub = Hub::lab(clock).await.expect("a hub");
         let admin = hub.as_lab().expect("the lab").client(MANAGER_USER);
         set_up(&admin, manager).await;
         // What has just been created may still be unfinished.
         sleep(AGE).await;
-        let direct = hub.connection.client.clone();
-        let (client, seen) = proxy::client(direct, faults, move || clock.now());
-        hub.connection = Connection::new(client, "lab");
+        World {
+            hub,
+            admin,
+            manager,
+            clock,
+        }
+    }
+
+    /// A client for the hub with these faults, and what it is asked.
+    pub fn proxied(&self, faults: &[Fault]) -> (Client, Arc<Mutex<Seen>>) {
+        let (direct, clock) = (self.hub.connection.client.clone(), self.clock);
+        proxy::client(direct, faults, move || clock.now())
+    }
+
+    /// Observes the hub by that connection, and judges it.
+    pub async fn observe(
+        &self,
+        hub: &Connection,
+        observe: Duration,
+        faults: &[Fault],
+        seen: &Mutex<Seen>,
+    ) -> Outcome {
         let began = Instant::now();
         let (plan, stop) = (plan(observe), CancellationToken::new());
-        let collecting = collect(&hub.connection, &plan, clock, &Quiet, stop);
+        let collecting = collect(hub, &plan, self.clock, &Quiet, stop);
         let collected = tokio::select! {
             biased;
             collected = collecting => collected,
-            () = live(&admin, manager, clock) => unreachable!("it lives on"),
+            () = live(&self.admin, self.manager, self.clock) => unreachable!("it lives on"),
+            () = self.events(faults) => unreachable!("it lives on"),
             () = sleep(Duration::from_secs(10_000)) => panic!("the run does not end"),
         };
         let took = began.elapsed().as_secs();
         let requests = std::mem::take(&mut seen.lock().expect("a lock").requests);
         match collected {
             Ok(evidence) => {
-                let (exit, verdicts, outputs) = judged(&evidence);
+                let (exit, verdicts, outputs) = judged(&evidence, observe < LONG);
                 Outcome {
                     exit,
                     verdicts,
@@ -114,12 +169,58 @@ pub fn run(manager: Manager, observe: u64, faults: &[Fault]) -> Outcome {
                 outputs: error.to_string(),
             },
         }
-    })
+    }
+
+    /// Lets happen what these faults say. Never ends.
+    async fn events(&self, faults: &[Fault]) {
+        for fault in faults {
+            if let Act::Happens(event) = fault.act {
+                sleep(Duration::from_secs(fault.from.into())).await;
+                self.happen(event).await;
+            }
+        }
+        pending().await
+    }
+
+    async fn happen(&self, event: Event) {
+        let lab = self.hub.as_lab().expect("the lab");
+        let definition = super::send::send(&self.admin, Method::GET, DEFINITION, None).await;
+        let mut definition = definition.expect("the CRD is there");
+        let versions = &mut definition["spec"]["versions"];
+        match event {
+            Event::DeletesDefinition => {
+                send(&self.admin, Method::DELETE, PROFILES, None).await;
+                lab.undefine("clusterprofiles.multicluster.x-k8s.io");
+            }
+            Event::WithdrawsVersion => {
+                for version in versions.as_array_mut().expect("versions") {
+                    version["served"] = json!(false);
+                }
+                lab.define(definition);
+            }
+            Event::AddsColumn => {
+                let column = json!({"name": "New", "type": "string", "jsonPath": ".spec.displayName"});
+                for version in versions.as_array_mut().expect("versions") {
+                    version["additionalPrinterColumns"] = json!([column]);
+                }
+                lab.define(definition);
+            }
+            Event::LosesStatus => {
+                for version in versions.as_array_mut().expect("versions") {
+                    version.as_object_mut().expect("a version").remove("subresources");
+                }
+                lab.define(definition);
+            }
+        }
+        // A hub serves a changed definition anew.
+        lab.misbehave(Misbehaviour::DropWatches);
+    }
 }
 
 const MANAGER_USER: &str = "reference-manager";
 
-fn judged(evidence: &Evidence) -> (i32, Vec<(&'static str, Verdict)>, String) {
+/// Judges the evidence, and writes what a run leaves: in all formats, or in those alone that hold everything.
+fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str, Verdict)>, String) {
     let selection = Selection::default();
     let judgement = judge(evidence, &selection);
     let exit = match judgement.decision {
@@ -139,10 +240,12 @@ fn judged(evidence: &Evidence) -> (i32, Vec<(&'static str, Verdict)>, String) {
     };
     let mut bytes = Vec::new();
     report::json::write(&report, &mut bytes).expect("JSON");
-    report::html::write(&report, &mut bytes).expect("HTML");
-    report::markdown::write(&report, &mut bytes).expect("Markdown");
-    report::junit::write(&report, &mut bytes).expect("JUnit");
-    report::sarif::write(&report, &mut bytes).expect("SARIF");
+    if in_all_formats {
+        report::html::write(&report, &mut bytes).expect("HTML");
+        report::markdown::write(&report, &mut bytes).expect("Markdown");
+        report::junit::write(&report, &mut bytes).expect("JUnit");
+        report::sarif::write(&report, &mut bytes).expect("SARIF");
+    }
     file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
     let mut outputs = String::from_utf8_lossy(&bytes).into_owned();
     let _ = write!(
@@ -153,12 +256,12 @@ fn judged(evidence: &Evidence) -> (i32, Vec<(&'static str, Verdict)>, String) {
     (exit, verdicts, outputs)
 }
 
-fn plan(observe: u64) -> Plan {
+fn plan(observe: Duration) -> Plan {
     Plan {
         claim: Claim::default(),
         scope: Scope::default(),
         api_version: None,
-        observe: Duration::from_secs(observe),
+        observe,
         secrets: Wish::IfAllowed,
         probe: Wish::IfAllowed,
         audit_logs: Vec::new(),
@@ -239,16 +342,15 @@ async fn live(client: &Client, manager: Manager, clock: Clock) {
 }
 
 async fn report(client: &Client, name: &str, status: Value) {
-    send(
-        client,
-        Method::PATCH,
-        &format!("{PROFILES}/{name}/status"),
-        Some(status),
-    )
-    .await;
+    let path = format!("{PROFILES}/{name}/status");
+    send(client, Method::PATCH, &path, Some(status)).await;
 }
 
+/// What the manager sends fails where its API has gone.
 async fn send(client: &Client, method: Method, path: &str, body: Option<Value>) {
-    let sent = super::send::send(client, method, path, body).await;
-    sent.expect("the manager is served");
+    match super::send::send(client, method, path, body).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        Err(error) => panic!("the manager is not served: {error}"),
+    }
 }

@@ -4,6 +4,8 @@ use std::error::Error;
 
 use kube::client::AuthError;
 
+use super::ClientError;
+
 /// Describes the root of an error in one line. Errors of credential plugins come without the plugin's output and
 /// arguments, which may hold a token.
 pub fn cause(error: &kube::Error) -> String {
@@ -57,7 +59,7 @@ pub fn is_tls(error: &kube::Error) -> bool {
 /// Whether there was no connection, or it broke off. Missing credentials do not count.
 pub fn is_cut_off(error: &kube::Error) -> bool {
     match error {
-        kube::Error::Service(error) => !error.is::<AuthError>(),
+        kube::Error::Service(error) => !error.is::<AuthError>() && !error.is::<ClientError>(),
         kube::Error::HyperError(_) => true,
         _ => false,
     }

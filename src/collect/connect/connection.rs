@@ -39,7 +39,8 @@ impl Connection {
         Self::by(client, source.into(), None)
     }
 
-    /// Connects to the hub of a kubeconfig or, where there is none, of the pod that this runs in. Sends nothing yet.
+    /// Connects to the hub of a kubeconfig or, where there is none, of the pod that this runs in. Sends nothing yet, but
+    /// runs the credential plugin of the kubeconfig, which may take 60 s, or as long as a request if that is longer.
     ///
     /// # Errors
     /// When there is no such hub or the way to it is not usable.
@@ -48,10 +49,8 @@ impl Connection {
         let client = with_credentials(client, &access);
         let mut connection = Self::by(client, source, Some(access));
         connection.seed = RandomState::new().hash_one(0);
-        Ok(match options.request_timeout {
-            Some(limit) => connection.with_request_timeout(limit),
-            None => connection,
-        })
+        connection.request_timeout = request_timeout(options.request_timeout);
+        Ok(connection)
     }
 
     fn by(client: Client, source: String, access: Option<HubAccess>) -> Self {
@@ -69,7 +68,7 @@ impl Connection {
     /// as the window, if that is longer.
     #[must_use]
     pub fn with_request_timeout(mut self, limit: Duration) -> Self {
-        self.request_timeout = if limit.is_zero() { Duration::MAX } else { limit };
+        self.request_timeout = request_timeout(Some(limit));
         self
     }
 
@@ -87,6 +86,15 @@ impl Connection {
     /// How other programs reach the hub; none where it is the suite's own.
     pub fn access(&self) -> Option<&HubAccess> {
         self.access.as_ref()
+    }
+}
+
+/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
+pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
+    match given {
+        None => REQUEST_TIMEOUT,
+        Some(Duration::ZERO) => Duration::MAX,
+        Some(limit) => limit,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::ExecError;
+
 /// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
@@ -112,7 +114,11 @@ pub enum ClientError {
     #[error("its token holds characters that no HTTP header may have, such as a line break")]
     Token,
 
-    /// The configuration or its credential plugin is at fault; says how.
+    /// The credential plugin gave no credential.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+
+    /// The configuration is at fault; says how.
     #[error("{0}")]
     Refused(String),
 

@@ -14,14 +14,16 @@ use std::{
 };
 
 use evidence::api::UnknownName;
-use futures::executor::block_on;
+use futures::{executor::block_on, future::ready};
 use http::{HeaderValue, header};
 use kube::{
     Client, Config,
     config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
-use super::{ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause};
+use super::{
+    ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause, connection::request_timeout, exec,
+};
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +53,7 @@ struct Found {
 /// others.
 ///
 /// # Errors
-/// When there is no such hub, or the way to it is not usable. Nothing is sent yet.
+/// When there is no such hub, or the way to it is not usable, such as by its credential plugin. Nothing is sent yet.
 pub(crate) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
@@ -68,7 +70,9 @@ pub(crate) async fn connect(
     };
     let (config, context) = config(&found.kubeconfig, &found.place, options.context.as_deref())?;
     let access = HubAccess::of_context(&found.kubeconfig, &context, &config);
-    let client = client(config).map_err(|error| unusable(&context, &found.place, error.into()))?;
+    let limit = exec::PATIENCE.max(request_timeout(options.request_timeout));
+    let client = exec::connect(config, limit, |config| ready(client(config))).await;
+    let client = client.map_err(|error| unusable(&context, &found.place, error.into()))?;
     Ok((client, format!("context {context}"), access))
 }
 
@@ -125,8 +129,7 @@ fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
     }
 }
 
-/// A client that names itself, and that shows the server's faults rather than to retry by itself. Runs the credential
-/// plugin that the configuration names, if any.
+/// A client that names itself, and that shows the server's faults rather than to retry by itself.
 ///
 /// # Errors
 /// When the configuration leads to no client.

@@ -26,7 +26,13 @@ use super::{
     plan::{Dial, MemberWay, Members, Way},
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
-use crate::{call::TimedClient, clock::Clock, connect::ClientError, missing::NO_SECRETS, plugins::Request};
+use crate::{
+    call::TimedClient,
+    clock::Clock,
+    connect::{ClientError, EXEC_PATIENCE, connect},
+    missing::NO_SECRETS,
+    plugins::Request,
+};
 
 /// How many members are asked at a time.
 pub(super) const AT_ONCE: usize = 64;
@@ -382,10 +388,14 @@ pub(super) async fn open(way: &MemberWay, dial: &Arc<dyn Dial>) -> Result<Asker,
         Way::Config(config) => {
             let (config, dial) = (config.clone(), Arc::clone(dial));
             let clean = Clean::of(&config.auth_info);
-            let connected = spawn_blocking(move || dial.connect(*config)).await;
-            let connected = connected
-                .unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())));
-            let client = connected.map_err(|error| NoWay::Client(clean.words(&error.to_string())))?;
+            let connected = connect(*config, EXEC_PATIENCE, async |config| {
+                let connected = spawn_blocking(move || dial.connect(config)).await;
+                connected
+                    .unwrap_or_else(|_| Err(ClientError::Refused("its client could not be made".to_owned())))
+            });
+            let client = connected
+                .await
+                .map_err(|error| NoWay::Client(clean.words(&error.to_string())))?;
             Ok(Asker { client, clean })
         }
     }

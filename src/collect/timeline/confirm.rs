@@ -8,7 +8,10 @@ use evidence::{ObjectRef, Origin, Tracked};
 use futures::future::join;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::{select, time::sleep};
+use tokio::{
+    select,
+    time::{sleep, timeout},
+};
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
@@ -113,12 +116,15 @@ impl<T: Tracked> Watch<T> {
                 sleep(LAST_WORD).await;
             }
         };
-        let settled = select! {
-            biased;
-            _ = join(settled, listened) => true,
-            never = self.follow() => match never {},
-            () = sleep(CATCH_UP) => false,
+        let settling = async {
+            select! {
+                biased;
+                _ = join(settled, listened) => {}
+                never = self.follow() => match never {},
+            }
         };
+        // A sleep beside a watch that never rests would not be looked at.
+        let settled = timeout(CATCH_UP, settling).await.is_ok();
         settled || self.take_list(&untold).await
     }
 

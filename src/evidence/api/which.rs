@@ -1,11 +1,11 @@
 //! The APIs of the inventory that the suite judges.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Edition;
+use super::{Edition, UnknownName};
 
 /// An API with documents and rules of its own. Both are of the group [`GROUP`](super::names::GROUP).
 #[derive(
@@ -61,6 +61,17 @@ impl Api {
         Edition::ALL
             .into_iter()
             .filter(move |edition| edition.api() == self)
+    }
+}
+
+impl FromStr for Api {
+    type Err = UnknownName;
+
+    fn from_str(given: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|api| api.name() == given)
+            .ok_or_else(|| UnknownName::among("API", given, Self::ALL.map(Self::name)))
     }
 }
 

@@ -1,0 +1,73 @@
+//! How many versions of profiles, and of slices, a run keeps. A hub that sends changes as fast as it can would else take all memory, and
+//! the judging would take minutes.
+
+use std::time::Duration;
+
+use evidence::{Gap, Tracked};
+use jiff::Timestamp;
+
+/// How many versions a run keeps, first ones included: a million profiles, or fewer that change.
+const MOST: usize = 1_000_000;
+/// How many more for each second of the window.
+const EACH_SECOND: usize = 100;
+
+/// The room for versions that is left.
+#[derive(Debug)]
+pub(super) struct Room {
+    most: usize,
+    left: usize,
+    /// When the first and the last version came that found no room.
+    missed: Option<(Timestamp, Timestamp)>,
+}
+
+impl Room {
+    /// The room of a run with that window.
+    pub fn of_window(observe: Duration) -> Self {
+        let seconds = usize::try_from(observe.as_secs()).unwrap_or(usize::MAX);
+        Self::of(MOST.saturating_add(seconds.saturating_mul(EACH_SECOND)))
+    }
+
+    /// Room for so many versions.
+    pub fn of(most: usize) -> Self {
+        Self {
+            most,
+            left: most,
+            missed: None,
+        }
+    }
+
+    /// Takes the room of a version that came then. Returns whether there was any.
+    pub fn take(&mut self, at: Timestamp) -> bool {
+        if let Some(left) = self.left.checked_sub(1) {
+            self.left = left;
+            return true;
+        }
+        let first = self.missed.map_or(at, |(first, _)| first);
+        self.missed = Some((first, at));
+        false
+    }
+
+    /// What is missing of the evidence for want of room: of the inventory and of its changes.
+    pub fn gaps<T: Tracked>(&self) -> Vec<Gap> {
+        let Some((from, until)) = self.missed else {
+            return Vec::new();
+        };
+        let reason = format!(
+            "the hub sent more than the {} versions of {}s that a run keeps; later ones were left out",
+            self.most,
+            T::KIND
+        );
+        let changes = Gap {
+            from: Some(from),
+            until: Some(until),
+            ..Gap::of(T::WATCHED, reason.as_str())
+        };
+        vec![changes, Gap::of(T::LISTED, reason)]
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::of_window(Duration::ZERO)
+    }
+}
