@@ -82,6 +82,15 @@ pub enum CollectError {
         manifest: String,
     },
 
+    /// The runner may not list or watch placement decisions.
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLACEMENT_PLURAL, group = names::GROUP)]
+    PlacementsForbidden {
+        /// What the hub said.
+        message: String,
+        /// Roles in YAML, to be applied by somebody who may.
+        manifest: String,
+    },
+
     /// The hub's namespaces are unknown, so that they cannot be divided into shares.
     #[error("failed to find the namespaces that all shares divide between them: {cause}")]
     Undivided {
@@ -133,7 +142,15 @@ impl CollectError {
     /// Turns a failed list of the slices of these namespaces into the error that ends the run.
     pub(super) fn of_slices(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
         if failure.code() == 403 {
-            Self::forbidden(failure.to_string(), namespaces)
+            let grants = Grants {
+                namespaces: namespaces.to_vec(),
+                placements: true,
+                ..Grants::default()
+            };
+            CollectError::PlacementsForbidden {
+                message: failure.to_string(),
+                manifest: grants.manifest(),
+            }
         } else {
             Self::of(failure, hub, "list PlacementDecisions")
         }

@@ -12,6 +12,10 @@ use evidence::api::{
 pub struct Grants {
     /// The namespaces of the profiles; empty: all of them.
     pub namespaces: Vec<String>,
+    /// Read placement decisions.
+    pub placements: bool,
+    /// Ask what consumers of placements may do (SubjectAccessReviews), which needs a role for the cluster.
+    pub consumer_access: bool,
     /// Read the consumers' Secrets. RBAC knows no labels, so this grants access to all Secrets.
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
@@ -181,11 +185,29 @@ impl Grants {
                 line(&format!("  verbs: [{verbs}]"));
             };
         rule(None, names::GROUP, names::PLURAL, None, "get, list, watch");
+        if self.placements {
+            rule(
+                None,
+                names::GROUP,
+                names::PLACEMENT_PLURAL,
+                None,
+                "get, list, watch",
+            );
+        }
+        if self.consumer_access && namespace.is_none() {
+            let comment = "For asking what consumers of placements may do: it changes nothing.";
+            let resource = "subjectaccessreviews";
+            rule(Some(comment), "authorization.k8s.io", resource, None, "create");
+        }
         match namespace {
             Some(_) => rule(None, "", "namespaces", None, "get"),
             None => {
                 rule(None, "", "namespaces", None, "list, watch");
-                let crd = format!("{}.{}", names::PLURAL, names::GROUP);
+                let definition = |plural: &str| format!("{plural}.{}", names::GROUP);
+                let mut crd = definition(names::PLURAL);
+                if self.placements {
+                    crd += &format!(", {}", definition(names::PLACEMENT_PLURAL));
+                }
                 let resource = "customresourcedefinitions";
                 rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
             }

@@ -3,7 +3,7 @@
 use clap::Args;
 use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
 
-use super::{Exit, Failure, print::print};
+use super::{Exit, Failure, apis::Apis, print::print};
 
 /// Print the minimal RBAC role for a run, for `kubectl apply -f -`
 #[derive(Debug, Args)]
@@ -11,6 +11,12 @@ pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
     #[arg(short = 'n', long = "namespace", value_name = "NS")]
     namespaces: Vec<String>,
+    /// The APIs that the run judges [default: clusterprofile]
+    #[arg(long)]
+    api: Option<Apis>,
+    /// Grant the questions of `run --consumer-user`: what others may do
+    #[arg(long, conflicts_with = "namespaces")]
+    consumer_users: bool,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]
     no_secrets: bool,
@@ -21,7 +27,7 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it
     #[arg(long, value_name = "NAMESPACE:NAME")]
@@ -36,6 +42,8 @@ impl Rbac {
     pub fn execute(self) -> Result<Exit, Failure> {
         let grants = Grants {
             namespaces: self.namespaces,
+            placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
+            consumer_access: self.consumer_users,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
             mutations: self.allow_mutations,
