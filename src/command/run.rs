@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use evidence::{Claim, Evidence, Input, Limits, Scope};
+use evidence::{Claim, Evidence, Input, Limits, Scope, api::Api};
 use judge::{Selection, judge};
 use report::escape;
 
@@ -120,6 +120,11 @@ impl Run {
         if scope.shard.is_some() && self.driver.file().is_some() {
             return Err(Failure::usage(anyhow!(
                 "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
+            )));
+        }
+        if scope.shard.is_some() && claim.edition_of(Api::Placement).is_some() {
+            return Err(Failure::usage(anyhow!(
+                "placements cannot be judged in shares, as their references lead to other namespaces: leave out --shard"
             )));
         }
         self.outputs.check(&claim)?;

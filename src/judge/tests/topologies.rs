@@ -123,10 +123,23 @@ fn a_fixture_has_the_findings_that_it_deserves(
     path: PathBuf,
     #[values(Edition::Standard, Edition::Y2026M07, Edition::Y2026M09)] edition: Edition,
 ) {
-    let (fixture, _) = Fixture::read(&path);
+    check(&path, edition);
+}
+
+/// The same for schedulers: what the stories of KEP-5313 describe.
+#[rstest]
+fn a_fixture_of_placements_has_the_findings_that_it_deserves(
+    #[files("../../fixtures/placements/*.yaml")] path: PathBuf,
+    #[values(Edition::Placement2025M09, Edition::Placement2026M09)] edition: Edition,
+) {
+    check(&path, edition);
+}
+
+fn check(path: &Path, edition: Edition) {
+    let (fixture, _) = Fixture::read(path);
     let dump = match &fixture.of {
         Some(dump) => path.parent().expect("a folder").join(dump),
-        None => path.clone(),
+        None => path.to_owned(),
     };
     let mut evidence = read_input(&dump, &Digester::new([7; 32]))
         .expect("a dump")
@@ -163,6 +176,7 @@ fn a_fixture_has_the_findings_that_it_deserves(
 fn what_a_fixture_expects_makes_sense(
     #[files("../../fixtures/topologies/*.yaml")]
     #[files("../../fixtures/managers/*.yaml")]
+    #[files("../../fixtures/placements/*.yaml")]
     path: PathBuf,
 ) {
     let (fixture, text) = Fixture::read(&path);
