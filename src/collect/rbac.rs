@@ -303,17 +303,43 @@ mod tests {
             secrets: true,
             probe: true,
             mutations: true,
+            placements: true,
+            consumer_access: false,
         });
         assert_eq!(all.len(), 2);
         assert_eq!(all[1]["metadata"]["namespace"], "true");
         assert!(all.iter().all(|role| role["kind"] == "Role"));
         for rule in [
             r#"{"apiGroups":[""],"resources":["secrets"],"verbs":["list"]}"#,
+            r#""resources":["placementdecisions"],"verbs":["get","list","watch"]}"#,
             r#""resources":["clusterprofiles"],"verbs":["create","patch","delete"]}"#,
             r#""resources":["clusterprofiles/status"],"verbs":["patch"]}"#,
         ] {
             assert!(all[0].to_string().contains(rule), "{rule}");
         }
+    }
+
+    #[test]
+    fn rights_of_consumers_are_asked_for_by_a_role_for_the_cluster() {
+        let grants = Grants {
+            placements: true,
+            consumer_access: true,
+            ..Grants::default()
+        };
+        let role = rules(&grants)[0].to_string();
+        assert!(
+            role.contains(r#""resources":["subjectaccessreviews"],"verbs":["create"]}"#),
+            "{role}"
+        );
+        assert!(
+            role.contains("placementdecisions.multicluster.x-k8s.io"),
+            "{role}"
+        );
+        let without = rules(&Grants::default())[0].to_string();
+        assert!(
+            !without.contains("placement") && !without.contains("reviews"),
+            "{without}"
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub fn nothing_seen(error: &CollectError) -> String {
             ", or give a slow hub more time with --request-timeout".to_owned()
         }
         CollectError::Unreachable { slow: false, .. } => ", or choose another with --context".to_owned(),
-        CollectError::CrdMissing { .. } => {
+        CollectError::CrdMissing { .. } | CollectError::PlacementsMissing { .. } => {
             let called = called();
             format!("; if it is not installed yet, install the CRD: `{called} crd | kubectl apply -f -`")
         }
@@ -150,6 +150,8 @@ fn add_flag(reason: &mut String) {
         missing::NO_AUDIT_LOG => " (`--audit-log FILE`)",
         missing::NO_MEMBERS => ": give ways to them with `--members FILE` or `--members from-secrets`",
         missing::NO_PLUGINS => " (`--provider-file FILE`)",
+        missing::NO_CONSUMER_USERS => " (`--consumer-user USER`)",
+        missing::NO_WORKLOADS => " (`--workload GROUP/VERSION/RESOURCE`)",
         missing::NO_DRIVER => " (`--driver FILE`)",
         missing::NO_WATCH => " (`--observe 0s`)",
         missing::NO_CLAIM => " (`--feature consumer-secrets`)",

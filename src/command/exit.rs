@@ -107,7 +107,10 @@ impl Failure {
         );
         // One error contains a manifest to copy as it is. In others, a line break may come from a file's name, which
         // must not look like a line of ours.
-        let manifest = matches!(self.error.downcast_ref(), Some(CollectError::Forbidden { .. }));
+        let manifest = matches!(
+            self.error.downcast_ref(),
+            Some(CollectError::Forbidden { .. } | CollectError::PlacementsForbidden { .. })
+        );
         let margin = if manifest { "" } else { "    " };
         for line in lines {
             anstream::eprintln!("{margin}{}", escape::line(line));

@@ -2,7 +2,6 @@
 
 use std::io;
 
-use evidence::api::Edition;
 use judge::{Decision, Tally};
 
 use super::Report;

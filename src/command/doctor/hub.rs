@@ -41,9 +41,9 @@ pub fn failed(connection: &Connection, error: CollectError) -> Vec<Check> {
     let answers = || Check::ok("hub/reached", &reached(connection, None));
     let (mut checks, name) = match &error {
         CollectError::Unauthorized { .. } => (vec![answers()], "hub/user"),
-        CollectError::CrdMissing { .. } | CollectError::VersionNotServed { .. } => {
-            (vec![answers()], "hub/api")
-        }
+        CollectError::CrdMissing { .. }
+        | CollectError::PlacementsMissing { .. }
+        | CollectError::VersionNotServed { .. } => (vec![answers()], "hub/api"),
         _ => (Vec::new(), "hub/reached"),
     };
     checks.push(Check::error(name, &Failure::nothing_seen(error)));
