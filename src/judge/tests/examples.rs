@@ -223,6 +223,7 @@ fn placed() -> Value {
             {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["c1", "c2"]},
         ],
         "steps": [
+            {"at": "290s", "delete": "ClusterProfile fleet/b"},
             {"at": "5m", "change": {"metadata": {"name": "web-1"}, "decisions": ["fleet/a"]}},
             {"at": "10m", "delete": "web-1"},
         ],
