@@ -139,6 +139,11 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-slices/cluster-once" => placement_slices::cluster_once,
         "placement-references/resolve" => placement_references::resolve,
         "placement-references/resolve-across-time" => placement_references::resolve_across_time,
+        "placement-references/name-valid" => placement_references::name_valid,
+        "placement-references/namespace-readable" => placement_references::namespace_readable,
+        "placement-references/of-one-inventory" => placement_references::of_one_inventory,
+        "placement-references/selected-is-alive" => placement_references::selected_is_alive,
+        "placement-references/no-legacy-keys" => placement_references::no_legacy_keys,
     }
     .into();
     bindings

@@ -220,7 +220,7 @@ fn placed() -> Value {
         "observe": "30m",
         "slices": [
             {"decisions": 100}, {"metadata": {"name": "web-1"}, "decisions": ["fleet/a", "fleet/b"]},
-            {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["c1", "c2"]},
+            {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["fleet/c1", "fleet/c2"]},
         ],
         "steps": [
             {"at": "290s", "delete": "ClusterProfile fleet/b"},

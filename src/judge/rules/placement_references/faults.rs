@@ -32,14 +32,14 @@ struct Fault<'e> {
 pub(super) struct Faults<'e>(Vec<Fault<'e>>);
 
 /// What to make of a stretch of time in which a reference was at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Weight {
-    /// It was longer than the grace.
-    Violation,
-    /// It may have been longer than what the run saw of it.
-    Unsure,
     /// It passed in time.
     Passed,
+    /// It may have been longer than what the run saw of it.
+    Unsure,
+    /// It was longer than the grace.
+    Violation,
 }
 
 /// A stretch of time in which a reference was at fault, as far as the run saw.
@@ -55,7 +55,7 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Weighs it against the grace. A watch may deliver late what began or ended it.
-    pub(super) fn weigh(&self, grace: Micros) -> Weight {
+    fn weigh(&self, grace: Micros) -> Weight {
         if self.length() > grace + LATE {
             Weight::Violation
         } else if self.is_older || self.is_open {
@@ -63,6 +63,12 @@ impl Stretch {
         } else {
             Weight::Passed
         }
+    }
+
+    /// The gravest of several stretches of one reference, and of those the longest.
+    pub(super) fn gravest(stretches: &[Self], grace: Micros) -> Option<(Weight, &Self)> {
+        let weighed = stretches.iter().map(|stretch| (stretch.weigh(grace), stretch));
+        weighed.max_by_key(|(weight, stretch)| (*weight, stretch.length()))
     }
 
     fn length(&self) -> Micros {

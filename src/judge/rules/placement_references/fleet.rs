@@ -72,6 +72,11 @@ impl<'e> Fleet<'e> {
         histories.any(|history| history.origin == Origin::Listed && history.deleted.is_none())
     }
 
+    /// Whether the run saw a profile of that name.
+    pub(super) fn is_known(&self, key: Key<'e>) -> bool {
+        self.histories.contains_key(&key)
+    }
+
     /// Whether a profile of that name exists.
     pub(super) fn exists(&self, key: Key<'e>) -> bool {
         self.histories(key)

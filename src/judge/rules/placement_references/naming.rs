@@ -25,6 +25,15 @@ pub(super) struct Named<'e> {
     pub(super) index: usize,
 }
 
+impl Named<'_> {
+    /// Whether the slice exists and names the profile in its last version.
+    pub(super) fn is_current_in(&self, history: &SliceHistory) -> bool {
+        history
+            .current()
+            .is_some_and(|last| std::ptr::eq(last, self.slice))
+    }
+}
+
 /// The profiles that a slice named.
 #[derive(Default)]
 pub(super) struct Naming<'e> {

@@ -1,7 +1,7 @@
 //! References to profiles that do not exist.
 
 use evidence::{
-    Evidence, SliceHistory,
+    Evidence,
     api::syntax::{is_dns_label, is_dns_subdomain},
 };
 
@@ -117,7 +117,7 @@ fn examine<'e>(
         let watched = Watched::of(evidence, history);
         for (key, named) in &naming.wanted {
             if !fleet.is_watched {
-                if dangles(&fleet, history, *key, named) {
+                if named.is_current_in(history) && !fleet.exists(*key) {
                     match fleet.doubt(*key) {
                         Some(doubt) => doubts.add(doubt, *key, named),
                         None => faults.add_look(named, path(*key)),
@@ -131,32 +131,20 @@ fn examine<'e>(
                 .filter_map(|stretch| counts(&fleet, *key, named, stretch))
                 .collect();
             examined.stretches += stretches.len();
-            let weigh = |stretch: &&Stretch, weight| stretch.weigh(GRACE) == weight;
-            let lasting = stretches
-                .iter()
-                .filter(|stretch| weigh(stretch, Weight::Violation));
-            let longest = lasting.max_by_key(|stretch| stretch.span.1 - stretch.span.0);
-            let is_unsure = stretches.iter().any(|stretch| weigh(&stretch, Weight::Unsure));
-            let doubt = fleet.doubt(*key);
-            match (longest, doubt) {
-                (Some(_), Some(doubt)) => doubts.add(doubt, *key, named),
-                (Some(longest), None) => faults.add(named, path(*key), longest),
-                (None, doubt) if is_unsure => doubts.add(doubt.unwrap_or(Doubt::TooEarly), *key, named),
-                (None, _) => examined.in_time += stretches.len(),
+            let Some((weight, longest)) = Stretch::gravest(&stretches, GRACE) else {
+                continue;
+            };
+            match (weight, fleet.doubt(*key)) {
+                (Weight::Passed, _) => examined.in_time += stretches.len(),
+                (_, Some(doubt)) => doubts.add(doubt, *key, named),
+                (Weight::Unsure, None) => doubts.add(Doubt::TooEarly, *key, named),
+                (Weight::Violation, None) => faults.add(named, path(*key), longest),
             }
         }
         faults.report(findings, words);
     }
     doubts.tell(findings);
     examined
-}
-
-/// Whether a single look showed a reference without its profile.
-fn dangles<'e>(fleet: &Fleet<'e>, history: &SliceHistory, key: Key<'e>, named: &Named) -> bool {
-    let is_current = history
-        .current()
-        .is_some_and(|last| std::ptr::eq(last, named.slice));
-    is_current && !fleet.exists(key)
 }
 
 /// Whether a profile can have that name.
