@@ -53,24 +53,24 @@ pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Fi
         }
         let mut faults = Faults::default();
         let watched = Watched::of(evidence, history);
-        for (key, named) in &naming.wanted {
-            let Some(down) = down.get(key) else {
+        for named in &naming.wanted {
+            let Some(down) = down.get(&named.key) else {
                 // One that does not exist is for `placement-references/resolve`.
-                if let Some(doubt) = fleet.doubt(*key) {
-                    doubts.add(doubt, *key, named);
+                if let Some(doubt) = fleet.doubt(named.key) {
+                    doubts.add(doubt, named);
                 }
                 continue;
             };
             if !fleet.is_watched {
                 if named.is_current_in(history) && down.is_now {
-                    faults.add_look(named, down.describe(*key));
+                    faults.add_look(named, down.describe(named.key));
                 }
                 continue;
             }
-            let stretches = fleet.confirmed(&watched, *key, named).within(&down.spans);
+            let stretches = fleet.confirmed(&watched, named).within(&down.spans);
             match Stretch::gravest(&stretches, GRACE) {
-                Some((Weight::Violation, stretch)) => faults.add(named, down.describe(*key), stretch),
-                Some((Weight::Unsure, _)) => doubts.add(Doubt::TooEarly, *key, named),
+                Some((Weight::Violation, stretch)) => faults.add(named, down.describe(named.key), stretch),
+                Some((Weight::Unsure, _)) => doubts.add(Doubt::TooEarly, named),
                 _ => {}
             }
         }

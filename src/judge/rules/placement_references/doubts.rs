@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::naming::{Key, Named};
-use crate::rules::{finding::Findings, text::redacted};
+use crate::rules::{finding::Findings, text::redacted_field};
 
 /// Why the run could not tell whether a reference is as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,11 +24,11 @@ pub(super) struct Doubts(BTreeMap<Doubt, (String, usize)>);
 
 impl Doubts {
     /// Adds a reference.
-    pub(super) fn add(&mut self, doubt: Doubt, key: Key, named: &Named) {
+    pub(super) fn add(&mut self, doubt: Doubt, named: &Named) {
         let first = self
             .0
             .entry(doubt)
-            .or_insert_with(|| (describe(doubt, key, named), 0));
+            .or_insert_with(|| (redacted_field(&describe(doubt, named)), 0));
         first.1 += 1;
     }
 
@@ -43,8 +43,8 @@ impl Doubts {
     }
 }
 
-fn describe(doubt: Doubt, key: Key, named: &Named) -> String {
-    let (namespace, profile) = (redacted(key.0), path(key));
+fn describe(doubt: Doubt, named: &Named) -> String {
+    let (namespace, profile) = (named.key.0, path(named.key));
     let metadata = &named.slice.metadata;
     let slice = format!("slice {}/{}", metadata.namespace, metadata.name);
     match doubt {
@@ -66,5 +66,5 @@ fn describe(doubt: Doubt, key: Key, named: &Named) -> String {
 
 /// `namespace/name` of a profile.
 pub(super) fn path(key: Key) -> String {
-    redacted(&format!("{}/{}", key.0, key.1))
+    format!("{}/{}", key.0, key.1)
 }

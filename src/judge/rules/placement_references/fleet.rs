@@ -162,7 +162,8 @@ impl<'e> Fleet<'e> {
     }
 
     /// The parts of the time in which a slice named a profile that both watches confirm.
-    pub(super) fn confirmed(&self, slice: &Watched, key: Key<'e>, named: &Named) -> Confirmed {
+    pub(super) fn confirmed(&self, slice: &Watched, named: &Named<'e>) -> Confirmed {
+        let key = named.key;
         let mut gaps = slice.gaps.clone();
         gaps.extend(self.gaps_of(key));
         for (from, until) in &mut gaps {

@@ -1,6 +1,9 @@
 //! When a slice named which profiles.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use evidence::{
     Evidence, SliceHistory,
@@ -15,6 +18,8 @@ pub(super) type Key<'e> = (&'e str, &'e str);
 
 /// One profile that a slice named.
 pub(super) struct Named<'e> {
+    /// The profile.
+    pub(super) key: Key<'e>,
     /// When the slice named it.
     pub(super) spans: Vec<Span>,
     /// When a list with it was written, as far as the run saw: the beginnings of the lists.
@@ -25,7 +30,17 @@ pub(super) struct Named<'e> {
     pub(super) index: usize,
 }
 
-impl Named<'_> {
+impl<'e> Named<'e> {
+    fn new(key: Key<'e>, slice: &'e PlacementDecision) -> Self {
+        Self {
+            key,
+            spans: Vec::new(),
+            written: Vec::new(),
+            slice,
+            index: 0,
+        }
+    }
+
     /// Whether the slice exists and names the profile in its last version.
     pub(super) fn is_current_in(&self, history: &SliceHistory) -> bool {
         history
@@ -39,8 +54,8 @@ impl Named<'_> {
 pub(super) struct Naming<'e> {
     /// Whether it named any.
     pub(super) is_any: bool,
-    /// Those that the rule asked for.
-    pub(super) wanted: BTreeMap<Key<'e>, Named<'e>>,
+    /// Those that the rule asked for, in the order in which the slice first named them.
+    pub(super) wanted: Vec<Named<'e>>,
 }
 
 /// The profile that a reference is to: without a namespace, it is in that of the slice.
@@ -59,6 +74,7 @@ pub(super) fn naming<'e>(
     wanted: impl Fn(Key<'e>, &ClusterDecision) -> bool,
 ) -> Naming<'e> {
     let mut naming = Naming::default();
+    let mut places: HashMap<Key, usize> = HashMap::new();
     for reign in reigns(history, end_of(evidence, history)) {
         for (index, decision) in reign.slice.clusters().iter().enumerate() {
             let Some(reference) = &decision.cluster_profile_ref else {
@@ -69,12 +85,14 @@ pub(super) fn naming<'e>(
             if !wanted(key, decision) {
                 continue;
             }
-            let named = naming.wanted.entry(key).or_insert_with(|| Named {
-                spans: Vec::new(),
-                written: Vec::new(),
-                slice: reign.slice,
-                index,
-            });
+            let place = match places.entry(key) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    naming.wanted.push(Named::new(key, reign.slice));
+                    *new.insert(naming.wanted.len() - 1)
+                }
+            };
+            let named = &mut naming.wanted[place];
             add(&mut named.spans, reign.span);
             if named.written.last() != Some(&reign.span.0) {
                 named.written.push(reign.span.0);

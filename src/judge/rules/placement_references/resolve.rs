@@ -31,8 +31,8 @@ pub(in crate::rules) fn resolve(evidence: &Evidence, findings: &mut Findings) {
         message: "the decision refers to a ClusterProfile that does not exist",
         expected: "references to ClusterProfiles that exist".to_owned(),
     };
-    let examined = examine(evidence, findings, &words, |fleet, key, named, stretch| {
-        from_writing(fleet.gone_since(key, stretch.span.0), named, stretch)
+    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
+        from_writing(fleet.gone_since(named.key, stretch.span.0), named, stretch)
     });
     for _ in 0..examined.slices {
         findings.examine();
@@ -55,8 +55,8 @@ pub(in crate::rules) fn resolve_across_time(evidence: &Evidence, findings: &mut 
         message: "the decision keeps a ClusterProfile that was deleted",
         expected: format!("dropped within {} s of the deletion", GRACE / SECOND),
     };
-    let examined = examine(evidence, findings, &words, |fleet, key, named, stretch| {
-        let gone = fleet.gone_since(key, stretch.span.0)?;
+    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
+        let gone = fleet.gone_since(named.key, stretch.span.0)?;
         let written = named
             .written
             .iter()
@@ -102,7 +102,7 @@ fn examine<'e>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     words: &Words,
-    counts: impl Fn(&Fleet<'e>, Key<'e>, &Named, Stretch) -> Option<Stretch>,
+    counts: impl Fn(&Fleet<'e>, &Named<'e>, Stretch) -> Option<Stretch>,
 ) -> Examined {
     let fleet = Fleet::of(evidence);
     let mut examined = Examined::default();
@@ -115,30 +115,34 @@ fn examine<'e>(
         examined.slices += usize::from(naming.is_any);
         let mut faults = Faults::default();
         let watched = Watched::of(evidence, history);
-        for (key, named) in &naming.wanted {
+        for named in &naming.wanted {
+            let key = named.key;
             if !fleet.is_watched {
-                if named.is_current_in(history) && !fleet.exists(*key) {
-                    match fleet.doubt(*key) {
-                        Some(doubt) => doubts.add(doubt, *key, named),
-                        None => faults.add_look(named, path(*key)),
+                if named.is_current_in(history) && !fleet.exists(key) {
+                    match fleet.doubt(key) {
+                        Some(doubt) => doubts.add(doubt, named),
+                        None => faults.add_look(named, path(key)),
                     }
                 }
                 continue;
             }
-            let confirmed = fleet.confirmed(&watched, *key, named);
-            let stretches = confirmed.without(&fleet.existence(*key)).into_iter();
+            let confirmed = fleet.confirmed(&watched, named);
+            let stretches = confirmed.without(&fleet.existence(key)).into_iter();
             let stretches: Vec<Stretch> = stretches
-                .filter_map(|stretch| counts(&fleet, *key, named, stretch))
+                .filter_map(|stretch| counts(&fleet, named, stretch))
                 .collect();
             examined.stretches += stretches.len();
             let Some((weight, longest)) = Stretch::gravest(&stretches, GRACE) else {
                 continue;
             };
-            match (weight, fleet.doubt(*key)) {
-                (Weight::Passed, _) => examined.in_time += stretches.len(),
-                (_, Some(doubt)) => doubts.add(doubt, *key, named),
-                (Weight::Unsure, None) => doubts.add(Doubt::TooEarly, *key, named),
-                (Weight::Violation, None) => faults.add(named, path(*key), longest),
+            if weight == Weight::Passed {
+                examined.in_time += stretches.len();
+                continue;
+            }
+            match (weight, fleet.doubt(key)) {
+                (_, Some(doubt)) => doubts.add(doubt, named),
+                (Weight::Violation, None) => faults.add(named, path(key), longest),
+                (_, None) => doubts.add(Doubt::TooEarly, named),
             }
         }
         faults.report(findings, words);
@@ -150,4 +154,140 @@ fn examine<'e>(
 /// Whether a profile can have that name.
 fn is_possible((namespace, name): Key) -> bool {
     is_dns_subdomain(name) && is_dns_label(namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Gap, Kind, ObjectKey, ObjectRef, Shard, Share, Unreadable, api::Edition};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    fn evidence(world: Value) -> Evidence {
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Placement2025M09).expect("a world");
+        example.evidence().clone()
+    }
+
+    fn judged(evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        resolve(evidence, &mut findings);
+        findings
+    }
+
+    /// A slice that names `a` and `b`, of which neither exists.
+    fn dangling() -> Evidence {
+        evidence(json!({"observe": "5m", "profiles": [], "slices": [{"decisions": ["a", "b"]}]}))
+    }
+
+    #[test]
+    fn a_profile_that_could_not_be_read_may_be_the_one() {
+        let mut evidence = dangling();
+        evidence.unreadable.push(Unreadable {
+            object: ObjectRef {
+                kind: "ClusterProfile".to_owned(),
+                namespace: "default".to_owned(),
+                name: "a".to_owned(),
+                ..ObjectRef::default()
+            },
+            message: "status is a text".to_owned(),
+        });
+        let findings = judged(&evidence);
+        let observed: Vec<&str> = findings.list.iter().map(|finding| &*finding.observed).collect();
+        assert_eq!(observed, ["default/b; for 300 s when the window ended"]);
+        let reason =
+            "a ClusterProfile that could not be read may be default/a, to which slice default/web-0 refers";
+        assert_eq!(findings.inconclusive, [reason]);
+        evidence.unreadable[0].object = ObjectRef::default();
+        let findings = judged(&evidence);
+        assert!(findings.list.is_empty(), "{findings:?}");
+        assert_eq!(
+            findings.inconclusive,
+            [format!("{reason} (and 1 more references like it)")]
+        );
+    }
+
+    #[test]
+    fn a_share_cannot_tell_of_profiles_in_other_shares() {
+        let mut evidence = dangling();
+        let count = 8;
+        let own = Shard::index_of("default", count);
+        let shard = |index| Shard { index, count };
+        evidence.header.scope.shard = Some(shard((own + 1) % count));
+        // The slice of another share is not judged at all.
+        assert_eq!(judged(&evidence).examined, 0);
+        evidence.header.scope.shard = Some(shard(own));
+        assert_eq!(judged(&evidence).list.len(), 1);
+        let mut elsewhere = dangling();
+        let (slice, other) = (&mut elsewhere.slices[0].versions[0].object, "fleet-b");
+        assert_ne!(Shard::index_of(other, count), own);
+        let decisions = json!([{"clusterProfileRef": {"name": "a", "namespace": other}}]);
+        slice.decisions = Some(serde_json::from_value(decisions).expect("decisions"));
+        elsewhere.header.scope.shard = Some(shard(own));
+        let findings = judged(&elsewhere);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn a_missing_share_concerns_only_its_own_namespaces() {
+        let mut evidence = dangling();
+        let count = 8;
+        let own = Shard::index_of("default", count);
+        let share = |index| Share {
+            shard: Shard { index, count },
+            namespaces: Vec::new(),
+            window: evidence.header.window,
+        };
+        evidence.header.shares = vec![share(own)];
+        let mut gap = Gap::of(Kind::Inventory, "the share is missing");
+        gap.share = Some((own + 1) % count);
+        evidence.gaps = vec![gap];
+        assert_eq!(judged(&evidence).list.len(), 1);
+        evidence.gaps[0].share = Some(own);
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn profiles_of_another_run_come_and_go() {
+        let mut evidence = dangling();
+        for name in ["a", "b"] {
+            evidence.header.other_runs.insert(ObjectKey {
+                namespace: "default".to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.is_empty(),
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn time_before_the_profiles_were_listed_is_not_confirmed() {
+        let mut evidence = evidence(json!({
+            "observe": "5m",
+            "profiles": [{"metadata": {"name": "c"}}],
+            "slices": [{"decisions": ["a"]}],
+            "steps": [{"at": "80s", "change": {"decisions": ["c"]}}],
+        }));
+        assert_eq!(judged(&evidence).list.len(), 1);
+        let listed = &mut evidence.profiles[0].versions[0].at;
+        *listed = listed
+            .checked_add(jiff::SignedDuration::from_secs(30))
+            .expect("a time");
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
 }
