@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::naming::{Key, Named};
+use super::{
+    counted,
+    naming::{Key, Named},
+};
 use crate::rules::{finding::Findings, text::redacted_field};
 
 /// Why the run could not tell whether a reference is as it should be.
@@ -37,7 +40,7 @@ impl Doubts {
         for (text, count) in self.0.into_values() {
             findings.cannot_tell(match count {
                 1 => text,
-                count => format!("{text} (and {} more references like it)", count - 1),
+                count => format!("{text} (and {} like it)", counted(count - 1, "more reference")),
             });
         }
     }

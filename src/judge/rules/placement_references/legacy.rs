@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Evidence, ObjectKey, ObjectRef, Request, SliceHistory, api::names};
 
-use super::naming::Key;
+use super::{counted, naming::Key};
 use crate::rules::{
     finding::{Finding, Findings},
     text::redacted,
@@ -60,8 +60,8 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
             .at(part)
             .expected(expected(part))
             .observed(format!(
-                "sent in {} requests, first at {} by {}",
-                sent.count,
+                "sent in {}, first at {} by {}",
+                counted(sent.count, "request"),
                 sent.first.at,
                 redacted(&sent.first.user)
             )),

@@ -7,7 +7,7 @@ use evidence::{
     api::{PlacementDecision, syntax::is_dns_label},
 };
 
-use super::naming::key_of;
+use super::{counted, naming::key_of};
 use crate::rules::{
     finding::{Finding, Findings},
     placement::logical_decisions,
@@ -35,18 +35,61 @@ struct Referred<'e> {
 pub(in crate::rules) fn namespace_readable(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no slice refers to another namespace");
     let hub = Namespaces::of(evidence);
+    let is_dump = evidence.header.window.is_none();
+    let (mut unseen, mut unanswered) = (Untold::default(), Untold::default());
     for (namespace, referred) in referred(evidence) {
-        let answers = answers(evidence, namespace, &referred, findings);
+        findings.examine();
+        let mut is_answered = false;
+        for (user, answer) in answers(evidence, namespace) {
+            is_answered |= answer.is_some();
+            match answer {
+                Some(true) => {}
+                Some(false) => findings.report(referred.unreadable(namespace, user)),
+                None => unanswered.add(|| {
+                    let user = redacted(user);
+                    format!(
+                        "the hub did not say whether {user} may get ClusterProfiles in namespace {namespace}"
+                    )
+                }),
+            }
+        }
         match hub.exists(namespace) {
-            Some(false) => findings.report(referred.missing(namespace, evidence.header.window.is_none())),
-            // A consumer with a right in a namespace tells of it.
-            None if answers == 0 => findings.cannot_tell(format!(
-                "the run did not see whether namespace {namespace} exists, to which slice {} refers",
-                ObjectRef::from(referred.slice).path()
-            )),
+            Some(false) => findings.report(referred.missing(namespace, is_dump)),
+            // The hub told of a right in it.
+            None if !is_answered => unseen.add(|| {
+                let slice = ObjectRef::from(referred.slice).path();
+                format!(
+                    "the run did not see whether namespace {namespace} exists, to which slice {slice} refers"
+                )
+            }),
             _ => {}
         }
-        findings.examine();
+    }
+    unseen.tell(findings);
+    unanswered.tell(findings);
+}
+
+/// What the run could not tell: the first case, and how many there are.
+#[derive(Default)]
+struct Untold {
+    first: Option<String>,
+    count: usize,
+}
+
+impl Untold {
+    fn add(&mut self, describe: impl FnOnce() -> String) {
+        self.first.get_or_insert_with(describe);
+        self.count += 1;
+    }
+
+    fn tell(self, findings: &mut Findings) {
+        let Some(first) = self.first else {
+            return;
+        };
+        findings.cannot_tell(match self.count {
+            1 => first,
+            count => format!("{first} (and {} like it)", counted(count - 1, "more case")),
+        });
     }
 }
 
@@ -111,26 +154,26 @@ fn namespaces(slice: &PlacementDecision) -> impl Iterator<Item = (usize, &str)> 
     })
 }
 
-/// Reports the declared consumers that may not get ClusterProfiles in a namespace. Returns how many the hub answered for.
-fn answers(evidence: &Evidence, namespace: &str, referred: &Referred, findings: &mut Findings) -> usize {
-    let mut count = 0;
-    for access in &evidence.consumer_access {
-        let mut answers = access.profiles.iter();
-        match answers.find(|answer| answer.namespace == namespace) {
-            Some(answer) => {
-                count += 1;
-                if !answer.readable {
-                    findings.report(referred.unreadable(namespace, &access.user));
-                }
-            }
-            None if *evidence.asked(Kind::ConsumerAccess) == Asked::Yes => findings.cannot_tell(format!(
-                "the hub did not say whether {} may get ClusterProfiles in namespace {namespace}",
-                redacted(&access.user)
-            )),
-            None => {}
-        }
-    }
-    count
+/// Whether each declared consumer may get ClusterProfiles in a namespace; none if the hub did not say.
+fn answers<'e>(evidence: &'e Evidence, namespace: &str) -> impl Iterator<Item = (&'e str, Option<bool>)> {
+    let is_asked = *evidence.asked(Kind::ConsumerAccess) == Asked::Yes;
+    let users = evidence
+        .header
+        .claim
+        .consumer_users
+        .iter()
+        .filter(move |_| is_asked);
+    users.map(move |user| {
+        let mut access = evidence
+            .consumer_access
+            .iter()
+            .filter(|access| access.user == *user);
+        let answer = access.find_map(|access| {
+            let mut answers = access.profiles.iter();
+            answers.find(|answer| answer.namespace == namespace)
+        });
+        (&**user, answer.map(|answer| answer.readable))
+    })
 }
 
 impl Referred<'_> {
@@ -158,10 +201,7 @@ impl Referred<'_> {
     }
 
     fn references(&self) -> String {
-        match self.count {
-            1 => "1 reference".to_owned(),
-            count => format!("{count} references"),
-        }
+        counted(self.count, "reference")
     }
 }
 

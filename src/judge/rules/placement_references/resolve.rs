@@ -204,7 +204,7 @@ mod tests {
         assert!(findings.list.is_empty(), "{findings:?}");
         assert_eq!(
             findings.inconclusive,
-            [format!("{reason} (and 1 more references like it)")]
+            [format!("{reason} (and 1 more reference like it)")]
         );
     }
 
