@@ -20,6 +20,7 @@ mod identity;
 mod lifecycle;
 mod member;
 mod placement;
+mod placement_references;
 mod placement_slices;
 mod presence;
 mod properties;

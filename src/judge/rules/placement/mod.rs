@@ -5,5 +5,5 @@ mod moments;
 mod versions;
 
 pub(super) use logical::{LogicalDecision, logical_decisions};
-pub(super) use moments::faults_that_last;
+pub(super) use moments::{faults_that_last, gaps_of};
 pub(super) use versions::each_version;
