@@ -20,6 +20,7 @@ mod lifecycle;
 mod member;
 mod placement;
 mod placement_slices;
+mod placement_updates;
 mod presence;
 mod properties;
 mod registry;

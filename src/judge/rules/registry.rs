@@ -8,7 +8,7 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_slices, properties, updates, version,
+    placement_slices, placement_updates, properties, updates, version,
 };
 
 /// A rule's function.
@@ -137,6 +137,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-slices/index-is-number" => placement_slices::index_is_number,
         "placement-slices/index-complete" => placement_slices::index_complete,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
+        "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
     }
     .into();
     bindings
