@@ -17,6 +17,7 @@ mod facts;
 mod finding;
 mod identity;
 mod lifecycle;
+mod logged;
 mod member;
 mod placement;
 mod placement_slices;

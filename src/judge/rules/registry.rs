@@ -137,7 +137,11 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-slices/index-is-number" => placement_slices::index_is_number,
         "placement-slices/index-complete" => placement_slices::index_complete,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
+        "placement-updates/stable-order" => placement_updates::stable_order,
+        "placement-updates/no-empty-writes" => placement_updates::no_empty_writes,
+        "placement-updates/not-churning" => placement_updates::not_churning,
         "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
+        "placement-updates/index-follows-order" => placement_updates::index_follows_order,
     }
     .into();
     bindings

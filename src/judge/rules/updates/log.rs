@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names, parse_time};
+use evidence::{Evidence, Kind, Request, api::ClusterProfile, parse_time};
 
-use crate::rules::write_time::{self, Micros, SECOND, WriteTime, skew};
-
-/// Namespace and name: the audit log does not identify objects in any other way.
-pub(super) type Key<'a> = (&'a str, &'a str);
+pub(super) use crate::rules::logged::Key;
+use crate::rules::{
+    logged::{Logged, key_of},
+    write_time::{self, Micros, SECOND, WriteTime, skew},
+};
 
 /// An object from its creation on. One name may have several lives, one after the other, each with its own budget.
 ///
@@ -163,66 +164,13 @@ fn name_of(event: &Request) -> &str {
         .unwrap_or_default()
 }
 
-/// The profiles by name, recreated ones together, to resolve the names in a log.
-pub(super) struct Names<'a> {
-    evidence: &'a Evidence,
-    histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>>,
-}
+/// The profiles by name.
+pub(super) type Names<'a> = Logged<'a, ClusterProfile>;
 
 impl<'a> Names<'a> {
-    /// Groups all observed profiles.
-    pub(super) fn of(evidence: &'a Evidence) -> Self {
-        let mut histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>> = HashMap::new();
-        for history in &evidence.profiles {
-            histories.entry(key_of(history)).or_default().push(history);
-        }
-        Self { evidence, histories }
-    }
-
-    /// The profiles with that name, one after the other.
-    pub(super) fn histories(&self, key: Key<'a>) -> &[&'a ProfileHistory] {
-        self.histories.get(&key).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
-    /// manager's, so it is out of scope if only one manager is judged.
-    pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
-        if self.evidence.is_touched(key.0, key.1) {
-            return false;
-        }
-        let scope = &self.evidence.header.scope;
-        match self.histories(key) {
-            [] => {
-                scope.cluster_manager.is_none()
-                    && (scope.namespaces.is_empty() || scope.namespaces.iter().any(|name| name == key.0))
-            }
-            histories => histories
-                .iter()
-                .flat_map(|history| &history.versions)
-                .any(|version| scope.holds(&version.object)),
-        }
-    }
-
-    /// A reference to the object with that name.
-    pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
-        self.histories(key).last().map_or_else(
-            || ObjectRef {
-                kind: names::KIND.to_owned(),
-                namespace: key.0.to_owned(),
-                name: key.1.to_owned(),
-                ..ObjectRef::default()
-            },
-            |history| ObjectRef::from(history.last()),
-        )
-    }
-
     /// The judged names, each once: observed profiles in order, then names that only the log has.
     pub(super) fn judged(&self, log: &Log<'a>) -> Vec<Key<'a>> {
-        let seen = self.evidence.profiles.iter().filter_map(|history| {
-            let key = key_of(history);
-            let first = self.histories(key).first()?;
-            std::ptr::eq(*first, history).then_some(key)
-        });
+        let seen = self.first_of_each().map(key_of);
         let unseen = log
             .lives
             .keys()
@@ -230,9 +178,4 @@ impl<'a> Names<'a> {
             .filter(|key| self.histories(*key).is_empty());
         seen.chain(unseen).filter(|key| self.in_scope(*key)).collect()
     }
-}
-
-fn key_of(history: &ProfileHistory) -> Key<'_> {
-    let metadata = &history.last().metadata;
-    (&metadata.namespace, &metadata.name)
 }
