@@ -1,11 +1,14 @@
 //! Resolves the names in an audit log to the objects that the run saw.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Evidence, History, ObjectKey, ObjectRef, Scope, Tracked,
+    Evidence, History, ObjectKey, ObjectRef, Request, Scope, Tracked,
     api::{ClusterProfile, PlacementDecision},
+    parse_time,
 };
+
+use super::write_time::Micros;
 
 /// Namespace and name: the audit log does not identify objects in any other way.
 pub(super) type Key<'a> = (&'a str, &'a str);
@@ -122,4 +125,58 @@ impl<'a, T: Judged> Logged<'a, T> {
 pub(super) fn key_of<T: Tracked>(history: &History<T>) -> Key<'_> {
     let metadata = history.last().metadata();
     (&metadata.namespace, &metadata.name)
+}
+
+/// When objects that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
+pub(super) struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
+
+impl<'a> Creations<'a> {
+    /// Those since the log `begins`.
+    pub(super) fn of<T: Tracked>(histories: &'a [History<T>], begins: Micros) -> Self {
+        let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
+        let mut uids: HashSet<&str> = HashSet::new();
+        for history in histories {
+            let metadata = history.last().metadata();
+            let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
+            let created = created.map(|created| created.as_microsecond());
+            if let Some(created) = created.filter(|created| *created >= begins && uids.insert(&metadata.uid))
+            {
+                times.entry(key_of(history)).or_default().push(created);
+            }
+        }
+        // The last one comes first, to be taken from the end.
+        times
+            .values_mut()
+            .for_each(|times| times.sort_unstable_by(|one, other| other.cmp(one)));
+        Self(times)
+    }
+
+    /// Takes the creations of a name until a time.
+    pub(super) fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
+        let Some(times) = self.0.get_mut(&key) else {
+            return Vec::new();
+        };
+        let later = times.partition_point(|created| *created > at);
+        times.split_off(later).into_iter().rev().collect()
+    }
+}
+
+/// The object of a request. The name of a created one may be in the body only; it is empty if the log does not tell.
+pub(super) fn logged_key(event: &Request) -> Key<'_> {
+    let in_body = || event.body.as_ref().and_then(|body| body.name.as_deref());
+    let name = match &*event.name {
+        "" => in_body().unwrap_or_default(),
+        name => name,
+    };
+    (&event.namespace, name)
+}
+
+/// Whether a request creates its object. An apply that does so has status 201.
+pub(super) fn creates(event: &Request) -> bool {
+    &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty())
+}
+
+/// Whether a request deletes one object.
+pub(super) fn deletes(event: &Request) -> bool {
+    &*event.verb == "delete" && event.subresource.is_empty()
 }

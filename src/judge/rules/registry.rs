@@ -8,7 +8,7 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_slices, placement_updates, properties, updates, version,
+    placement_ownership, placement_slices, placement_updates, properties, updates, version,
 };
 
 /// A rule's function.
@@ -137,6 +137,10 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-slices/index-is-number" => placement_slices::index_is_number,
         "placement-slices/index-complete" => placement_slices::index_complete,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
+        "placement-ownership/one-writer" => placement_ownership::one_writer,
+        "placement-ownership/consumers-read-only" => placement_ownership::consumers_read_only,
+        "placement-ownership/consumers-cannot-write" => placement_ownership::consumers_cannot_write,
+        "placement-ownership/not-a-conversation" => placement_ownership::not_a_conversation,
         "placement-updates/stable-order" => placement_updates::stable_order,
         "placement-updates/no-empty-writes" => placement_updates::no_empty_writes,
         "placement-updates/not-churning" => placement_updates::not_churning,

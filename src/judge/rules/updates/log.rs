@@ -1,12 +1,12 @@
 //! The audit log by object.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use evidence::{Evidence, Kind, Request, api::ClusterProfile, parse_time};
+use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
 pub(super) use crate::rules::logged::Key;
 use crate::rules::{
-    logged::{Logged, key_of},
+    logged::{Creations, Logged, creates, deletes, key_of, logged_key},
     write_time::{self, Micros, SECOND, WriteTime, skew},
 };
 
@@ -48,13 +48,11 @@ impl<'a> Log<'a> {
             until: stop,
             writes: Vec::new(),
         };
-        let mut seen = Creations::of(evidence, begins);
+        let mut seen = Creations::of(&evidence.profiles, begins);
         for event in requests.events.iter().filter(|event| event.is_write()) {
             let at = event.at.as_microsecond();
-            let key = (&*event.namespace, name_of(event));
-            // An apply that creates its object has status 201.
-            let creates = &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty());
-            let deletes = &*event.verb == "delete" && event.subresource.is_empty();
+            let key = logged_key(event);
+            let (creates, deletes) = (creates(event), deletes(event));
             if &*event.verb == "deletecollection" {
                 let of_namespace = |key: &Key<'a>| key.0 == &*event.namespace;
                 for (_, lives) in lives.iter_mut().filter(|(key, _)| of_namespace(key)) {
@@ -116,52 +114,6 @@ fn begin(lives: &mut Vec<Life>, at: Micros, next: Life) {
         current.until = current.until.min(at);
     }
     lives.push(next);
-}
-
-/// When profiles that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
-struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
-
-impl<'a> Creations<'a> {
-    /// Those since the log `begins`.
-    fn of(evidence: &'a Evidence, begins: Micros) -> Self {
-        let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
-        let mut uids: HashSet<&str> = HashSet::new();
-        for history in &evidence.profiles {
-            let metadata = &history.last().metadata;
-            let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
-            let created = created.map(|created| created.as_microsecond());
-            if let Some(created) = created.filter(|created| *created >= begins && uids.insert(&metadata.uid))
-            {
-                times.entry(key_of(history)).or_default().push(created);
-            }
-        }
-        // The last one comes first, to be taken from the end.
-        times
-            .values_mut()
-            .for_each(|times| times.sort_unstable_by(|one, other| other.cmp(one)));
-        Self(times)
-    }
-
-    /// Takes the creations of a name until a time.
-    fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
-        let Some(times) = self.0.get_mut(&key) else {
-            return Vec::new();
-        };
-        let later = times.partition_point(|created| *created > at);
-        times.split_off(later).into_iter().rev().collect()
-    }
-}
-
-/// The name of the object. For a creation it may be in the body only.
-fn name_of(event: &Request) -> &str {
-    if !event.name.is_empty() {
-        return &event.name;
-    }
-    event
-        .body
-        .as_ref()
-        .and_then(|body| body.name.as_deref())
-        .unwrap_or_default()
 }
 
 /// The profiles by name.
