@@ -20,6 +20,7 @@ mod lifecycle;
 mod logged;
 mod member;
 mod placement;
+mod placement_lifecycle;
 mod placement_ownership;
 mod placement_slices;
 mod placement_updates;

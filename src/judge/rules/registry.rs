@@ -8,7 +8,8 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_ownership, placement_slices, placement_updates, properties, updates, version,
+    placement_lifecycle, placement_ownership, placement_slices, placement_updates, properties, updates,
+    version,
 };
 
 /// A rule's function.
@@ -146,6 +147,7 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-updates/not-churning" => placement_updates::not_churning,
         "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
         "placement-updates/index-follows-order" => placement_updates::index_follows_order,
+        "placement-lifecycle/owner-collects" => placement_lifecycle::owner_collects,
     }
     .into();
     bindings

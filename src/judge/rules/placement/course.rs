@@ -280,7 +280,8 @@ fn differ(change: SliceChange<'_>) -> bool {
     };
     is_leaving(before) != is_leaving(after)
         || before.label(names::LABEL_DECISION_INDEX) != after.label(names::LABEL_DECISION_INDEX)
-        || sorted(before) != sorted(after)
+        // Versions share a list that stays as it is.
+        || (before.decisions != after.decisions && sorted(before) != sorted(after))
 }
 
 /// The clusters of a slice, in an order of their own.
