@@ -57,11 +57,16 @@ pub(in crate::rules) fn sender(request: &Request) -> Actor {
         || account.is_some_and(|account| account.contains("storage-version-migrator"))
     {
         Actor::ControlPlane
-    } else if is_tool(agent) || ADMINISTRATORS.contains(&user) || (account.is_none() && user.contains('@')) {
+    } else if is_tool(agent) || ADMINISTRATORS.contains(&user) || is_address(user) {
         Actor::Hand
     } else {
         Actor::Program
     }
+}
+
+/// Whether a user is a person by an identity provider's name, such as an e-mail address.
+fn is_address(user: &str) -> bool {
+    user.contains(['@', '#']) && !user.ends_with(".gserviceaccount.com")
 }
 
 /// Who a field manager is.
@@ -120,6 +125,16 @@ mod tests {
             (account("ops:ci"), "kubectlish/v1", Actor::Program),
             ("ann@example.com".to_owned(), "Go-http-client/2.0", Actor::Hand),
             ("kubernetes-admin".to_owned(), "script", Actor::Hand),
+            (
+                "placement@fleet.iam.gserviceaccount.com".to_owned(),
+                "placement/v1",
+                Actor::Program,
+            ),
+            (
+                "https://issuer.example.com#ann".to_owned(),
+                "Go-http-client/2.0",
+                Actor::Hand,
+            ),
             ("placement".to_owned(), "placement/v1", Actor::Program),
             (
                 "system:kube-controller-manager".to_owned(),

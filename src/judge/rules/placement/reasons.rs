@@ -76,10 +76,11 @@ impl<'e> Profiles<'e> {
                 let next = history.versions.get(number + 1);
                 lived(&version, next.map_or(ended, |next| next.at.as_microsecond()))
             });
-            let mut steps = history.steps();
-            let has_changed = steps.any(|(before, after)| {
+            // One change may drop the cluster, but it takes another one to select it again.
+            let changes = history.steps().filter(|(before, after)| {
                 is_within(after.at.as_microsecond()) && differ(&before.object, &after.object)
             });
+            let has_changed = changes.take(2).count() > 1;
             if is_ill || has_changed {
                 return Reason::Seen;
             }

@@ -172,7 +172,8 @@ impl Return<'_> {
             // Another request: the old one was over.
             (Some(old), Some(new)) if self.was_gone && old.uid != new.uid => None,
             (None, _) | (_, None) if self.was_gone => Some(Certainty::Hint),
-            _ if is_same_slice && self.absence.keeps_others => (!self.has_paused).then_some(Certainty::Hint),
+            _ if is_same_slice && self.has_paused => None,
+            _ if is_same_slice && self.absence.keeps_others => Some(Certainty::Hint),
             _ if self.has_paused => Some(Certainty::Hint),
             _ => Some(Certainty::Sure),
         }
