@@ -45,6 +45,13 @@ impl<'e> DecisionId<'e> {
         }
     }
 
+    /// Whether consumers still find a slice that became another decision's: by the key, whatever the scheduler or, if
+    /// there was none, by the name.
+    fn is_found_in(&self, after: &PlacementDecision) -> bool {
+        let other = DecisionId::of(after);
+        other != *self && (self.key.is_none() || self.key == other.key)
+    }
+
     /// `decision web in namespace apps`, or the slice that is a decision by itself.
     pub(in crate::rules) fn describe(&self) -> String {
         describe(self.namespace, self.key, self.slice)
@@ -220,6 +227,7 @@ impl<'e> Course<'e> {
             .is_some_and(|after| !after.clusters().is_empty() && DecisionId::of(after) == id);
         let since = self.leaving.get(&*slice.metadata.uid);
         let was_announced = is_leaving(slice) && since.is_none_or(|since| *since < self.began);
+        let is_still_found = change.after.is_some_and(|after| id.is_found_in(after));
         for cluster in slice.references().filter(|cluster| !cluster.name.is_empty()) {
             let Some(count) = self.clusters.get_mut(&cluster) else {
                 continue;
@@ -229,16 +237,16 @@ impl<'e> Course<'e> {
                 continue;
             }
             self.clusters.remove(&cluster);
-            tell(
-                id,
-                at,
-                News::Left {
-                    cluster,
-                    slice,
-                    keeps_others,
-                    was_announced,
-                },
-            );
+            if is_still_found {
+                continue;
+            }
+            let news = News::Left {
+                cluster,
+                slice,
+                keeps_others,
+                was_announced,
+            };
+            tell(id, at, news);
         }
         if self.slices.is_empty() {
             tell(id, at, News::Gone);
