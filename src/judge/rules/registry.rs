@@ -8,7 +8,8 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_references, placement_slices, properties, updates, version,
+    placement_lifecycle, placement_ownership, placement_references, placement_slices, placement_updates,
+    properties, updates, version,
 };
 
 /// A rule's function.
@@ -144,6 +145,16 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-references/of-one-inventory" => placement_references::of_one_inventory,
         "placement-references/selected-is-alive" => placement_references::selected_is_alive,
         "placement-references/no-legacy-keys" => placement_references::no_legacy_keys,
+        "placement-ownership/one-writer" => placement_ownership::one_writer,
+        "placement-ownership/consumers-read-only" => placement_ownership::consumers_read_only,
+        "placement-ownership/consumers-cannot-write" => placement_ownership::consumers_cannot_write,
+        "placement-ownership/not-a-conversation" => placement_ownership::not_a_conversation,
+        "placement-updates/stable-order" => placement_updates::stable_order,
+        "placement-updates/no-empty-writes" => placement_updates::no_empty_writes,
+        "placement-updates/not-churning" => placement_updates::not_churning,
+        "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
+        "placement-updates/index-follows-order" => placement_updates::index_follows_order,
+        "placement-lifecycle/owner-collects" => placement_lifecycle::owner_collects,
     }
     .into();
     bindings

@@ -202,7 +202,7 @@ fn what_is_not_understood_is_refused() {
         ),
         (
             json!({"name": "e", "passes": {"steps": [{"at": "1m", "delete": "b"}]}}),
-            "no profile default/b",
+            "no ClusterProfile default/b",
         ),
         (
             json!({"name": "e", "passes": {"steps": [{"at": "11m", "delete": "a"}]}}),

@@ -1,9 +1,15 @@
 //! What the rules on PlacementDecisions share: decisions in their slices, and what was there at each moment.
 
+mod actors;
+mod course;
 mod logical;
 mod moments;
+mod reasons;
 mod versions;
 
+pub(super) use actors::{Actor, owner, sender};
+pub(super) use course::{DecisionId, News, RESCHEDULE, each_news};
 pub(super) use logical::{LogicalDecision, logical_decisions};
 pub(super) use moments::{faults_that_last, gaps_of};
+pub(super) use reasons::{Profiles, Reason};
 pub(super) use versions::each_version;
