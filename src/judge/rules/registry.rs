@@ -133,10 +133,15 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
         "placement-slices/size" => placement_slices::size,
         "placement-slices/decisions-present" => placement_slices::decisions_present,
+        "placement-slices/key-shared" => placement_slices::key_shared,
         "placement-slices/key-valid" => placement_slices::key_valid,
+        "placement-slices/key-one-decision" => placement_slices::key_one_decision,
         "placement-slices/index-is-number" => placement_slices::index_is_number,
         "placement-slices/index-complete" => placement_slices::index_complete,
+        "placement-slices/index-all-or-none" => placement_slices::index_all_or_none,
+        "placement-slices/no-needless-slices" => placement_slices::no_needless_slices,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
+        "placement-slices/name-deterministic" => placement_slices::name_deterministic,
     }
     .into();
     bindings
