@@ -3,9 +3,15 @@
 //! A scheduler changes slices one after the other, so a set of slices may have a fault for a moment that no slice has by
 //! itself. Only confirmed time counts: a gap in the timeline ends it.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    hash::Hash,
+};
 
-use evidence::{Asked, Evidence, Kind, SliceHistory, api::PlacementDecision};
+use evidence::{
+    Asked, Evidence, Kind, SliceHistory,
+    api::{PlacementDecision, names},
+};
 
 use super::related::related;
 use crate::rules::{
@@ -219,8 +225,8 @@ impl<K: Ord> Recurring<K> {
 /// Judges the slices of each namespace at each moment, and reports faults that lasted for longer than `grace`. Faults of
 /// the same object, path and message are one fault that lasts.
 ///
-/// Judges apart what is never related, so that a change of one decision does not cost a look at all others: a moment
-/// holds the slices that may belong to one decision, and perhaps to others.
+/// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
+/// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
 /// A fault of a single look may be about to pass, so it is only a warning. If the window was too short to tell, there is
 /// no verdict.
@@ -228,11 +234,23 @@ pub(in crate::rules) fn faults_that_last<'e>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     grace: Micros,
+    faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
+) {
+    let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
+    faults_among(evidence, findings, grace, key, faults);
+}
+
+/// As [`faults_that_last`], but looks at those slices together that have the same `tie` at any time.
+pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    grace: Micros,
+    tie: impl Fn(&'e PlacementDecision) -> Option<T>,
     mut faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
     let mut over: Vec<Stretch> = Vec::new();
-    for (namespace, histories) in related(evidence) {
+    for (namespace, histories) in related(evidence, tie) {
         let mut before = BTreeMap::new();
         moments_of(evidence, namespace, &histories, &mut |_, moment| {
             follow(&mut before, &mut over, moment, faults(moment));

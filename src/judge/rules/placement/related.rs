@@ -1,37 +1,27 @@
-//! Which slices may belong to one decision at any time. Slices that never do need not be compared: a fleet has many
-//! decisions of a few slices each.
+//! Which slices need to be looked at together. A fleet has many decisions of a few slices each, and a change of one
+//! decision need not cost a look at all others.
 
-use std::collections::{BTreeMap, HashMap};
-
-use evidence::{
-    Evidence, SliceHistory,
-    api::{PlacementDecision, names},
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::Hash,
 };
 
-use super::numbered_name;
+use evidence::{Evidence, SliceHistory, api::PlacementDecision};
 
-/// What may tie a slice to others of its namespace.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Link<'e> {
-    DecisionKey(&'e str),
-    PlacementKey(&'e str),
-    Owner(&'e str),
-    Base(&'e str),
-}
-
-/// The histories of each group of slices with its namespace. Two slices of different groups never had a decision key, a
-/// placement key, an owner or the base of a name in common.
-pub(super) fn related(evidence: &Evidence) -> Vec<(&str, Vec<&SliceHistory>)> {
+/// The histories of each group of slices with its namespace. Two slices of different groups never had the same tie; a
+/// slice without one is a group by itself.
+pub(super) fn related<'e, T: Eq + Hash>(
+    evidence: &'e Evidence,
+    tie: impl Fn(&'e PlacementDecision) -> Option<T>,
+) -> Vec<(&'e str, Vec<&'e SliceHistory>)> {
     let histories: Vec<&SliceHistory> = evidence.slice_histories().collect();
     let mut groups = Groups::of(histories.len());
-    let mut first_with: HashMap<(&str, Link), usize> = HashMap::new();
+    let mut first_with: HashMap<(&str, T), usize> = HashMap::new();
     for (place, history) in histories.iter().enumerate() {
         let namespace = &*history.last().metadata.namespace;
-        for version in &history.versions {
-            for link in links(&version.object) {
-                let first = *first_with.entry((namespace, link)).or_insert(place);
-                groups.join(first, place);
-            }
+        for tie in history.versions.iter().filter_map(|version| tie(&version.object)) {
+            let first = *first_with.entry((namespace, tie)).or_insert(place);
+            groups.join(first, place);
         }
     }
     let mut members: BTreeMap<usize, Vec<&SliceHistory>> = BTreeMap::new();
@@ -42,20 +32,6 @@ pub(super) fn related(evidence: &Evidence) -> Vec<(&str, Vec<&SliceHistory>)> {
         .into_values()
         .map(|members| (&*members[0].last().metadata.namespace, members))
         .collect()
-}
-
-fn links(slice: &PlacementDecision) -> impl Iterator<Item = Link<'_>> {
-    let labels = [
-        slice.label(names::LABEL_DECISION_KEY).map(Link::DecisionKey),
-        slice.label(names::LABEL_PLACEMENT_KEY).map(Link::PlacementKey),
-    ];
-    let owners = &slice.metadata.owner_references;
-    let base = numbered_name(slice).map(|(base, _)| Link::Base(base));
-    labels
-        .into_iter()
-        .flatten()
-        .chain(owners.iter().map(|owner| Link::Owner(&owner.uid)))
-        .chain(base)
 }
 
 /// Disjoint sets of places, each with one of them as its root.

@@ -9,7 +9,9 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions},
+    placement::{
+        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid,
+    },
 };
 
 /// Maximum number of clusters in several slices of a decision that are reported.
@@ -135,7 +137,13 @@ impl<'e> Named<'e> {
         let mut slices = self.of_cluster[&key].clone();
         slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
         let first = &slices[0].metadata.name;
-        let others = slices[1..].iter().filter_map(|slice| {
+        let is_of_other = |slice: &PlacementDecision| {
+            let owners = owner_uid(slices[0]).zip(owner_uid(slice));
+            owners.is_some_and(|(first, own)| first != own)
+        };
+        // Two owners with one key are for `placement-slices/key-one-decision`.
+        let others = slices[1..].iter().filter(|slice| !is_of_other(slice));
+        let others = others.filter_map(|slice| {
             let (place, _) = clusters(slice).find(|(_, cluster)| *cluster == wanted)?;
             Some(twice(slice, place, &decision, wanted, first))
         });

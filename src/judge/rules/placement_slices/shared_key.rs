@@ -13,7 +13,7 @@ use evidence::{
 use super::{index::Index, key::path};
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{Moment, RESCHEDULE, faults_that_last, numbered_name, owner_uid},
+    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid},
     text::ABSENT,
 };
 
@@ -23,11 +23,11 @@ use crate::rules::{
 ///
 /// Nothing but the key says for certain that two slices are of one decision. An owner may have several decisions of one
 /// slice each, and such a slice needs no key. So the finding is more than a warning only if an index other than 0, or full
-/// slices that are numbered from 0 on, show that a decision without a key has several slices. Two keys are two decisions, by the word
-/// of their scheduler.
+/// slices that are numbered from 0 on, show that a decision without a key has several slices. Two keys are two
+/// decisions, by the word of their scheduler.
 pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_tied = false;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_among(evidence, findings, RESCHEDULE, Tie::of, |moment| {
         let groups = tied(moment);
         is_any_tied |= !groups.is_empty();
         let mut found = Vec::new();
@@ -45,7 +45,7 @@ pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings)
 
 /// What two slices of one decision have in common beside their key. Slices that differ in one of these are of two
 /// decisions.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Tie<'e> {
     namespace: &'e str,
     scheduler: &'e str,
