@@ -77,7 +77,7 @@ fn repeated(slice: &PlacementDecision) -> Vec<Finding> {
 struct Named<'e> {
     /// The slices that are there, by their place in memory: each version has its own.
     present: HashMap<*const PlacementDecision, &'e PlacementDecision>,
-    of_cluster: HashMap<(Decision<'e>, Cluster<'e>), Vec<&'e PlacementDecision>>,
+    of_decision: HashMap<Decision<'e>, HashMap<Cluster<'e>, Vec<&'e PlacementDecision>>>,
     /// The clusters that several slices name.
     doubled: BTreeSet<(Decision<'e>, Cluster<'e>)>,
 }
@@ -107,36 +107,51 @@ impl<'e> Named<'e> {
     }
 
     fn enter(&mut self, slice: &'e PlacementDecision) {
-        for key in keys(slice) {
-            let slices = self.of_cluster.entry(key).or_default();
+        let Some(decision) = decision_of(slice) else {
+            return;
+        };
+        let of_cluster = self.of_decision.entry(decision).or_default();
+        for (_, cluster) in clusters(slice) {
+            let slices = of_cluster.entry(cluster).or_default();
+            // The slice itself may name it twice.
+            if slices.last().is_some_and(|last| std::ptr::eq(*last, slice)) {
+                continue;
+            }
             slices.push(slice);
             if slices.len() > 1 {
-                self.doubled.insert(key);
+                self.doubled.insert((decision, cluster));
             }
         }
     }
 
     fn leave(&mut self, slice: &'e PlacementDecision) {
-        for key in keys(slice) {
-            let Some(slices) = self.of_cluster.get_mut(&key) else {
+        let Some(decision) = decision_of(slice) else {
+            return;
+        };
+        let of_cluster = self.of_decision.entry(decision).or_default();
+        for (_, cluster) in clusters(slice) {
+            let Some(slices) = of_cluster.get_mut(&cluster) else {
                 continue;
             };
             slices.retain(|other| !std::ptr::eq(*other, slice));
             if slices.len() < 2 {
-                self.doubled.remove(&key);
+                self.doubled.remove(&(decision, cluster));
             }
             if slices.is_empty() {
-                self.of_cluster.remove(&key);
+                of_cluster.remove(&cluster);
             }
+        }
+        if of_cluster.is_empty() {
+            self.of_decision.remove(&decision);
         }
     }
 
     fn findings(&self, key: (Decision<'e>, Cluster<'e>)) -> Vec<Finding> {
         let (decision, wanted) = key;
-        let decision = format!("decision {} in namespace {}", decision.2, decision.0);
-        let mut slices = self.of_cluster[&key].clone();
+        let mut slices = self.of_decision[&decision][&wanted].clone();
         slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
         let first = &slices[0].metadata.name;
+        let described = format!("decision {} in namespace {}", decision.2, decision.0);
         let is_of_other = |slice: &PlacementDecision| {
             let owners = owner_uid(slices[0]).zip(owner_uid(slice));
             owners.is_some_and(|(first, own)| first != own)
@@ -145,23 +160,17 @@ impl<'e> Named<'e> {
         let others = slices[1..].iter().filter(|slice| !is_of_other(slice));
         let others = others.filter_map(|slice| {
             let (place, _) = clusters(slice).find(|(_, cluster)| *cluster == wanted)?;
-            Some(twice(slice, place, &decision, wanted, first))
+            Some(twice(slice, place, &described, wanted, first))
         });
         others.collect()
     }
 }
 
-/// The clusters of a slice, each once, if others may be of the same decision.
-fn keys(slice: &PlacementDecision) -> HashSet<(Decision<'_>, Cluster<'_>)> {
+/// The decision of a slice, if it may have others.
+fn decision_of(slice: &PlacementDecision) -> Option<Decision<'_>> {
     let of_one_slice = logical_decisions([slice]);
-    let decision = of_one_slice.first().and_then(|decision| {
-        let key = decision.key?;
-        Some((decision.namespace, slice.scheduler(), key))
-    });
-    let clusters = clusters(slice).map(|(_, cluster)| cluster);
-    clusters
-        .filter_map(|cluster| Some((decision?, cluster)))
-        .collect()
+    let decision = of_one_slice.first()?;
+    Some((decision.namespace, slice.scheduler(), decision.key?))
 }
 
 /// Warns if a decision names two profiles of one namespace that have the same member id when the run ends. In two
