@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions, numbered_name,
+        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, numbered_name,
     },
     text::ABSENT,
 };
@@ -83,7 +83,13 @@ pub(in crate::rules) fn index_is_number(evidence: &Evidence, findings: &mut Find
 pub(in crate::rules) fn index_complete(evidence: &Evidence, findings: &mut Findings) {
     faults_that_last(evidence, findings, RESCHEDULE, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
-        decisions.iter().filter_map(incomplete).collect()
+        let found = decisions.iter().filter_map(|decision| {
+            repeated(decision).or_else(|| {
+                let may_be_whole = is_leaving(decision, moment) || may_be_unread(decision, evidence);
+                gap(decision).filter(|_| !may_be_whole)
+            })
+        });
+        found.collect()
     });
     unless_indexed(evidence, findings);
 }
@@ -134,35 +140,67 @@ fn unless_indexed(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
-/// What is wrong with the indices of one decision. Slices without an index are for `placement-slices/index-all-or-none`.
-fn incomplete(decision: &LogicalDecision) -> Option<Finding> {
+/// The slices of a decision by their index; none if one has no index, which is for `placement-slices/index-all-or-none`,
+/// or one that is no number.
+fn by_index<'e>(decision: &LogicalDecision<'e>) -> Option<BTreeMap<Index<'e>, Vec<&'e PlacementDecision>>> {
     decision.key?;
-    let mut of_index: BTreeMap<Index, Vec<&PlacementDecision>> = BTreeMap::new();
+    let mut by_index: BTreeMap<Index, Vec<&PlacementDecision>> = BTreeMap::new();
     for slice in &decision.slices {
-        of_index.entry(Index::of(slice)?).or_default().push(slice);
+        by_index.entry(Index::of(slice)?).or_default().push(slice);
     }
+    Some(by_index)
+}
+
+fn repeated(decision: &LogicalDecision) -> Option<Finding> {
+    let by_index = by_index(decision)?;
+    let (_, slices) = by_index.iter().find(|(_, slices)| slices.len() > 1)?;
+    let message = "two slices of one decision have the same index";
+    Some(of_indices(decision, &by_index, slices[1], message))
+}
+
+fn gap(decision: &LogicalDecision) -> Option<Finding> {
+    let by_index = by_index(decision)?;
     let count = decision.slices.len();
-    let repeated = of_index.iter().find(|(_, slices)| slices.len() > 1);
-    let (slice, message) = match repeated {
-        Some((_, slices)) => (slices[1], "two slices of one decision have the same index"),
-        None => {
-            let beyond = of_index.iter().find(|(index, _)| index.is_beyond(count));
-            (beyond?.1[0], "the indices of a decision's slices have a gap")
-        }
-    };
-    let indices: Vec<String> = of_index
+    let (_, slices) = by_index.iter().find(|(index, _)| index.is_beyond(count))?;
+    let message = "the indices of a decision's slices have a gap";
+    Some(of_indices(decision, &by_index, slices[0], message))
+}
+
+fn of_indices(
+    decision: &LogicalDecision,
+    by_index: &BTreeMap<Index, Vec<&PlacementDecision>>,
+    slice: &PlacementDecision,
+    message: &str,
+) -> Finding {
+    let indices: Vec<String> = by_index
         .iter()
         .flat_map(|(index, slices)| slices.iter().map(|_| index.text.to_owned()))
         .collect();
-    Some(
-        Finding::on(ObjectRef::from(slice), message)
-            .at(path())
-            .expected(match count {
-                1 => "0".to_owned(),
-                count => format!("0 to {}, each once, in {}", count - 1, decision.describe()),
-            })
-            .observed(shortened(&indices)),
-    )
+    Finding::on(ObjectRef::from(slice), message)
+        .at(path())
+        .expected(match decision.slices.len() {
+            1 => "0".to_owned(),
+            count => format!("0 to {}, each once, in {}", count - 1, decision.describe()),
+        })
+        .observed(shortened(&indices))
+}
+
+/// Whether a slice of the decision waits for its finalizers: consumers still read its index.
+fn is_leaving(decision: &LogicalDecision, moment: &Moment) -> bool {
+    moment.slices.iter().any(|slice| {
+        slice.metadata.deletion_timestamp.is_some()
+            && *slice.metadata.namespace == *decision.namespace
+            && slice.label(names::LABEL_DECISION_KEY) == decision.key
+    })
+}
+
+/// Whether a slice that could not be read may be of the decision.
+fn may_be_unread(decision: &LogicalDecision, evidence: &Evidence) -> bool {
+    let mut objects = evidence.unreadable.iter().map(|unreadable| &unreadable.object);
+    objects.any(|object| {
+        (object.kind.is_empty() || object.kind == names::PLACEMENT_KIND)
+            && (object.namespace.is_empty() || object.namespace == decision.namespace)
+    })
 }
 
 /// The slices without an index in a decision whose other slices have one.
@@ -243,5 +281,57 @@ fn shortened(list: &[String]) -> String {
     match list.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Unreadable, api::Edition};
+    use serde_json::json;
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    #[test]
+    fn a_slice_that_could_not_be_read_may_fill_the_gap() {
+        let world =
+            json!({"observe": "5m", "slices": [{}, {"metadata": {"name": "web-2"}, "decisions": ["b"]}]});
+        let example = json!({"name": "a slice is missing", "fails": world});
+        let example = Example::parse(&example, Edition::Placement2025M09).expect("a world");
+        let found = |evidence: &Evidence| {
+            let mut findings = Findings::default();
+            index_complete(evidence, &mut findings);
+            findings.list.len()
+        };
+        let mut evidence = example.evidence().clone();
+        assert_eq!(found(&evidence), 1);
+        for (kind, namespace, expected) in [
+            (names::PLACEMENT_KIND, "default", 0),
+            ("", "", 0),
+            (names::PLACEMENT_KIND, "other", 1),
+            (names::KIND, "default", 1),
+        ] {
+            let object = ObjectRef {
+                kind: kind.to_owned(),
+                namespace: namespace.to_owned(),
+                name: "web-1".to_owned(),
+                ..ObjectRef::default()
+            };
+            evidence.unreadable = vec![Unreadable {
+                object,
+                message: "no object".to_owned(),
+            }];
+            assert_eq!(found(&evidence), expected, "{kind} in {namespace}");
+        }
+    }
+
+    #[test]
+    fn indices_are_ordered_as_numbers() {
+        let read = |text| Index::read(text).expect(text);
+        assert!(read("9") < read("10") && read("10") < read("99999999999999999999"));
+        assert!(read("10").is_beyond(10) && !read("9").is_beyond(10));
+        for text in ["", "00", "01", "-1", "+1", "1.0", " 1", "١"] {
+            assert_eq!(Index::read(text), None, "{text}");
+        }
     }
 }
