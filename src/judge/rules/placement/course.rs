@@ -12,12 +12,9 @@ use evidence::{
 
 use super::{
     logical::describe,
-    moments::{SliceChange, each_moment},
+    moments::{RESCHEDULE, SliceChange, each_moment},
 };
-use crate::rules::write_time::{Micros, SECOND};
-
-/// How long a decision rests before and after a reschedule: the ledger's grace of 30 s for rules on several slices.
-pub(in crate::rules) const RESCHEDULE: Micros = 30 * SECOND;
+use crate::rules::write_time::Micros;
 
 /// A decision: by its key or, without one, by the name of its only slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,11 +5,12 @@ mod course;
 mod logical;
 mod moments;
 mod reasons;
+mod related;
 mod versions;
 
 pub(super) use actors::{Actor, owner, sender};
-pub(super) use course::{DecisionId, News, RESCHEDULE, each_news};
-pub(super) use logical::{LogicalDecision, logical_decisions};
-pub(super) use moments::{faults_that_last, gaps_of};
+pub(super) use course::{DecisionId, News, each_news};
+pub(super) use logical::{LogicalDecision, logical_decisions, numbered_name, owner_uid};
+pub(super) use moments::{Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
 pub(super) use reasons::{Profiles, Reason};
 pub(super) use versions::each_version;
