@@ -151,7 +151,9 @@ fn check(whole: &Evidence, count: u32, what: &str) {
 #[test]
 fn examples_are_judged_alike_in_shares() {
     let mut tried = 0;
-    for rule in rules::all() {
+    // Placements are not judged in shares: a run refuses it.
+    let rules = rules::all().iter().filter(|rule| rule.api() == Api::ClusterProfile);
+    for rule in rules {
         for example in Example::of(rule).expect("examples") {
             let evidence = example.evidence();
             let profiles = evidence.profiles.iter();
