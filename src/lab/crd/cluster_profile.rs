@@ -105,8 +105,8 @@ fn profile(manager_name: Schema, status: Schema) -> Schema {
     .about("What the cluster is called and who manages it.");
     let status = status.about("What the cluster manager last saw of the cluster.");
     root([("spec", spec), ("status", status)])
-    .required(&["spec"])
-    .about("One member cluster of an inventory.")
+        .required(&["spec"])
+        .about("One member cluster of an inventory.")
 }
 
 fn conditions() -> Schema {

@@ -72,7 +72,10 @@ fn decisions(name: Schema, namespace: Schema) -> Schema {
     .about("The cluster's ClusterProfile.");
     let decision = object([
         ("clusterProfileRef", reference),
-        ("reason", string().about("Why the cluster was selected, for people.")),
+        (
+            "reason",
+            string().about("Why the cluster was selected, for people."),
+        ),
     ])
     .required(&["clusterProfileRef"])
     .about("One selected cluster.");
