@@ -91,7 +91,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "numbers the first slice of a decision only",
         |world| {
             world.edit(LARGE, |slices| {
-                slices[1].labels.remove(LABEL_DECISION_INDEX);
+                for slice in slices.iter_mut().skip(1) {
+                    slice.labels.remove(LABEL_DECISION_INDEX);
+                }
             });
         },
     ),
@@ -123,7 +125,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| {
             world.edit(LARGE, |slices| {
                 let first = slices[0].decisions.iter().flatten().next().cloned();
-                slices[1].decisions.get_or_insert_default().extend(first);
+                for slice in slices.iter_mut().skip(1) {
+                    slice.decisions.get_or_insert_default().extend(first.clone());
+                }
             });
         },
     ),

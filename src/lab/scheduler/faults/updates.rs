@@ -58,8 +58,9 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "puts a slice first, and leaves the index of the other as it was",
         |world| {
             world.edit_over_time(LARGE, |slices, elapsed| {
-                if elapsed >= minutes(7) {
-                    slices[1].label(LABEL_DECISION_INDEX, "0");
+                let others = slices.iter_mut().skip(1);
+                for slice in others.filter(|_| elapsed >= minutes(7)) {
+                    slice.label(LABEL_DECISION_INDEX, "0");
                 }
             });
         },
