@@ -30,6 +30,8 @@ pub(super) struct Placement {
     pub inventories: Vec<&'static str>,
     /// How many clusters of the inventory stand back for other workloads.
     pub skips: usize,
+    /// True if the order of the clusters means something: slices then have an index.
+    pub is_ordered: bool,
     /// What faults change.
     pub edits: Vec<Edit>,
 }
@@ -42,8 +44,15 @@ impl Placement {
             clusters,
             inventories: vec![inventory],
             skips: 0,
+            is_ordered: true,
             edits: Vec::new(),
         }
+    }
+
+    /// The same, with an order that means nothing.
+    pub(super) fn without_order(mut self) -> Self {
+        self.is_ordered = false;
+        self
     }
 
     /// The same, of later clusters of the inventory.

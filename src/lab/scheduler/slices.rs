@@ -60,15 +60,18 @@ pub(super) fn slice(
 ) -> Slice {
     let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let name = &placement.name;
+    let mut labels = BTreeMap::from([
+        label(LABEL_DECISION_KEY, name),
+        label(LABEL_PLACEMENT_KEY, name),
+        label(LABEL_WORKLOAD, name),
+    ]);
+    if placement.is_ordered {
+        labels.extend([label(LABEL_DECISION_INDEX, &index.to_string())]);
+    }
     Slice {
         namespace: placement.namespace.clone(),
         name: format!("{SCHEDULER}-{name}-{index}"),
-        labels: BTreeMap::from([
-            label(LABEL_DECISION_KEY, name),
-            label(LABEL_DECISION_INDEX, &index.to_string()),
-            label(LABEL_PLACEMENT_KEY, name),
-            label(LABEL_WORKLOAD, name),
-        ]),
+        labels,
         finalizers: Vec::new(),
         owner: owner.cloned(),
         scheduler: Some(SCHEDULER.to_owned()),

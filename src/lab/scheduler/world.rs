@@ -30,11 +30,15 @@ pub(super) const FULL: &str = "full";
 pub(super) const LARGE: &str = "large";
 /// A workload that grows past the limit of a slice, and shrinks again.
 const GROWING: &str = "growing";
+/// A workload that does not mind the order of its clusters. One of them is deleted.
+pub(super) const UNORDERED: &str = "unordered";
 /// A workload in the second inventory.
 const AT_THE_EDGE: &str = "at-the-edge";
 /// Comes and goes.
 const PASSING: &str = "passing";
 
+/// Less than the time between two rounds.
+const MOMENT: Duration = Duration::from_secs(2);
 /// How many clusters [`LARGE`] has.
 const LARGE_COUNT: usize = 110;
 /// The number of the cluster that is deleted. `LARGE` has it, and `GROWING`.
@@ -75,13 +79,15 @@ impl World {
                 of_members(FULL, LARGEST_SLICE).skipping(FULL_FROM),
                 of_members(LARGE, LARGE_COUNT),
                 of_members(GROWING, 99),
+                of_members(UNORDERED, 8).without_order(),
                 Placement::new(PLACEMENTS, AT_THE_EDGE, Clusters::Count(3), EDGE),
             ],
             script: vec![
                 step(minutes(3), Action::Place(of_members(PASSING, 7))),
                 step(minutes(5), resize(101)),
-                step(minutes(6), Action::Delete { member: DELETED }),
-                step(minutes(8), outage(Health::Down)),
+                // Between two rounds, so that the decisions name it for a moment.
+                step(minutes(6) + MOMENT, Action::Delete { member: DELETED }),
+                step(minutes(8) + MOMENT, outage(Health::Down)),
                 step(minutes(10), resize(100)),
                 step(minutes(12), outage(Health::Well)),
                 step(minutes(14), Action::Unplace { workload: PASSING }),

@@ -11,7 +11,7 @@ use crate::scheduler::{
     script::{Action, Step, minutes},
     selection::reference,
     slices::Decision,
-    world::{FEW, FEW_FROM, World},
+    world::{FEW, FEW_FROM, LARGE, World},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -66,10 +66,15 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "placement-references/no-legacy-keys",
         "sends references with the keys of an object reference",
         |world| {
-            world.edit(FEW, |slices| {
+            // The log tells of patches what was sent, and of creations what was left of it.
+            world.edit(LARGE, |slices| {
                 let keys = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile"});
                 let keys: Map<_, _> = keys.as_object().cloned().unwrap_or_default();
-                for decision in slices[0].decisions.iter_mut().flatten() {
+                for decision in slices
+                    .iter_mut()
+                    .filter_map(|slice| slice.decisions.as_mut())
+                    .flatten()
+                {
                     decision.pruned = keys.clone();
                 }
             });

@@ -7,7 +7,7 @@ use super::fault::FaultInfo;
 use crate::scheduler::{
     lapses::Lapse,
     script::minutes,
-    world::{FEW, LARGE, SCHEDULER},
+    world::{FEW, LARGE, SCHEDULER, UNORDERED},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -15,9 +15,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "placement-updates/stable-order",
         "lists the same clusters in another order every minute",
         |world| {
-            world.edit_over_time(FEW, |slices, elapsed| {
-                // With an index, the order would mean something.
-                slices[0].labels.remove(LABEL_DECISION_INDEX);
+            world.edit_over_time(UNORDERED, |slices, elapsed| {
                 let decisions = slices[0].decisions.get_or_insert_default();
                 let count = u64::try_from(decisions.len().max(1)).unwrap_or(1);
                 let turn = elapsed.as_secs() / 60 % count;
