@@ -770,6 +770,7 @@ fn what_others_install_is_printed() {
     let crds = expect(0, &["crd"]);
     for file in [
         "clusterprofiles.multicluster.x-k8s.io",
+        "placementdecisions.multicluster.x-k8s.io",
         "clusterproperties.about.k8s.io",
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,8 +1,12 @@
-//! A world to test the suite in: hubs that it starts, and a cluster manager and member clusters in this process.
+//! A world to test the suite in: hubs that it starts, and a cluster manager, a scheduler and member clusters in this
+//! process.
 
+mod client;
 pub mod crd;
 pub mod driver;
 pub mod hub;
 pub mod manager;
 pub mod member;
+mod mirror;
+pub mod scheduler;
 mod server;

@@ -12,6 +12,8 @@ pub(crate) struct At<'a> {
     pub(super) old: Option<&'a Value>,
     pub(crate) schema: &'a Schema,
     pub(crate) path: Path<'a>,
+    /// The nearest value, this one or one around it, that replaces an old value, and the old one.
+    pub(super) replacement: Option<(&'a Value, &'a Value)>,
 }
 
 impl<'a> At<'a> {
@@ -21,7 +23,28 @@ impl<'a> At<'a> {
             old,
             schema,
             path,
+            replacement: old.map(|old| (value, old)),
         }
+    }
+
+    /// A value below this one.
+    fn below<'b>(
+        &'b self,
+        value: &'b Value,
+        old: Option<&'b Value>,
+        schema: &'b Schema,
+        path: Path<'b>,
+    ) -> At<'b> {
+        let below = At::new(value, old, schema, path);
+        At {
+            replacement: below.replacement.or(self.replacement),
+            ..below
+        }
+    }
+
+    /// True if the value was there before. An item of a list without keys was, if the whole list is unchanged.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.replacement.is_some_and(|(value, old)| value == old)
     }
 
     /// A whole object.
@@ -36,16 +59,16 @@ impl<'a> At<'a> {
                 for (name, value) in fields {
                     let old = self.old.and_then(|old| old.get(name));
                     if let Some(known) = self.schema.properties.get(name) {
-                        visit(&At::new(value, old, known, self.path.child(name)));
+                        visit(&self.below(value, old, known, self.path.child(name)));
                     } else if let Extra::Schema(extra) = &self.schema.extra {
-                        visit(&At::new(value, old, extra, self.path.key(name)));
+                        visit(&self.below(value, old, extra, self.path.key(name)));
                     }
                 }
             }
             (Value::Array(items), Some(schema)) => {
                 for (i, value) in items.iter().enumerate() {
                     let old = self.replaced_by(value);
-                    visit(&At::new(value, old, schema, self.path.index(i)));
+                    visit(&self.below(value, old, schema, self.path.index(i)));
                 }
             }
             _ => {}

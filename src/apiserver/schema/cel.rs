@@ -90,7 +90,7 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
         }
         if let Some(error) = errors.last_mut() {
             // An unchanged value that was invalid before is tolerated.
-            error.tolerated = !rule.is_transition() && old == Some(at.value);
+            error.tolerated = !rule.is_transition() && at.is_unchanged();
         }
     }
 }

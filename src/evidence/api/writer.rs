@@ -91,7 +91,13 @@ impl<'de> Visitor<'de> for Level<'_> {
                     depth: self.depth + 1,
                     paths: &mut *self.paths,
                 };
+                let known = level.paths.len();
                 map.next_value_seed(Seed(level))?;
+                // Fields beside these, such as `decisions`, are owned as a whole.
+                let is_group = matches!(field, "metadata" | "spec" | "status");
+                if self.depth == 0 && !is_group && self.paths.len() == known {
+                    self.paths.push(path.into());
+                }
             } else {
                 map.next_value::<IgnoredAny>()?;
                 self.paths.push(path.into());
@@ -137,6 +143,15 @@ mod tests {
                 "status.conditions",
                 "status.version"
             ]
+        );
+        let entry =
+            json!({"manager": "m", "fieldsV1": {"f:decisions": {}, "f:schedulerName": {}, "f:status": {}}});
+        let writer: Writer = serde_json::from_value(entry).expect("reads");
+        let owns: Vec<&str> = writer.owns.iter().map(|path| &**path).collect();
+        assert_eq!(
+            owns,
+            ["decisions", "schedulerName"],
+            "fields of a kind without a spec"
         );
         let again: Writer =
             serde_json::from_value(serde_json::to_value(&writer).expect("writes")).expect("reads back");

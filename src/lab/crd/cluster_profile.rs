@@ -103,12 +103,10 @@ fn profile(manager_name: Schema, status: Schema) -> Schema {
     ])
     .required(&["clusterManager"])
     .about("What the cluster is called and who manages it.");
-    root(
-        spec,
-        status.about("What the cluster manager last saw of the cluster."),
-    )
-    .required(&["spec"])
-    .about("One member cluster of an inventory.")
+    let status = status.about("What the cluster manager last saw of the cluster.");
+    root([("spec", spec), ("status", status)])
+        .required(&["spec"])
+        .about("One member cluster of an inventory.")
 }
 
 fn conditions() -> Schema {

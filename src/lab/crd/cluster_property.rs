@@ -41,7 +41,8 @@ fn about(name: &str) -> CustomResourceDefinitionVersion {
     let status = object([]).about("Nothing is reported yet.");
     let mut version = version(
         name,
-        root(spec, status).about("One fact about the cluster that it lives in, named by its metadata.name."),
+        root([("spec", spec), ("status", status)])
+            .about("One fact about the cluster that it lives in, named by its metadata.name."),
     );
     version.additional_printer_columns = Some(vec![
         column("value", "string", ".spec.value"),

@@ -32,29 +32,35 @@ pub(super) struct Kind {
 /// One version, with its status subresource.
 pub(super) fn version(name: &str, spec_and_status: Schema) -> CustomResourceDefinitionVersion {
     CustomResourceDefinitionVersion {
+        subresources: Some(CustomResourceSubresources {
+            status: Some(CustomResourceSubresourceStatus(json!({}))),
+            scale: None,
+        }),
+        ..version_without_status(name, spec_and_status)
+    }
+}
+
+/// One version of a kind that has no status.
+pub(super) fn version_without_status(name: &str, schema: Schema) -> CustomResourceDefinitionVersion {
+    CustomResourceDefinitionVersion {
         name: name.to_owned(),
         served: true,
         storage: false,
         schema: Some(CustomResourceValidation {
-            open_api_v3_schema: Some(spec_and_status.build()),
-        }),
-        subresources: Some(CustomResourceSubresources {
-            status: Some(CustomResourceSubresourceStatus(json!({}))),
-            scale: None,
+            open_api_v3_schema: Some(schema.build()),
         }),
         ..Default::default()
     }
 }
 
-/// The root object: the fields of every Kubernetes object, a spec and a status.
-pub(super) fn root(spec: Schema, status: Schema) -> Schema {
+/// The root object: the fields of every Kubernetes object, and those of its kind.
+pub(super) fn root<const N: usize>(fields: [(&str, Schema); N]) -> Schema {
     object([
         ("apiVersion", string().about("Group and version of this object.")),
         ("kind", string().about("Kind of this object.")),
         ("metadata", object([])),
-        ("spec", spec),
-        ("status", status),
     ])
+    .with(fields)
 }
 
 /// A column of `kubectl get`: heading, type and JSON path.

@@ -8,6 +8,8 @@
 //!   `apis/v1alpha2/clusterprofile_types.go` of kubernetes-sigs/cluster-inventory-api) are known, the definition
 //!   that controller-gen generates was not available. Each validation marker of the types is translated as
 //!   controller-gen does; `v1alpha1` stays the storage version, as the release notes say.
+//! * PlacementDecision `v1alpha1` equals the published definition of release v0.1, in the category `multicluster` besides.
+//! * PlacementDecision `v1alpha2` is **derived** from its Go types in the same way (`apis/v1alpha2/placementdecision_types.go`).
 //! * ClusterProperty (About API, KEP-2149) equals the published definition that serves `v1alpha1` and stores
 //!   `v1beta1`.
 //!
@@ -17,12 +19,14 @@ mod all;
 mod cluster_profile;
 mod cluster_property;
 mod definition;
+mod placement_decision;
 mod schema;
 
 pub use all::all;
 pub use cluster_profile::cluster_profile;
 pub use cluster_property::cluster_property;
 pub use definition::to_yaml;
+pub use placement_decision::placement_decision;
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,5 @@
 //! Builds structural schemas: each function makes one, each method narrows it.
 
-use std::collections::BTreeMap;
-
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrArray, ValidationRule,
 };
@@ -44,15 +42,7 @@ pub(super) fn bytes() -> Schema {
 
 /// An object with these fields; unknown ones are pruned.
 pub(super) fn object<const N: usize>(fields: [(&str, Schema); N]) -> Schema {
-    let mut schema = of_type("object");
-    if N > 0 {
-        let fields: BTreeMap<_, _> = fields
-            .into_iter()
-            .map(|(name, field)| (name.to_owned(), field.build()))
-            .collect();
-        schema.0.properties = Some(fields);
-    }
-    schema
+    of_type("object").with(fields)
 }
 
 /// An object whose fields are neither checked nor pruned.
@@ -78,6 +68,17 @@ pub(super) fn map_list(key: &str, item: Schema) -> Schema {
 }
 
 impl Schema {
+    /// Further fields of an object.
+    pub(super) fn with<const N: usize>(mut self, fields: [(&str, Schema); N]) -> Self {
+        if N > 0 {
+            let fields = fields
+                .into_iter()
+                .map(|(name, field)| (name.to_owned(), field.build()));
+            self.0.properties.get_or_insert_default().extend(fields);
+        }
+        self
+    }
+
     /// Describes the field, in a line.
     pub(super) fn about(mut self, description: &str) -> Self {
         self.0.description = Some(description.to_owned());
@@ -93,6 +94,12 @@ impl Schema {
     /// At most this many characters.
     pub(super) fn max(mut self, characters: i64) -> Self {
         self.0.max_length = Some(characters);
+        self
+    }
+
+    /// At least this many items.
+    pub(super) fn min_items(mut self, items: i64) -> Self {
+        self.0.min_items = Some(items);
         self
     }
 

@@ -186,6 +186,46 @@ fn v1alpha2_of_the_profile_constrains_what_the_go_types_do() {
     assert_eq!(sorted_facts(&cluster_profile(), "v1alpha2"), with_root(&expected));
 }
 
+/// The constraints of both versions of PlacementDecision.
+const PLACEMENT_COMMON: &str = r#"
+     type "object"
+     required ["decisions"]
+    .apiVersion type "string"
+    .kind type "string"
+    .metadata type "object"
+    .schedulerName type "string"
+    .decisions type "array"
+    .decisions maxItems 100
+    .decisions[] type "object"
+    .decisions[] required ["clusterProfileRef"]
+    .decisions[].reason type "string"
+    .decisions[].clusterProfileRef type "object"
+    .decisions[].clusterProfileRef required ["name"]
+    .decisions[].clusterProfileRef.name type "string"
+    .decisions[].clusterProfileRef.namespace type "string"
+"#;
+
+/// Further constraints of `v1alpha1`.
+const PLACEMENT_V1ALPHA1: &str = r#"
+    .decisions minItems 0
+"#;
+
+/// Further constraints of `v1alpha2`.
+const PLACEMENT_V1ALPHA2: &str = r#"
+    .decisions[].clusterProfileRef.name maxLength 253
+    .decisions[].clusterProfileRef.name x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS subdomain","rule":"!format.dns1123Subdomain().validate(self).hasValue()"}]
+    .decisions[].clusterProfileRef.namespace maxLength 63
+    .decisions[].clusterProfileRef.namespace x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS label","rule":"!format.dns1123Label().validate(self).hasValue()"}]
+"#;
+
+#[test]
+fn placement_decision_constrains_what_the_go_types_do() {
+    for (version, further) in [("v1alpha1", PLACEMENT_V1ALPHA1), ("v1alpha2", PLACEMENT_V1ALPHA2)] {
+        let expected = [PLACEMENT_COMMON, further].concat();
+        assert_eq!(sorted_facts(&placement_decision(), version), with_root(&expected));
+    }
+}
+
 #[test]
 fn cluster_property_asks_for_a_value_in_both_versions() {
     let expected = r#"
@@ -229,7 +269,7 @@ fn names_scopes_versions_and_subresources_are_the_published_ones() {
             let versions: Vec<Value> = spec
                 .versions
                 .iter()
-                .map(|v| json!([v.name, v.served, v.storage, v.subresources.as_ref().unwrap()]))
+                .map(|v| json!([v.name, v.served, v.storage, v.subresources]))
                 .collect();
             json!([
                 definition.metadata.name,
@@ -255,6 +295,14 @@ fn names_scopes_versions_and_subresources_are_the_published_ones() {
                     ["v1alpha1", true, true, status],
                     ["v1alpha2", true, false, status]
                 ]
+            ]),
+            json!([
+                "placementdecisions.multicluster.x-k8s.io",
+                "Namespaced",
+                "PlacementDecision",
+                "PlacementDecisionList",
+                "placementdecision",
+                [["v1alpha1", true, true, null], ["v1alpha2", true, false, null]]
             ]),
             json!([
                 "clusterproperties.about.k8s.io",

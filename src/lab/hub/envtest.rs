@@ -6,7 +6,7 @@ use ::envtest::{Assets, EnvtestOptions, User};
 
 use super::{
     HubError,
-    users::{MANAGER, RUNNER, VIEWER},
+    users::{MANAGER, RUNNER, SCHEDULER, VIEWER},
 };
 
 /// The audit policy, which the hub k3s shares.
@@ -30,6 +30,7 @@ pub fn envtest_options() -> EnvtestOptions {
         users: vec![
             User::admin(RUNNER),
             User::admin(MANAGER),
+            User::admin(SCHEDULER),
             User::without_rights(VIEWER),
         ],
         audit_policy: AUDIT_POLICY.to_owned(),

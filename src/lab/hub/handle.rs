@@ -15,16 +15,16 @@ use super::K3s;
 use super::{
     HubError,
     install::install,
-    users::{ADMIN, RUNNER, VIEWER},
+    users::{ADMIN, MANAGER, RUNNER, SCHEDULER, VIEWER},
 };
-use crate::{crd, manager::Manager};
+use crate::crd;
 
 /// The version that the lab's API server reports.
 const LAB_VERSION: &str = "v1.36.0+lab";
 
 /// A hub that the suite started, and what keeps it alive.
 ///
-/// It knows the users `admin`, `conformance` (who runs the suite), `reference-manager` and
+/// It knows the users `admin`, `conformance` (who runs the suite), `reference-manager`, `reference-scheduler` and
 /// `viewer`.
 pub struct Hub {
     /// The runner's connection.
@@ -62,7 +62,7 @@ impl Hub {
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = crate::server::server(clock);
         server.set_version(LAB_VERSION);
-        for name in [RUNNER, Manager::NAME] {
+        for name in [RUNNER, MANAGER, SCHEDULER] {
             server.add_user(User::master(name));
         }
         server.add_user(User::with_rules(VIEWER, Vec::new()));

@@ -6,5 +6,7 @@ pub(super) const ADMIN: &str = "admin";
 pub(super) const RUNNER: &str = "conformance";
 /// Plays the implementation. May do everything.
 pub(super) const MANAGER: &str = "reference-manager";
+/// Plays the implementation of PlacementDecision. May do everything.
+pub(super) const SCHEDULER: &str = "reference-scheduler";
 /// May do nothing until a role is bound to it.
 pub(super) const VIEWER: &str = "viewer";

@@ -9,12 +9,14 @@ use super::{
     driven::{Commands, Controller, Remote, channel},
     faults::Fault,
     fleet::{Fleet, FleetMember, hosts, members, stand_ins},
-    hub::{Hub, ManagerError},
     members::CONSUMERS,
     script::{Action, Change, Step, pulses},
     world::{MANAGER, World},
 };
-use crate::member::StandIn;
+use crate::{
+    client::{Hub, RequestError},
+    member::StandIn,
+};
 
 /// The reference manager. Its hub must serve ClusterProfile.
 pub struct Manager {
@@ -74,7 +76,7 @@ impl Manager {
     ///
     /// # Errors
     /// When the hub refuses a write, or cannot be reached for about a minute.
-    pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), ManagerError> {
+    pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), RequestError> {
         let hub = Hub::new(client.clone());
         for namespace in &self.world.namespaces {
             hub.create(&namespace.target(), MANAGER, &namespace.to_json())
@@ -101,7 +103,7 @@ impl Manager {
     ///
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
-    pub async fn run(self, client: kube::Client) -> Result<(), ManagerError> {
+    pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
         let Self {
             world,
             fleet,
@@ -124,7 +126,7 @@ struct Life {
 }
 
 impl Life {
-    async fn live(mut self, hub: &Hub) -> Result<(), ManagerError> {
+    async fn live(mut self, hub: &Hub) -> Result<(), RequestError> {
         let born = Instant::now();
         let mut script = std::mem::take(&mut self.world.script);
         // A stable sort: steps at one time keep their order.
@@ -142,7 +144,7 @@ impl Life {
         Ok(())
     }
 
-    async fn take(&mut self, step: Step, hub: &Hub) -> Result<(), ManagerError> {
+    async fn take(&mut self, step: Step, hub: &Hub) -> Result<(), RequestError> {
         let Step { member, action, .. } = step;
         match action {
             Action::Join => self.join(&member, hub).await,
@@ -162,7 +164,7 @@ impl Life {
         }
     }
 
-    async fn join(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
+    async fn join(&mut self, member: &str, hub: &Hub) -> Result<(), RequestError> {
         let now = self.clock.now();
         let profile = self.world.profile(member);
         for condition in &mut profile.status.conditions {
@@ -175,13 +177,13 @@ impl Life {
         Ok(())
     }
 
-    async fn observe(&mut self, member: &str, change: &Change, hub: &Hub) -> Result<(), ManagerError> {
+    async fn observe(&mut self, member: &str, change: &Change, hub: &Hub) -> Result<(), RequestError> {
         let profile = self.world.profile(member);
         change(&mut profile.status, self.clock.now());
         profile.write(hub, &self.clock).await
     }
 
-    async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), ManagerError> {
+    async fn leave(&mut self, member: &str, hub: &Hub) -> Result<(), RequestError> {
         // Credentials first: no Secret may name a missing profile.
         for secret in self.world.secrets.iter().filter(|secret| secret.member == member) {
             hub.delete(&secret.target()).await?;

@@ -13,7 +13,6 @@ mod certificates;
 mod driven;
 mod faults;
 mod fleet;
-mod hub;
 mod kubeconfig;
 mod lifetime;
 mod members;
@@ -25,8 +24,9 @@ mod world;
 pub use driven::{Remote, RemoteError};
 pub use faults::{Fault, FaultInfo, HubChange, faults, hub_definitions};
 pub use fleet::FleetMember;
-pub use hub::ManagerError;
 pub use lifetime::Manager;
+
+pub use crate::client::RequestError as ManagerError;
 
 #[cfg(test)]
 mod recorder;

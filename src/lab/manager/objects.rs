@@ -5,11 +5,8 @@ use collect::clock::Clock;
 use kube::api::ApiResource;
 use serde_json::{Value, json};
 
-use super::{
-    hub::{Hub, ManagerError, Target, profile_resource},
-    script::Via,
-    world::{MANAGER, Namespace, Profile, Secret},
-};
+use super::world::{MANAGER, Namespace, Profile, Secret};
+use crate::client::{Hub, RequestError, Target, Via, profile_resource};
 
 impl Profile {
     pub(super) fn target(&self) -> Target {
@@ -20,7 +17,7 @@ impl Profile {
         }
     }
 
-    pub(super) async fn create(&mut self, hub: &Hub) -> Result<(), ManagerError> {
+    pub(super) async fn create(&mut self, hub: &Hub) -> Result<(), RequestError> {
         let hub = match &self.creator {
             Some(user) => hub.acting_as(user),
             None => hub.clone(),
@@ -31,7 +28,7 @@ impl Profile {
     }
 
     /// Writes the status, if it changed.
-    pub(super) async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), ManagerError> {
+    pub(super) async fn write(&mut self, hub: &Hub, clock: &Clock) -> Result<(), RequestError> {
         if self.written.as_ref() == Some(&self.status) {
             return Ok(());
         }
@@ -53,7 +50,7 @@ impl Secret {
         }
     }
 
-    pub(super) async fn create(&self, hub: &Hub) -> Result<(), ManagerError> {
+    pub(super) async fn create(&self, hub: &Hub) -> Result<(), RequestError> {
         hub.create(&self.target(), MANAGER, &self.to_json()).await?;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
     members::{FIRST_TO_JOIN, GROWING, LEAVER, OUTAGE, SECOND_TO_JOIN, UPGRADED},
     status::{Status, healthy, unready},
 };
-use crate::member::MemberState;
+use crate::{client::Via, member::MemberState};
 
 /// A step of the script, at a time after the manager's start.
 #[derive(Clone, Debug)]
@@ -41,15 +41,6 @@ pub(super) type Change = Arc<dyn Fn(&mut Status, Timestamp) + Send + Sync>;
 
 /// A change of a member itself.
 pub(super) type Event = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
-
-/// The resource by which a profile is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Via {
-    /// The object itself.
-    Object,
-    /// Its `/status`.
-    Status,
-}
 
 impl std::fmt::Debug for Action {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -18,10 +18,13 @@ use super::{
     driven::Lapses,
     kubeconfig::kubeconfig,
     members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE},
-    script::{Action, Step, Via, life},
+    script::{Action, Step, life},
     status::{Status, cluster_properties, custom_resource_groups},
 };
-use crate::member::{MemberState, Property, StandIn};
+use crate::{
+    client::Via,
+    member::{MemberState, Property, StandIn},
+};
 
 /// The name of the cluster manager, and of its field manager.
 pub(super) const MANAGER: &str = "reference-manager";

@@ -276,8 +276,8 @@ fn place(versions: &[String], version: &str) -> Option<usize> {
         .map(|index| index + 1)
 }
 
-/// Sorts what the real API server lists in varying order: the causes of a refusal; a user's rules; the owners of fields,
-/// which it sorts by the second of their last write.
+/// Sorts what the real API server lists in varying order: the causes of a refusal; a user's rules; the kinds of a group;
+/// the owners of fields, which it sorts by the second of their last write.
 fn without_order(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(without_order),
@@ -287,6 +287,11 @@ fn without_order(value: &mut Value) {
                 if let Some(Value::Array(rules)) = map.get_mut(rules) {
                     rules.sort_by_key(Value::to_string);
                 }
+            }
+            if let Some(Value::Array(kinds)) = map.get_mut("resources")
+                && kinds.iter().all(Value::is_object)
+            {
+                kinds.sort_by_key(|kind| ["name", "resource"].map(|key| kind[key].to_string()));
             }
             if let Some(Value::Array(owners)) = map.get_mut("managedFields") {
                 owners.sort_by_key(|owner| {

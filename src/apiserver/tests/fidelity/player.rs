@@ -84,6 +84,14 @@ fn variables(namespace: &str) -> HashMap<String, String> {
             "profiles2",
             custom("multicluster.x-k8s.io/v1alpha2", "clusterprofiles"),
         ),
+        (
+            "placements",
+            custom("multicluster.x-k8s.io/v1alpha1", "placementdecisions"),
+        ),
+        (
+            "placements2",
+            custom("multicluster.x-k8s.io/v1alpha2", "placementdecisions"),
+        ),
         ("widgets", custom("fidelity.example/v1", "widgets")),
         ("secrets", format!("/api/v1/namespaces/{namespace}/secrets")),
         (

@@ -10,7 +10,7 @@ use kube::{
 };
 
 use super::K3sKubeconfigError;
-use crate::hub::users::{ADMIN, MANAGER, RUNNER, VIEWER};
+use crate::hub::users::{ADMIN, MANAGER, RUNNER, SCHEDULER, VIEWER};
 
 /// The context in kubeconfigs of this hub.
 const CONTEXT: &str = "k3s";
@@ -84,7 +84,7 @@ impl Users {
 fn act_as(credentials: &mut AuthInfo, user: &str) {
     let groups: Option<Vec<String>> = match user {
         ADMIN => return,
-        RUNNER | MANAGER => Some(vec![MASTERS.to_owned()]),
+        RUNNER | MANAGER | SCHEDULER => Some(vec![MASTERS.to_owned()]),
         VIEWER => None,
         other => panic!("no user {other:?} on the K3s hub"),
     };
@@ -111,6 +111,7 @@ users: [{name: default, user: {token: CANARY}}]
         for (user, acts_as, groups) in [
             ("admin", None, None),
             ("reference-manager", Some("reference-manager"), Some(1)),
+            ("reference-scheduler", Some("reference-scheduler"), Some(1)),
             ("conformance", Some("conformance"), Some(1)),
             ("viewer", Some("viewer"), None),
         ] {

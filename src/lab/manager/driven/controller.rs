@@ -13,16 +13,13 @@ use super::{
     fault_hooks::double,
     lapses::{Lapse, Lapses},
     look::{Health, Inventory, health, inventory},
-    mirror::Mirror,
     publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
     remote::{Commands, Order},
 };
-use crate::manager::{
-    access::Access,
-    certificates::new_ca_data,
-    hub::{Hub, ManagerError},
-    script::Via,
-    world::MANAGER,
+use crate::{
+    client::{Hub, RequestError, Via, profile_resource},
+    manager::{access::Access, certificates::new_ca_data, members::FLEET, world::MANAGER},
+    mirror::Mirror,
 };
 
 /// How often the manager asks for members' health, and compares profiles.
@@ -92,13 +89,13 @@ impl Controller {
             lapses,
             members: BTreeMap::new(),
             memory: BTreeMap::new(),
-            mirror: Mirror::default(),
+            mirror: Mirror::new(profile_resource(), FLEET),
             taken: 0,
         }
     }
 
     /// Follows the remote control. Never ends by itself.
-    pub(in crate::manager) async fn run(mut self) -> Result<(), ManagerError> {
+    pub(in crate::manager) async fn run(mut self) -> Result<(), RequestError> {
         let mut next = Instant::now();
         loop {
             tokio::select! {
@@ -147,7 +144,7 @@ impl Controller {
         self.members.insert(name, registered);
     }
 
-    async fn leave(&mut self, name: &str) -> Result<(), ManagerError> {
+    async fn leave(&mut self, name: &str) -> Result<(), RequestError> {
         if !self.members.contains_key(name) || self.lets_linger(name).await? {
             return Ok(());
         }
@@ -155,7 +152,7 @@ impl Controller {
     }
 
     /// Deletes a member's objects on the hub.
-    pub(super) async fn retire(&mut self, name: &str) -> Result<(), ManagerError> {
+    pub(super) async fn retire(&mut self, name: &str) -> Result<(), RequestError> {
         self.members.remove(name);
         self.memory.remove(name);
         self.undouble(name).await?;
@@ -167,14 +164,14 @@ impl Controller {
         }
     }
 
-    async fn restart(&mut self) -> Result<(), ManagerError> {
+    async fn restart(&mut self) -> Result<(), RequestError> {
         self.memory.clear();
-        self.mirror = Mirror::default();
+        self.mirror = Mirror::new(profile_resource(), FLEET);
         sleep(RESTART).await;
         self.misbehave_after_restart().await
     }
 
-    async fn round(&mut self) -> Result<(), ManagerError> {
+    async fn round(&mut self) -> Result<(), RequestError> {
         self.look().await;
         self.mirror.refresh(&self.hub).await?;
         self.meddle().await?;
@@ -224,7 +221,7 @@ impl Controller {
     }
 
     /// Corrects a member's profile.
-    async fn reconcile(&mut self, name: &str) -> Result<(), ManagerError> {
+    async fn reconcile(&mut self, name: &str) -> Result<(), RequestError> {
         let there = match self.mirror.get(&profile_name(name)) {
             // Another manager has that name.
             Some(there) if !is_ours(there) => return Ok(()),
@@ -276,7 +273,7 @@ impl Controller {
     }
 
     /// Creates a member's profile, and returns it.
-    async fn create(&mut self, name: &str) -> Result<Option<DynamicObject>, ManagerError> {
+    async fn create(&mut self, name: &str) -> Result<Option<DynamicObject>, RequestError> {
         if self.refuses_to_create(name) {
             return Ok(None);
         }

@@ -8,11 +8,13 @@ use kube::{
 use serde_json::json;
 
 use super::publish::profile_name;
-use crate::manager::{
-    access::Access,
-    hub::{Hub, ManagerError},
-    members::{CONSUMERS, FLEET},
-    world::Secret,
+use crate::{
+    client::{Hub, RequestError},
+    manager::{
+        access::Access,
+        members::{CONSUMERS, FLEET},
+        world::Secret,
+    },
 };
 
 /// The namespace in a member where consumers' service accounts are.
@@ -27,7 +29,7 @@ pub(super) async fn give(
     name: &str,
     ca_data: &str,
     member: &Client,
-) -> Result<bool, ManagerError> {
+) -> Result<bool, RequestError> {
     for consumer in CONSUMERS {
         if hub
             .find(&secret(name, ca_data, consumer, "").target())
@@ -45,7 +47,7 @@ pub(super) async fn give(
 }
 
 /// Deletes the Secrets for a member.
-pub(super) async fn take(hub: &Hub, name: &str) -> Result<(), ManagerError> {
+pub(super) async fn take(hub: &Hub, name: &str) -> Result<(), RequestError> {
     for consumer in CONSUMERS {
         hub.delete(&secret(name, "", consumer, "").target()).await?;
     }

@@ -13,12 +13,9 @@ use super::{
     look::Health,
     publish::{display_name, is_ours, profile, profile_name, target},
 };
-use crate::manager::{
-    hub::{Hub, ManagerError, Target, profile_resource},
-    members::FLEET,
-    script::Via,
-    status::rfc3339,
-    world::MANAGER,
+use crate::{
+    client::{Hub, RequestError, Target, Via, profile_resource},
+    manager::{members::FLEET, status::rfc3339, world::MANAGER},
 };
 
 impl Controller {
@@ -56,7 +53,7 @@ impl Controller {
     }
 
     /// True if the profile of a leaving member stays for now.
-    pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, ManagerError> {
+    pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, RequestError> {
         let lapses = [Lapse::ForgetsLeave, Lapse::KeepsJoined, Lapse::KeepsSecrets];
         let Some(lapse) = lapses.into_iter().find(|lapse| self.lapses.has(*lapse)) else {
             return Ok(false);
@@ -94,7 +91,7 @@ impl Controller {
         Ok(true)
     }
 
-    pub(super) async fn retire_the_lingering(&mut self) -> Result<(), ManagerError> {
+    pub(super) async fn retire_the_lingering(&mut self) -> Result<(), RequestError> {
         let now = Instant::now();
         let over: Vec<String> = self
             .members
@@ -109,7 +106,7 @@ impl Controller {
     }
 
     /// Changes profiles that a conforming manager would leave as they are.
-    pub(super) async fn meddle(&self) -> Result<(), ManagerError> {
+    pub(super) async fn meddle(&self) -> Result<(), RequestError> {
         for foreign in self.mirror.all().filter(|profile| !is_ours(profile)) {
             let Some(target) = foreign.metadata.name.clone().map(named) else {
                 continue;
@@ -143,7 +140,7 @@ impl Controller {
     }
 
     /// Acts first after a restart.
-    pub(super) async fn misbehave_after_restart(&mut self) -> Result<(), ManagerError> {
+    pub(super) async fn misbehave_after_restart(&mut self) -> Result<(), RequestError> {
         for name in self.members.keys() {
             if self.lapses.has(Lapse::Recreates) {
                 self.hub.delete(&target(name)).await?;
@@ -159,7 +156,7 @@ impl Controller {
     }
 
     /// Deletes a member's second profile.
-    pub(super) async fn undouble(&self, name: &str) -> Result<(), ManagerError> {
+    pub(super) async fn undouble(&self, name: &str) -> Result<(), RequestError> {
         if self.lapses.has(Lapse::CreatesTwice) {
             self.hub.delete(&target(&twin(name))).await?;
         }
@@ -174,7 +171,7 @@ pub(super) async fn double(
     member: &Registered,
     name: &str,
     status: &Value,
-) -> Result<(), ManagerError> {
+) -> Result<(), RequestError> {
     if member.is_first && lapses.has(Lapse::CreatesTwice) {
         let twin = twin(name);
         let object = profile(&twin, &display_name(name));

@@ -7,7 +7,6 @@
 //! * `remote`: the remote control;
 //! * `controller`: the rounds;
 //! * `look`: members' health and inventory;
-//! * `mirror`: the profiles on the hub;
 //! * `publish`: the profile that a member should have;
 //! * `credentials`: consumers' Secrets;
 //! * `budget`: the limit of status writes;
@@ -19,7 +18,6 @@ mod credentials;
 mod fault_hooks;
 mod lapses;
 mod look;
-mod mirror;
 mod publish;
 mod remote;
 

@@ -14,13 +14,15 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use super::look::{Health, Inventory};
-use crate::manager::{
-    access::Access,
-    address::host,
-    hub::{Target, profile_resource},
-    members::FLEET,
-    status::{Condition, Property, Status, healthy, joined, observed, rfc3339, unready},
-    world::MANAGER,
+use crate::{
+    client::{Target, profile_resource},
+    manager::{
+        access::Access,
+        address::host,
+        members::FLEET,
+        status::{Condition, Property, Status, healthy, joined, observed, rfc3339, unready},
+        world::MANAGER,
+    },
 };
 
 /// The name of a member's profile.

@@ -16,10 +16,10 @@ use tokio::time::sleep;
 
 use super::remote::{Remote, RemoteError};
 use crate::{
+    client::profile_resource,
     crd,
     manager::{
         Fault, Manager, faults,
-        hub::profile_resource,
         members::{CONSUMERS, FLEET},
         world::consumer_namespace,
     },

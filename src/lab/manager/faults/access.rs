@@ -9,14 +9,17 @@ use evidence::api::{
 use serde_json::{Value, json};
 
 use super::fault::FaultInfo;
-use crate::manager::{
-    access::Access,
-    certificates::{ca_data_with_key, expired_ca_data},
-    kubeconfig::kubeconfig,
-    members::{CONSUMERS, QUIET, QUIET_IN_SET, UNASKED},
-    script::{Via, minutes},
-    status::Property,
-    world::{MANAGER, World},
+use crate::{
+    client::Via,
+    manager::{
+        access::Access,
+        certificates::{ca_data_with_key, expired_ca_data},
+        kubeconfig::kubeconfig,
+        members::{CONSUMERS, QUIET, QUIET_IN_SET, UNASKED},
+        script::minutes,
+        status::Property,
+        world::{MANAGER, World},
+    },
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[

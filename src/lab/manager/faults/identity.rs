@@ -9,11 +9,14 @@ use evidence::api::{
 use serde_json::json;
 
 use super::fault::{FaultInfo, HubChange};
-use crate::manager::{
-    driven::Lapse,
-    members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
-    script::{Via, minutes},
-    world::{MANAGER, Profile, World},
+use crate::{
+    client::Via,
+    manager::{
+        driven::Lapse,
+        members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
+        script::minutes,
+        world::{MANAGER, Profile, World},
+    },
 };
 
 /// A cluster manager beside the reference manager.

@@ -41,7 +41,7 @@ pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
     for fault in faults {
         fault.info().hub.make(&mut profile.spec.versions);
     }
-    vec![profile, crd::cluster_property()]
+    vec![profile, crd::placement_decision(), crd::cluster_property()]
 }
 
 impl Fault {

@@ -6,12 +6,15 @@ use evidence::api::names::CONDITION_HEALTHY;
 use serde_json::json;
 
 use super::fault::FaultInfo;
-use crate::manager::{
-    driven::Lapse,
-    members::{QUIET, UNASKED},
-    script::{Via, minutes},
-    status::observed,
-    world::MANAGER,
+use crate::{
+    client::Via,
+    manager::{
+        driven::Lapse,
+        members::{QUIET, UNASKED},
+        script::minutes,
+        status::observed,
+        world::MANAGER,
+    },
 };
 
 /// A property that changes all the time.

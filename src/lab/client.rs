@@ -1,11 +1,11 @@
-//! Writes to the hub, with retries.
+//! The hub as the reference implementations use it: writes with retries.
 //!
-//! When the hub is busy or a write conflicts, the manager retries with growing delays, at least as long as the hub asks
-//! for. Creating an existing object is no error: after a lost answer, the manager itself created it.
+//! When the hub is busy or a write conflicts, they retry with growing delays, at least as long as the hub asks for.
+//! Creating an existing object is no error: after a lost answer, the implementation itself created it.
 
 use std::time::Duration;
 
-use evidence::api::names::{GROUP, KIND, PLURAL};
+use evidence::api::names::{GROUP, KIND, PLACEMENT_KIND, PLACEMENT_PLURAL, PLURAL};
 use futures::{StreamExt, stream::BoxStream};
 use http::HeaderValue;
 use kube::{
@@ -17,22 +17,20 @@ use kube::{
 };
 use serde_json::Value;
 
-use super::script::Via;
-
-/// The version that the manager writes: every hub that serves a newer one stores this one.
+/// The version that the implementations write: every hub that serves a newer one stores this one.
 const VERSION: &str = "v1alpha1";
 
-/// How often a request is sent before the manager gives up.
+/// How often a request is sent before the implementation gives up.
 const ATTEMPTS: u32 = 8;
 /// The wait before the second attempt; it doubles from one to the next.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 /// The longest wait.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
-/// A request of the manager that failed.
+/// A request of a reference implementation that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {verb} {kind} {path}")]
-pub struct ManagerError {
+pub struct RequestError {
     verb: &'static str,
     kind: String,
     path: String,
@@ -40,41 +38,56 @@ pub struct ManagerError {
     source: Box<kube::Error>,
 }
 
-impl ManagerError {
+impl RequestError {
     /// True if the object was not there.
-    pub(super) fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         matches!(&*self.source, kube::Error::Api(status) if status.is_not_found())
     }
 }
 
 /// An object on the hub.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     pub resource: ApiResource,
     /// `None` for a cluster-scoped kind.
     pub namespace: Option<String>,
     pub name: String,
 }
 
+/// The resource by which an object is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    /// The object itself.
+    Object,
+    /// Its `/status`.
+    Status,
+}
+
 /// ClusterProfile, in the version that the manager writes.
-pub(super) fn profile_resource() -> ApiResource {
+pub(crate) fn profile_resource() -> ApiResource {
     let kind = GroupVersionKind::gvk(GROUP, VERSION, KIND);
     ApiResource::from_gvk_with_plural(&kind, PLURAL)
 }
 
+/// PlacementDecision, in the version that the scheduler writes.
+pub(crate) fn slice_resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(GROUP, VERSION, PLACEMENT_KIND);
+    ApiResource::from_gvk_with_plural(&kind, PLACEMENT_PLURAL)
+}
+
 /// A client that retries, and names the field manager of its writes.
 #[derive(Clone)]
-pub(super) struct Hub {
+pub(crate) struct Hub {
     client: kube::Client,
 }
 
 impl Hub {
-    pub(super) fn new(client: kube::Client) -> Self {
+    pub(crate) fn new(client: kube::Client) -> Self {
         Self { client }
     }
 
     /// The same hub, reached as another user with all rights.
-    pub(super) fn acting_as(&self, user: &str) -> Self {
+    pub(crate) fn acting_as(&self, user: &str) -> Self {
         let user = HeaderValue::from_str(user).expect("a fault names a user in ASCII");
         let client = self.client.clone();
         let service = tower::service_fn(move |mut request: http::Request<Body>| {
@@ -88,12 +101,12 @@ impl Hub {
     }
 
     /// Creates the object, or patches the existing one to match. Returns the result.
-    pub(super) async fn create(
+    pub(crate) async fn create(
         &self,
         target: &Target,
         by: &str,
         object: &Value,
-    ) -> Result<DynamicObject, ManagerError> {
+    ) -> Result<DynamicObject, RequestError> {
         let api = self.api(target);
         let mut body = DynamicObject::new(&target.name, &target.resource);
         body.metadata =
@@ -117,13 +130,13 @@ impl Hub {
     }
 
     /// Merges `patch` into the object. Returns the result.
-    pub(super) async fn patch(
+    pub(crate) async fn patch(
         &self,
         target: &Target,
         by: &str,
         via: Via,
         patch: &Value,
-    ) -> Result<DynamicObject, ManagerError> {
+    ) -> Result<DynamicObject, RequestError> {
         let api = self.api(target);
         let params = PatchParams {
             field_manager: Some(by.to_owned()),
@@ -141,7 +154,7 @@ impl Hub {
     }
 
     /// Deletes the object, if it exists.
-    pub(super) async fn delete(&self, target: &Target) -> Result<(), ManagerError> {
+    pub(crate) async fn delete(&self, target: &Target) -> Result<(), RequestError> {
         let api = self.api(target);
         let params = DeleteParams::default();
         match patiently(|| api.delete(&target.name, &params)).await {
@@ -152,18 +165,18 @@ impl Hub {
     }
 
     /// The object, if it exists.
-    pub(super) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, ManagerError> {
+    pub(crate) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, RequestError> {
         let api = self.api(target);
         let found = patiently(|| api.get_opt(&target.name)).await;
         found.map_err(|error| target.error("read", error))
     }
 
     /// All objects of a kind in a namespace, and the resourceVersion of the list.
-    pub(super) async fn list(
+    pub(crate) async fn list(
         &self,
         resource: &ApiResource,
         namespace: &str,
-    ) -> Result<(Vec<DynamicObject>, String), ManagerError> {
+    ) -> Result<(Vec<DynamicObject>, String), RequestError> {
         let all = Target::all(resource, namespace);
         let (api, params) = (self.api(&all), ListParams::default());
         let list = patiently(|| api.list(&params)).await;
@@ -172,12 +185,12 @@ impl Hub {
     }
 
     /// Their events after that version.
-    pub(super) async fn watch(
+    pub(crate) async fn watch(
         &self,
         resource: &ApiResource,
         namespace: &str,
         version: &str,
-    ) -> Result<BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>, ManagerError> {
+    ) -> Result<BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>, RequestError> {
         let all = Target::all(resource, namespace);
         let (api, params) = (self.api(&all), WatchParams::default());
         let events = patiently(async || Ok(api.watch(&params, version).await?.boxed())).await;
@@ -202,8 +215,8 @@ impl Target {
         }
     }
 
-    fn error(&self, verb: &'static str, source: kube::Error) -> ManagerError {
-        ManagerError {
+    fn error(&self, verb: &'static str, source: kube::Error) -> RequestError {
+        RequestError {
             verb,
             kind: self.resource.kind.clone(),
             path: match &self.namespace {

@@ -1,0 +1,80 @@
+//! Mirrors the objects of a kind in a namespace: lists them once, then watches.
+
+use std::collections::BTreeMap;
+
+use futures::{FutureExt, StreamExt, stream::BoxStream};
+use kube::api::{ApiResource, DynamicObject, WatchEvent};
+
+use crate::client::{Hub, RequestError};
+
+type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
+
+/// The objects by name, and the watch that keeps them current.
+pub(crate) struct Mirror {
+    resource: ApiResource,
+    namespace: String,
+    objects: BTreeMap<String, DynamicObject>,
+    /// `None`: the objects must be listed.
+    events: Option<Events>,
+}
+
+impl Mirror {
+    /// Mirrors the objects of `resource` in `namespace`, from the first refresh on.
+    pub(crate) fn new(resource: ApiResource, namespace: &str) -> Self {
+        Self {
+            resource,
+            namespace: namespace.to_owned(),
+            objects: BTreeMap::new(),
+            events: None,
+        }
+    }
+
+    /// Applies the events that have arrived. Later ones are for the next call.
+    pub(crate) async fn refresh(&mut self, hub: &Hub) -> Result<(), RequestError> {
+        while let Some(events) = &mut self.events {
+            match events.next().now_or_never() {
+                None => return Ok(()),
+                Some(Some(Ok(event))) => self.take(event),
+                // The watch ended, or its version is too old: list again.
+                Some(Some(Err(_)) | None) => self.events = None,
+            }
+        }
+        let (objects, version) = hub.list(&self.resource, &self.namespace).await?;
+        self.objects = objects
+            .into_iter()
+            .filter_map(|object| Some((object.metadata.name.clone()?, object)))
+            .collect();
+        self.events = Some(hub.watch(&self.resource, &self.namespace, &version).await?);
+        Ok(())
+    }
+
+    /// Stores the answer to a write, before the watch reports it.
+    pub(crate) fn put(&mut self, object: DynamicObject) {
+        if let Some(name) = object.metadata.name.clone() {
+            self.objects.insert(name, object);
+        }
+    }
+
+    /// Forgets an object that was deleted, before the watch reports it.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.objects.remove(name);
+    }
+
+    /// All objects, those of others too.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &DynamicObject> {
+        self.objects.values()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&DynamicObject> {
+        self.objects.get(name)
+    }
+
+    fn take(&mut self, event: WatchEvent<DynamicObject>) {
+        match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => self.put(object),
+            WatchEvent::Deleted(object) => self.remove(&object.metadata.name.unwrap_or_default()),
+            WatchEvent::Bookmark(_) => {}
+            WatchEvent::Error(_) => self.events = None,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The clusters to select from: profiles in two namespaces, and what the consumer of placements may do there.
+
+use collect::clock::Clock;
+use evidence::api::names::{
+    CONDITION_HEALTHY, CONDITION_JOINED, GROUP, LABEL_MANAGER, LABEL_MEMBER_ID, PLACEMENT_PLURAL, PLURAL,
+};
+use jiff::Timestamp;
+use k8s_openapi::api::{
+    core::v1::Namespace,
+    rbac::v1::{Role, RoleBinding},
+};
+use kube::api::ApiResource;
+use serde_json::{Value, json};
+
+use super::world::CONSUMER;
+use crate::client::{Hub, RequestError, Target, Via, profile_resource};
+
+/// The cluster manager of the profiles, and its field manager.
+pub(super) const MANAGER: &str = "lab-inventory";
+/// The namespace of most profiles.
+pub(super) const MEMBERS: &str = "lab-members";
+/// The namespace of a second inventory.
+pub(super) const EDGE: &str = "lab-edge-members";
+/// How many profiles the first inventory has, and the second.
+pub(super) const MEMBER_COUNT: usize = 180;
+pub(super) const EDGE_COUNT: usize = 6;
+
+/// The state of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    Well,
+    Down,
+}
+
+/// The name of the profile of that number.
+pub(super) fn member(number: usize) -> String {
+    format!("member-{number:03}")
+}
+
+/// A profile on the hub.
+pub(super) fn target(namespace: &str, name: &str) -> Target {
+    Target {
+        resource: profile_resource(),
+        namespace: Some(namespace.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+/// Creates the profiles of both inventories.
+pub(super) async fn publish(hub: &Hub, clock: &Clock) -> Result<(), RequestError> {
+    for (namespace, count) in [(MEMBERS, MEMBER_COUNT), (EDGE, EDGE_COUNT)] {
+        for number in 0..count {
+            let name = member(number);
+            let profile = json!({
+                "metadata": {
+                    "namespace": namespace, "name": name,
+                    "labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")},
+                },
+                "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
+            });
+            hub.create(&target(namespace, &name), MANAGER, &profile).await?;
+            report(hub, namespace, &name, Health::Well, clock.now()).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a cluster's state into its profile.
+pub(super) async fn report(
+    hub: &Hub,
+    namespace: &str,
+    name: &str,
+    health: Health,
+    now: Timestamp,
+) -> Result<(), RequestError> {
+    // The hub takes whole seconds only.
+    let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let condition = |kind: &str, (status, reason): (&str, &str)| {
+        json!({
+            "type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": now,
+        })
+    };
+    let healthy = match health {
+        Health::Well => ("True", "HealthCheckPassed"),
+        Health::Down => ("False", "HealthCheckFailed"),
+    };
+    let status = json!({"status": {
+        "version": {"kubernetes": "v1.34.2"},
+        "conditions": [
+            condition(CONDITION_HEALTHY, healthy),
+            condition(CONDITION_JOINED, ("True", "Registered")),
+        ],
+    }});
+    let target = target(namespace, name);
+    hub.patch(&target, MANAGER, Via::Status, &status).await.map(drop)
+}
+
+/// Creates a namespace.
+pub(super) async fn create_namespace(hub: &Hub, name: &str) -> Result<(), RequestError> {
+    let target = Target {
+        resource: ApiResource::erase::<Namespace>(&()),
+        namespace: None,
+        name: name.to_owned(),
+    };
+    let namespace = json!({"metadata": {"name": name}});
+    hub.create(&target, MANAGER, &namespace).await.map(drop)
+}
+
+/// Lets the consumer read the profiles of a namespace.
+pub(super) async fn let_read_profiles(hub: &Hub, namespace: &str) -> Result<(), RequestError> {
+    grant(hub, namespace, PLURAL, &["get", "list", "watch"]).await
+}
+
+/// Lets the consumer use the decisions of a namespace: read them, and no more if the scheduler conforms.
+pub(super) async fn let_use_decisions(
+    hub: &Hub,
+    namespace: &str,
+    further_verbs: &[&str],
+) -> Result<(), RequestError> {
+    let verbs = [&["get", "list", "watch"], further_verbs].concat();
+    grant(hub, namespace, PLACEMENT_PLURAL, &verbs).await
+}
+
+/// Creates a role of the consumer, and binds it.
+async fn grant(hub: &Hub, namespace: &str, plural: &str, verbs: &[&str]) -> Result<(), RequestError> {
+    let name = format!("{CONSUMER}-{plural}");
+    let metadata = json!({"namespace": namespace, "name": name});
+    let role = json!({
+        "metadata": metadata,
+        "rules": [{"apiGroups": [GROUP], "resources": [plural], "verbs": verbs}],
+    });
+    let binding = json!({
+        "metadata": metadata,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": CONSUMER}],
+    });
+    let objects: [(ApiResource, Value); 2] = [
+        (ApiResource::erase::<Role>(&()), role),
+        (ApiResource::erase::<RoleBinding>(&()), binding),
+    ];
+    for (resource, object) in objects {
+        let target = Target {
+            resource,
+            namespace: Some(namespace.to_owned()),
+            name: name.clone(),
+        };
+        hub.create(&target, MANAGER, &object).await?;
+    }
+    Ok(())
+}

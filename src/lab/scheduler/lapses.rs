@@ -1,0 +1,59 @@
+//! What faults make the scheduler do wrong, where an edit of its slices is not enough.
+
+use std::{collections::BTreeSet, time::Duration};
+
+/// A kind of misbehaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lapse {
+    /// The slice that loses a cluster is written before the one that gains it.
+    LosesFirst,
+    /// Clusters that are deleted stay selected.
+    KeepsDeleted,
+    /// Clusters that are down, or left, are selected and stay so.
+    IgnoresHealth,
+    /// Slices have no owner.
+    OwnsNothing,
+    /// Workloads lack the placement key.
+    WorkloadsWithoutKey,
+    /// Every other change is written by a second user and field manager.
+    SecondWriter,
+    /// Consumers may write decisions.
+    OpenToConsumers,
+    /// Consumers may not read one of the inventories.
+    ClosedInventory,
+    /// A decision by remote control comes too late.
+    PlacesLate,
+    /// A workload by remote control gets no second slice.
+    StopsAtTheLimit,
+    /// A slice stays after it became needless.
+    KeepsNeedlessSlices,
+    /// Decisions stay when their workload goes.
+    KeepsDecisions,
+    /// A decision stays as it was when no cluster is left to select.
+    KeepsStale,
+    /// A deleted or altered slice is not restored.
+    TrustsItsMemory,
+    /// After a restart, every slice is deleted and created anew.
+    Recreates,
+    /// Slices of other schedulers get this scheduler's name.
+    Claims,
+    /// Slices of other schedulers are deleted.
+    Tidies,
+}
+
+/// The delay of what is too late: beyond every timeout of the suite.
+pub(super) const LATE: Duration = Duration::from_secs(240);
+
+/// The lapses of a scheduler.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lapses(BTreeSet<Lapse>);
+
+impl Lapses {
+    pub(super) fn add(&mut self, lapse: Lapse) {
+        self.0.insert(lapse);
+    }
+
+    pub(super) fn has(&self, lapse: Lapse) -> bool {
+        self.0.contains(&lapse)
+    }
+}

@@ -1,0 +1,100 @@
+//! The scheduler: sets up its world on a hub, then plays the script and follows the remote control.
+
+use collect::clock::Clock;
+
+use super::{
+    controller::Controller,
+    faults::Fault,
+    inventory::{EDGE, MEMBERS, create_namespace, let_read_profiles, let_use_decisions, publish},
+    lapses::Lapse,
+    remote::{Commands, Remote, channel},
+    world::{CONSUMER, PLACEMENTS, SCHEDULER, World},
+};
+use crate::client::{Hub, RequestError};
+
+/// The reference scheduler. Its hub must serve ClusterProfile, PlacementDecision and the lab's workloads: see
+/// [`hub_definitions`](super::hub_definitions).
+pub struct Scheduler {
+    world: World,
+    clock: Clock,
+    remote: Remote,
+    commands: Commands,
+}
+
+impl Scheduler {
+    /// The scheduler's name: in its slices, and as a user of the hub.
+    pub const NAME: &str = SCHEDULER;
+    /// The user that reads its decisions. The scheduler grants it what it needs.
+    pub const CONSUMER: &str = CONSUMER;
+    /// The kind of its workloads, which carry a placement key: resource, version and group, as `kubectl` names them.
+    pub const WORKLOADS: &str = "workloads.v1.lab.example.com";
+
+    /// Makes a scheduler with these faults; with none it conforms. Timestamps in profiles come from `clock`, which should
+    /// agree with the hub's.
+    pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
+        let mut world = World::conforming();
+        for fault in faults {
+            fault.apply(&mut world);
+        }
+        let (remote, commands) = channel();
+        Self {
+            world,
+            clock,
+            remote,
+            commands,
+        }
+    }
+
+    /// Its remote control.
+    pub fn remote(&self) -> Remote {
+        self.remote.clone()
+    }
+
+    /// Writes the first state of the world to the hub: namespaces, the inventory, the consumer's rights, workloads and
+    /// their decisions. What runs then knows no more than a scheduler that has restarted.
+    ///
+    /// # Errors
+    /// When the hub refuses a write, or cannot be reached for about a minute.
+    pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), RequestError> {
+        let hub = Hub::new(client.clone());
+        for namespace in [MEMBERS, EDGE, PLACEMENTS] {
+            create_namespace(&hub, namespace).await?;
+        }
+        publish(&hub, &self.clock).await?;
+        let lapses = &self.world.lapses;
+        let_read_profiles(&hub, MEMBERS).await?;
+        if !lapses.has(Lapse::ClosedInventory) {
+            let_read_profiles(&hub, EDGE).await?;
+        }
+        let further: &[&str] = if lapses.has(Lapse::OpenToConsumers) {
+            &["update", "patch"]
+        } else {
+            &[]
+        };
+        let_use_decisions(&hub, PLACEMENTS, further).await?;
+        let mut controller = Controller::new(hub, self.clock, self.world.lapses.clone());
+        for placement in self.world.placements.clone() {
+            controller.place(placement).await?;
+        }
+        controller.round().await
+    }
+
+    /// Runs on the hub that [`Self::set_up`] has prepared, and follows [`Self::remote`]. It never ends by itself: abort
+    /// it.
+    ///
+    /// # Errors
+    /// When the hub refuses a request, or cannot be reached for about a minute.
+    pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
+        let Self {
+            world,
+            clock,
+            remote: _remote,
+            commands,
+        } = self;
+        let mut controller = Controller::new(Hub::new(client), clock, world.lapses);
+        for placement in world.placements {
+            controller.place(placement).await?;
+        }
+        controller.run(world.script, commands).await
+    }
+}

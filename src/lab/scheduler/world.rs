@@ -1,0 +1,142 @@
+//! The world: all that the scheduler will do, before it does any of it.
+
+use std::{sync::Arc, time::Duration};
+
+use evidence::api::names::LARGEST_SLICE;
+use serde_json::Value;
+
+use super::{
+    inventory::{EDGE, Health, MEMBERS},
+    lapses::{Lapse, Lapses},
+    placement::{Clusters, Placement},
+    script::{Action, Step, minutes},
+    slices::Slice,
+};
+
+/// The scheduler's name: in its slices, as a user of the hub, and as field manager.
+pub(super) const SCHEDULER: &str = "reference-scheduler";
+/// A user that reads decisions.
+pub(super) const CONSUMER: &str = "lab-consumer";
+/// The namespace of the workloads and their decisions.
+pub(super) const PLACEMENTS: &str = "lab-placements";
+
+/// A workload that no cluster satisfies.
+pub(super) const NONE: &str = "none";
+/// A workload of a few clusters. Nothing happens to them: for faults.
+pub(super) const FEW: &str = "few";
+/// A workload that fills a slice. Nothing happens to it, either.
+pub(super) const FULL: &str = "full";
+/// A workload of two slices. One of its clusters is deleted, another fails.
+pub(super) const LARGE: &str = "large";
+/// A workload that grows past the limit of a slice, and shrinks again.
+const GROWING: &str = "growing";
+/// A workload that does not mind the order of its clusters. One of them is deleted.
+pub(super) const UNORDERED: &str = "unordered";
+/// A workload in the second inventory.
+const AT_THE_EDGE: &str = "at-the-edge";
+/// Comes and goes.
+const PASSING: &str = "passing";
+
+/// Less than the time between two rounds.
+const MOMENT: Duration = Duration::from_secs(2);
+/// How many clusters [`LARGE`] has.
+const LARGE_COUNT: usize = 110;
+/// The number of the cluster that is deleted. `LARGE` has it, and `GROWING`.
+const DELETED: usize = 5;
+/// The number of the cluster that fails and recovers. The same have it.
+const OUTAGE: usize = 60;
+/// The first clusters of [`FULL`] and of [`FEW`]: they lose none, and share none.
+const FULL_FROM: usize = 65;
+pub(super) const FEW_FROM: usize = 170;
+/// How many clusters [`FEW`] has.
+pub(super) const FEW_COUNT: usize = 5;
+
+/// The scheduler's world: the workloads at first, and its script.
+pub(super) struct World {
+    pub placements: Vec<Placement>,
+    pub script: Vec<Step>,
+    pub lapses: Lapses,
+}
+
+impl World {
+    /// The world that breaks no rule.
+    pub(super) fn conforming() -> Self {
+        let of_members =
+            |name: &str, count| Placement::new(PLACEMENTS, name, Clusters::Count(count), MEMBERS);
+        let step = |at, action| Step { at, action };
+        let resize = |count| Action::Resize {
+            workload: GROWING,
+            clusters: Clusters::Count(count),
+        };
+        let outage = |health| Action::Report {
+            member: OUTAGE,
+            health,
+        };
+        Self {
+            placements: vec![
+                of_members(NONE, 0),
+                of_members(FEW, FEW_COUNT).skipping(FEW_FROM),
+                of_members(FULL, LARGEST_SLICE).skipping(FULL_FROM),
+                of_members(LARGE, LARGE_COUNT),
+                of_members(GROWING, 99),
+                of_members(UNORDERED, 8).without_order(),
+                Placement::new(PLACEMENTS, AT_THE_EDGE, Clusters::Count(3), EDGE),
+            ],
+            script: vec![
+                step(minutes(3), Action::Place(of_members(PASSING, 7))),
+                step(minutes(5), resize(101)),
+                // Between two rounds, so that the decisions name it for a moment.
+                step(minutes(6) + MOMENT, Action::Delete { member: DELETED }),
+                step(minutes(8) + MOMENT, outage(Health::Down)),
+                step(minutes(10), resize(100)),
+                step(minutes(12), outage(Health::Well)),
+                step(minutes(14), Action::Unplace { workload: PASSING }),
+            ],
+            lapses: Lapses::default(),
+        }
+    }
+
+    /// The placement of that name.
+    pub(super) fn placement(&mut self, workload: &str) -> &mut Placement {
+        let mut placements = self.placements.iter_mut();
+        placements
+            .find(|placement| placement.name == workload)
+            .expect("faults name workloads of the world")
+    }
+
+    /// Changes the slices of a workload whenever they are published.
+    pub(super) fn edit(&mut self, workload: &str, edit: impl Fn(&mut Vec<Slice>) + Send + Sync + 'static) {
+        self.edit_over_time(workload, move |slices, _| edit(slices));
+    }
+
+    /// The same, by the time since the scheduler's start.
+    pub(super) fn edit_over_time(
+        &mut self,
+        workload: &str,
+        edit: impl Fn(&mut Vec<Slice>, Duration) + Send + Sync + 'static,
+    ) {
+        self.placement(workload).edits.push(Arc::new(edit));
+    }
+
+    /// Adds a step that sends a merge patch for the first slice of the workload.
+    pub(super) fn request(
+        &mut self,
+        at: Duration,
+        workload: &'static str,
+        user: Option<&'static str>,
+        field_manager: &'static str,
+        patch: Value,
+    ) {
+        let action = Action::Request {
+            workload,
+            user,
+            field_manager,
+            patch,
+        };
+        self.script.push(Step { at, action });
+    }
+
+    pub(super) fn lapse(&mut self, lapse: Lapse) {
+        self.lapses.add(lapse);
+    }
+}

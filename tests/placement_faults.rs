@@ -1,0 +1,145 @@
+//! The fault matrix of placements: the reference scheduler breaks one rule at a time, and the suite says so of that rule
+//! alone.
+//!
+//! A fault whose rule the suite does not have yet is ignored, and so is one that shows only to a driver.
+
+#[path = "placements/observe.rs"]
+mod observe;
+
+use std::{collections::BTreeSet, process::ExitCode};
+
+use evidence::{
+    Asked, Evidence, Kind,
+    api::{Api, Edition},
+};
+use judge::{Selection, Verdict, judge, rules};
+use lab::scheduler::{FaultInfo, faults};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use observe::observe;
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
+    for edition in Api::Placement.editions() {
+        let name = format!("the conforming scheduler, edition {edition}");
+        trials.push(Trial::test(name, move || conforms(edition)));
+    }
+    trials.extend(
+        faults()
+            .iter()
+            .map(|fault| Trial::ignorable_test(fault.id, || breaks_its_rules_alone(fault))),
+    );
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn is_of_placements(edition: &Edition) -> bool {
+    edition.api() == Api::Placement
+}
+
+/// The rules on placements that the suite has.
+fn known_rules() -> BTreeSet<&'static str> {
+    let on_placements = rules::all().iter().filter(|rule| {
+        let mut editions = rule.facts.editions.iter();
+        editions.any(|applies| is_of_placements(&applies.edition()))
+    });
+    on_placements.map(|rule| rule.id).collect()
+}
+
+fn every_rule_has_a_fault() -> Result<(), Failed> {
+    let broken: BTreeSet<&str> = faults().iter().map(FaultInfo::rule).collect();
+    let kept: Vec<&str> = known_rules().difference(&broken).copied().collect();
+    match kept.as_slice() {
+        [] => Ok(()),
+        kept => Err(format!("no fault breaks {kept:?}").into()),
+    }
+}
+
+/// Nobody complains of the scheduler without a fault, and nothing that its world has goes unexamined.
+fn conforms(edition: Edition) -> Result<(), Failed> {
+    let evidence = observe(edition, &[]);
+    for (judged, evidence) in [
+        ("with the audit log", evidence.clone()),
+        ("without it", without_log(evidence)),
+    ] {
+        let others: Vec<_> = verdicts(&evidence)
+            .into_iter()
+            .filter(|(_, verdict, reason)| match verdict {
+                Verdict::Pass => false,
+                // Nobody drove the scheduler, or there is no log.
+                Verdict::Skipped => reason.is_empty(),
+                _ => true,
+            })
+            .collect();
+        if !others.is_empty() {
+            return Err(format!("{judged}: {others:#?}").into());
+        }
+    }
+    Ok(())
+}
+
+fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<Completion, Failed> {
+    let known = known_rules();
+    if !known.contains(fault.rule()) {
+        return Ok(Completion::ignored_with(format!(
+            "waits for the rule {}",
+            fault.rule()
+        )));
+    }
+    if fault.needs_driver {
+        return Ok(Completion::ignored_with("waits for a driver of placements"));
+    }
+    let also = fault.also.iter().copied().filter(|rule| known.contains(rule));
+    let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
+    let evidence = observe(fault.edition, &[fault.id]);
+    expect_broken("with the audit log", &broken, &evidence)?;
+    let without = if fault.needs_audit_log {
+        BTreeSet::new()
+    } else {
+        broken
+    };
+    expect_broken("without the audit log", &without, &without_log(evidence))?;
+    Ok(Completion::Completed)
+}
+
+/// The rules that are broken have failed or warned, and all others can tell.
+fn expect_broken(judged: &str, broken: &BTreeSet<&str>, evidence: &Evidence) -> Result<(), Failed> {
+    let verdicts = verdicts(evidence);
+    let of = |wanted: &[Verdict]| -> BTreeSet<&str> {
+        let found = verdicts.iter().filter(|(_, verdict, _)| wanted.contains(verdict));
+        found.map(|(id, ..)| id.as_str()).collect()
+    };
+    let complained = of(&[Verdict::Fail, Verdict::Warn]);
+    if complained != *broken {
+        return Err(format!(
+            "{judged}: expected complaints of {broken:?}, got {complained:?}: {verdicts:#?}"
+        )
+        .into());
+    }
+    let in_doubt = of(&[Verdict::Inconclusive]);
+    if in_doubt.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{judged}: {in_doubt:?} cannot tell: {verdicts:#?}").into())
+    }
+}
+
+/// Each rule's verdict, with what it says.
+fn verdicts(evidence: &Evidence) -> Vec<(String, Verdict, String)> {
+    let judgement = judge(evidence, &Selection::default());
+    let told = judgement.verdicts.iter().map(|each| {
+        let findings = each
+            .findings
+            .iter()
+            .map(|finding| format!("{}: {}: {}", finding.object, finding.message, finding.observed));
+        let reasons: Vec<String> = findings.take(3).chain(each.reason.clone()).collect();
+        (each.rule.id.to_owned(), each.verdict, reasons.join("; "))
+    });
+    told.collect()
+}
+
+fn without_log(mut evidence: Evidence) -> Evidence {
+    evidence.slice_requests = None;
+    let reason = Asked::No("no audit log was given".to_owned());
+    evidence.header.asked.insert(Kind::Requests, reason);
+    evidence
+}
