@@ -9,7 +9,7 @@ use std::{
 
 use evidence::{
     Asked, Digester, Evidence, Gap, Kind, ObjectRef, Origin, ProfileHistory, Shard, Share, Window,
-    api::{Edition, Feature, names},
+    api::{Api, Edition, Feature, names},
     merge::{MergeError, OF_FIRST_SHARE, Part, merge},
     read_input,
 };
