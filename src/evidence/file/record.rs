@@ -10,7 +10,11 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{LineError, change::Change};
+use super::{
+    LineError,
+    change::Change,
+    look::{LookChange, MemberLine},
+};
 use crate::{
     Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe, Request, Secret,
     UnlabelledSecret, Unreadable, Window,
@@ -38,7 +42,8 @@ pub(super) enum Line<'a> {
     Gone(Gone),
     Requests(Covers),
     Request(&'a Request),
-    Member(&'a Member),
+    Member(MemberLine<'a>),
+    Look(Box<LookChange>),
     EndpointCall(&'a EndpointCall),
     Login(&'a Login),
     Driver(&'a Driver),
@@ -60,6 +65,7 @@ pub(super) enum Record {
     Requests(Covers),
     Request(Request),
     Member(Member),
+    Look(Box<LookChange>),
     EndpointCall(EndpointCall),
     Login(Login),
     Driver(Driver),
@@ -194,6 +200,7 @@ impl Record {
             "requests" => Record::Requests(parse(content)?),
             "request" => Record::Request(parse(content)?),
             "member" => Record::Member(parse(content)?),
+            "look" => Record::Look(parse(content)?),
             "endpointCall" => Record::EndpointCall(parse(content)?),
             "login" => Record::Login(parse(content)?),
             "driver" => Record::Driver(parse(content)?),

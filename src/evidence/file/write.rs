@@ -11,10 +11,11 @@ use std::{
 use super::FileError;
 use super::{
     change::Change,
+    look::MemberLine,
     record::{Covers, FirstLine, Gone, Line},
 };
 use crate::{
-    Evidence, FORMAT, Header, ProfileHistory,
+    Evidence, FORMAT, Header, Member, ProfileHistory,
     checksum::{Checksum, Summing},
 };
 
@@ -153,7 +154,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         }
     }
     for member in &evidence.members {
-        lines.put(&Line::Member(member))?;
+        lines.put_member(member)?;
     }
     for call in &evidence.endpoint_calls {
         lines.put(&Line::EndpointCall(call))?;
@@ -171,6 +172,15 @@ impl<W: Write> Lines<W> {
     fn put(&mut self, line: &Line<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut self.0, line)?;
         self.0.write_all(b"\n")
+    }
+
+    fn put_member(&mut self, member: &Member) -> io::Result<()> {
+        let (first, later) = MemberLine::of(member);
+        self.put(&Line::Member(first))?;
+        for look in later {
+            self.put(&Line::Look(Box::new(look)))?;
+        }
+        Ok(())
     }
 
     fn put_history(&mut self, history: &ProfileHistory) -> io::Result<()> {
