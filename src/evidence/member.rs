@@ -23,7 +23,7 @@ pub struct Member {
     pub looks: Vec<Look>,
 }
 
-/// One round of answers of a member. Equal looks share their parts: see [`Look::share_with`].
+/// One round of answers of a member. Equal looks share their parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {

@@ -13,7 +13,7 @@ use super::change::{Part, differing, part, replace};
 use crate::{ClusterProperty, Lease, Look, Member, MemberPart, ObjectRef, Readyz};
 
 /// A member with its first look, for writing.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 pub(super) struct MemberLine<'a> {
     profile: &'a ObjectRef,
     way: &'a str,

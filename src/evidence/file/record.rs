@@ -42,7 +42,7 @@ pub(super) enum Line<'a> {
     Gone(Gone),
     Requests(Covers),
     Request(&'a Request),
-    Member(MemberLine<'a>),
+    Member(#[schemars(with = "Member")] MemberLine<'a>),
     Look(Box<LookChange>),
     EndpointCall(&'a EndpointCall),
     Login(&'a Login),

@@ -104,7 +104,8 @@ async fn a_member_that_answers_the_same_adds_times_and_no_more() {
         name: "a".to_owned(),
     };
     let client = stand_in.client_as(StandIn::ASKER, USER_AGENT);
-    let mut plan = plan(HOURS * HOUR);
+    // Before the next look.
+    let mut plan = plan(HOURS * HOUR - 30);
     plan.members.ways = vec![MemberWay::by_client(key, "a test", client)];
     let evidence = world.collect(&plan, async {}).await.expect("evidence");
     let looks = &evidence.members[0].looks;
