@@ -78,14 +78,14 @@ async fn main() -> anyhow::Result<()> {
         let all = size(&evidence, name)?;
         let of_changes = all - size(&without_changes(&evidence), name)?;
         let of_looks = all - size(&without_looks(&evidence), name)?;
-        println!(
-            "the file, {about}: {:.1} MB; changes {:.1} MB, {:.0} bytes for each; looks {:.1} MB, {:.0} bytes for each",
-            all as f64 / 1e6,
-            of_changes as f64 / 1e6,
-            of_changes as f64 / changes as f64,
-            of_looks as f64 / 1e6,
-            of_looks as f64 / looks as f64
-        );
+        println!("the file, {about}: {:.1} MB", all as f64 / 1e6);
+        for (bytes, count, of) in [(of_changes, changes, "changes"), (of_looks, looks, "looks")] {
+            let each = bytes as f64 / count.max(1) as f64;
+            println!(
+                "  of {of}: {:.1} MB, {each:.0} bytes for each",
+                bytes as f64 / 1e6
+            );
+        }
     }
     let gaps = evidence.gaps(Kind::Timeline).count();
     ensure!(gaps == 0, "{gaps} gaps in the watch");
