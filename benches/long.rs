@@ -1,4 +1,4 @@
-//! A run of a day: what its evidence takes for each change, in memory and in the file.
+//! A run of a day: what its evidence takes for each change and each look at a member, in memory and in the file.
 //!
 //! The hub is the lab's, in this process, under a paused clock: a day takes minutes. The memory is that of the process,
 //! the hub included, so only its growth between two hours means something.
@@ -7,12 +7,15 @@ mod support;
 
 use std::time::Duration;
 
-use ::lab::hub::Hub;
+use ::lab::{
+    hub::Hub,
+    member::{MemberState, StandIn},
+};
 use anyhow::{Context, ensure};
 use apiserver::Misbehaviour;
 use clap::Parser;
-use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect};
-use evidence::{Claim, Evidence, Kind, Scope, file};
+use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT};
+use evidence::{Claim, Evidence, Kind, ProfileKey, Scope, file};
 use kube::api::{DeleteParams, PostParams};
 use support::{child::resident, fleet, measure::megabytes};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -37,6 +40,12 @@ struct Arguments {
     /// How many profiles come each hour, and how many go
     #[arg(long, default_value_t = 10)]
     churn: usize,
+    /// How many of the first members are asked each minute
+    #[arg(long, default_value_t = 0)]
+    members: usize,
+    /// How many API groups each of them has
+    #[arg(long, default_value_t = 20)]
+    groups: usize,
     /// Comes from cargo
     #[arg(long, hide = true)]
     bench: bool,
@@ -52,7 +61,8 @@ async fn main() -> anyhow::Result<()> {
     lab.send_audit_log(None);
     lab.misbehave(Misbehaviour::Remember(HISTORY));
     fleet::publish(&hub, arguments.profiles).await?;
-    let plan = plan(HOUR * arguments.hours as u32 + Duration::from_secs(60));
+    let observe = HOUR * arguments.hours as u32 + Duration::from_secs(60);
+    let plan = plan(observe, ways(&arguments, clock));
     let collecting = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new());
     let (evidence, written) = futures::join!(collecting, write(&hub, &arguments, clock));
     let (evidence, written) = (evidence?, written?);
@@ -62,15 +72,20 @@ async fn main() -> anyhow::Result<()> {
         .iter()
         .map(|history| history.steps().count())
         .sum();
-    println!("{written} status writes, {changes} changes in the evidence");
+    let looks: usize = evidence.members.iter().map(|member| member.looks.len()).sum();
+    println!("{written} status writes, {changes} changes and {looks} looks at members in the evidence");
     for (name, about) in [("evidence.jsonl", "plain"), ("evidence.jsonl.zst", "packed")] {
-        let (all, first) = (size(&evidence, name)?, size(&without_changes(&evidence), name)?);
-        println!(
-            "the file, {about}: {:.1} MB, of which the first versions {:.1} MB: {:.0} bytes for each change",
-            all as f64 / 1e6,
-            first as f64 / 1e6,
-            (all - first) as f64 / changes as f64
-        );
+        let all = size(&evidence, name)?;
+        let of_changes = all - size(&without_changes(&evidence), name)?;
+        let of_looks = all - size(&without_looks(&evidence), name)?;
+        println!("the file, {about}: {:.1} MB", all as f64 / 1e6);
+        for (bytes, count, of) in [(of_changes, changes, "changes"), (of_looks, looks, "looks")] {
+            let each = bytes as f64 / count.max(1) as f64;
+            println!(
+                "  of {of}: {:.1} MB, {each:.0} bytes for each",
+                bytes as f64 / 1e6
+            );
+        }
     }
     let gaps = evidence.gaps(Kind::Timeline).count();
     ensure!(gaps == 0, "{gaps} gaps in the watch");
@@ -79,7 +94,25 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn plan(observe: Duration) -> Plan {
+/// Ways to the first members, which answer the same all day.
+fn ways(arguments: &Arguments, clock: Clock) -> Vec<MemberWay> {
+    let way = |number: usize| {
+        let groups = 0..arguments.groups;
+        let state = MemberState {
+            custom_resource_groups: groups.map(|group| format!("group-{group}.example.com")).collect(),
+            ..MemberState::default()
+        };
+        let key = ProfileKey {
+            namespace: fleet::namespace(number).to_owned(),
+            name: fleet::name(number),
+        };
+        let client = StandIn::new(&key.name, clock, state).client_as(StandIn::ASKER, USER_AGENT);
+        MemberWay::by_client(key, "a stand-in", client)
+    };
+    (0..arguments.members).map(way).collect()
+}
+
+fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
     Plan {
         claim: Claim::default(),
         scope: Scope::default(),
@@ -89,7 +122,10 @@ fn plan(observe: Duration) -> Plan {
         probe: Wish::No("not measured".to_owned()),
         audit_logs: Vec::new(),
         workloads: None,
-        members: Members::default(),
+        members: Members {
+            ways,
+            ..Members::default()
+        },
         driver: None,
     }
 }
@@ -147,6 +183,15 @@ fn without_changes(evidence: &Evidence) -> Evidence {
     let mut evidence = evidence.clone();
     for history in &mut evidence.profiles {
         history.versions.truncate(1);
+    }
+    evidence
+}
+
+/// The evidence of a run that looked at each member once.
+fn without_looks(evidence: &Evidence) -> Evidence {
+    let mut evidence = evidence.clone();
+    for member in &mut evidence.members {
+        member.looks.truncate(1);
     }
     evidence
 }

@@ -1,6 +1,6 @@
 //! Names the flags that help where the libraries say only what is missing.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use collect::{
     CollectError,
@@ -92,9 +92,13 @@ pub fn add_flags(evidence: &mut Evidence) {
     for gap in &mut evidence.gaps {
         add_role(&mut gap.reason, "rbac");
     }
-    let looks = evidence.members.iter_mut().flat_map(|member| &mut member.looks);
-    for reason in looks.flat_map(|look| look.missing.values_mut()) {
-        add_role(reason, "rbac");
+    for member in &mut evidence.members {
+        let looks = member.looks.iter_mut();
+        for look in looks.filter(|look| !look.missing.is_empty()) {
+            let reasons = Arc::make_mut(&mut look.missing).values_mut();
+            reasons.for_each(|reason| add_role(reason, "rbac"));
+        }
+        member.share();
     }
     for login in &mut evidence.logins {
         if let LoginOutcome::Unanswered { reason } = &mut login.outcome {

@@ -23,7 +23,7 @@ pub struct Member {
     pub looks: Vec<Look>,
 }
 
-/// One round of answers of a member.
+/// One round of answers of a member. Equal looks share their parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Look {
@@ -35,25 +35,25 @@ pub struct Look {
     pub until: Timestamp,
     /// `gitVersion` of `/version`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<Arc<str>>,
     /// The answer of `/readyz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub readyz: Option<Readyz>,
+    pub readyz: Option<Arc<Readyz>>,
     /// The leases of controller manager and scheduler in `kube-system`; empty if the member keeps none there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leases: Option<Vec<Lease>>,
+    pub leases: Option<Arc<[Lease]>>,
     /// The number of nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// The API groups of its CRDs. Equal looks share one set.
+    /// The API groups of its CRDs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_resource_groups: Option<Arc<BTreeSet<String>>>,
-    /// Its ClusterProperties (KEP-2149); empty if it does not serve the kind. Equal looks share one list.
+    /// Its ClusterProperties (KEP-2149); empty if it does not serve the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster_properties: Option<Arc<[ClusterProperty]>>,
     /// The parts that were unavailable this time, with the reason.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub missing: BTreeMap<MemberPart, String>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub missing: Arc<BTreeMap<MemberPart, String>>,
 }
 
 /// A part of a look.
@@ -184,7 +184,19 @@ pub enum LoginOutcome {
     },
 }
 
+/// How many earlier looks are searched for equal parts. A lease's age differs from look to look: that of a healthy
+/// component takes one of a few values.
+const RECENT: usize = 16;
+
 impl Member {
+    /// Lets all looks share their equal parts.
+    pub fn share(&mut self) {
+        for index in 1..self.looks.len() {
+            let (earlier, later) = self.looks.split_at_mut(index);
+            later[0].share_with(earlier);
+        }
+    }
+
     /// The last look with that part.
     pub fn last<T>(&self, part: impl Fn(&Look) -> Option<T>) -> Option<(&Look, T)> {
         self.looks
@@ -195,6 +207,22 @@ impl Member {
 }
 
 impl Look {
+    /// Shares each part that equals one of a recent earlier look: a member that is asked each minute for a day gives the
+    /// same answers again and again.
+    pub fn share_with(&mut self, earlier: &[Look]) {
+        let recent = &earlier[earlier.len().saturating_sub(RECENT)..];
+        share(&mut self.version, recent, |look| &look.version);
+        share(&mut self.readyz, recent, |look| &look.readyz);
+        share(&mut self.leases, recent, |look| &look.leases);
+        share(&mut self.custom_resource_groups, recent, |look| {
+            &look.custom_resource_groups
+        });
+        share(&mut self.cluster_properties, recent, |look| {
+            &look.cluster_properties
+        });
+        share(&mut self.missing, recent, |look| &look.missing);
+    }
+
     /// Returns `true` if it has that part.
     pub fn has(&self, part: MemberPart) -> bool {
         match part {
@@ -206,6 +234,17 @@ impl Look {
             MemberPart::ClusterProperties => self.cluster_properties.is_some(),
         }
     }
+}
+
+fn share<T: Clone + PartialEq>(own: &mut T, recent: &[Look], part: impl Fn(&Look) -> &T) {
+    if let Some(equal) = recent.iter().rev().map(part).find(|other| *other == own) {
+        own.clone_from(equal);
+    }
+}
+
+// By reference, as serde demands.
+fn is_empty(missing: &Arc<BTreeMap<MemberPart, String>>) -> bool {
+    missing.is_empty()
 }
 
 impl MemberPart {

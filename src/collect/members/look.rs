@@ -1,6 +1,11 @@
 //! Queries one member once: each part by its own requests, most important first.
 
-use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    sync::Arc,
+    time::Duration,
+};
 
 use evidence::{
     ClusterProperty, Lease, Look, MemberPart, Readyz, api::names::LABEL_HONOURED_PROPERTY, parse_time,
@@ -28,44 +33,41 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Looks at a member. What is as in the look `before` is shared with it.
-pub(super) async fn look(asker: &Asker, clock: Clock, before: Option<&Look>) -> Look {
+/// Looks at a member.
+pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     let mut looking = Looking {
         asker,
         clock,
         deadline: Instant::now() + LOOK,
-        look: nothing(clock),
+        look: nothing(clock, BTreeMap::new()),
+        missing: BTreeMap::new(),
     };
     let answers = looking.part(looking.readyz()).await;
     match answers {
         // Who does not answer at all will not answer the rest.
         Err(NoAnswer::Silent(cause)) => looking.miss_all(&cause),
         outcome => {
-            looking.look.readyz = looking.note(MemberPart::Readyz, outcome);
+            looking.look.readyz = looking.note(MemberPart::Readyz, outcome.map(Arc::new));
             looking.rest().await;
         }
     }
-    let mut look = looking.look;
-    look.until = clock.now();
-    share(
-        &mut look.custom_resource_groups,
-        before.and_then(|look| look.custom_resource_groups.as_ref()),
-    );
-    share(
-        &mut look.cluster_properties,
-        before.and_then(|look| look.cluster_properties.as_ref()),
-    );
-    look
+    Look {
+        until: clock.now(),
+        missing: Arc::new(looking.missing),
+        ..looking.look
+    }
 }
 
 /// A look at a member to whom there is no way.
 pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
-    let mut look = nothing(clock);
-    look.missing = MemberPart::ALL.map(|part| (part, cause.to_owned())).into();
-    look
+    nothing(clock, all_missing(cause))
 }
 
-fn nothing(clock: Clock) -> Look {
+fn all_missing(cause: &str) -> BTreeMap<MemberPart, String> {
+    MemberPart::ALL.map(|part| (part, cause.to_owned())).into()
+}
+
+fn nothing(clock: Clock, missing: BTreeMap<MemberPart, String>) -> Look {
     let now = clock.now();
     Look {
         from: now,
@@ -76,15 +78,7 @@ fn nothing(clock: Clock) -> Look {
         nodes: None,
         custom_resource_groups: None,
         cluster_properties: None,
-        missing: Default::default(),
-    }
-}
-
-fn share<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, before: Option<&Arc<T>>) {
-    if let (Some(own), Some(before)) = (own, before)
-        && own == before
-    {
-        *own = Arc::clone(before);
+        missing: Arc::new(missing),
     }
 }
 
@@ -94,6 +88,7 @@ struct Looking<'a> {
     clock: Clock,
     deadline: Instant,
     look: Look,
+    missing: BTreeMap<MemberPart, String>,
 }
 
 impl Looking<'_> {
@@ -125,36 +120,36 @@ impl Looking<'_> {
         match outcome {
             Ok(found) => Some(found),
             Err(no) => {
-                self.look.missing.insert(part, no.describe(right(part)));
+                self.missing.insert(part, no.describe(right(part)));
                 None
             }
         }
     }
 
     fn miss_all(&mut self, cause: &str) {
-        self.look.missing = MemberPart::ALL.map(|part| (part, cause.to_owned())).into();
+        self.missing = all_missing(cause);
     }
 
     async fn readyz(&self) -> Result<Readyz, NoAnswer> {
         readyz(&self.asker.answer("/readyz?verbose").await?, self.asker)
     }
 
-    async fn version(&self) -> Result<String, NoAnswer> {
+    async fn version(&self) -> Result<Arc<str>, NoAnswer> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Version {
             git_version: String,
         }
         let (version, _) = self.asker.get::<Version>("/version").await?;
-        Ok(self.asker.clean.words(&version.git_version))
+        Ok(self.asker.clean.words(&version.git_version).into())
     }
 
-    async fn leases(&self) -> Result<Vec<Lease>, NoAnswer> {
+    async fn leases(&self) -> Result<Arc<[Lease]>, NoAnswer> {
         let mut leases = Vec::new();
         for name in LEASES {
             leases.extend(self.lease(name).await?);
         }
-        Ok(leases)
+        Ok(leases.into())
     }
 
     /// A lease with its age by the member's clock, where its answer tells the time: clocks need not agree.

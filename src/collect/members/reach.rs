@@ -49,7 +49,7 @@ pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit
 
 async fn reach(way: &MemberWay, members: &Members, clock: Clock) -> Look {
     match open(way, &members.dial).await {
-        Ok(asker) => look(&asker, clock, None).await,
+        Ok(asker) => look(&asker, clock).await,
         Err(error) => no_way(clock, &error.to_string()),
     }
 }

@@ -331,10 +331,7 @@ impl Task {
             match pending.open(means).await {
                 Ok(opened) => *route = opened,
                 Err(error) => {
-                    self.record
-                        .lock()
-                        .looks
-                        .push(no_way(means.clock, &error.to_string()));
+                    self.add(no_way(means.clock, &error.to_string()));
                     return;
                 }
             }
@@ -342,15 +339,20 @@ impl Task {
         let Route::Open(asker, renewal) = route else {
             return;
         };
-        let before = self.record.lock().looks.last().cloned();
-        let look = look(asker, means.clock, before.as_ref()).await;
+        let look = look(asker, means.clock).await;
         // Who does not tell when a credential expires is asked for another when it has.
         if let Some(renewal) = renewal
             && look.missing.values().any(|reason| reason == NOT_ACCEPTED)
         {
             *route = Route::Pending(PendingRoute::Plugin(Arc::clone(&renewal.request)));
         }
-        self.record.lock().looks.push(look);
+        self.add(look);
+    }
+
+    fn add(&self, mut look: Look) {
+        let mut record = self.record.lock();
+        look.share_with(&record.looks);
+        record.looks.push(look);
     }
 }
 

@@ -12,8 +12,8 @@ use crate::api::{
     Writer,
 };
 
-/// A part of a profile; `None` if it is unchanged.
-type Part<T> = Option<T>;
+/// A part of a profile or look; `None` if it is unchanged.
+pub(super) type Part<T> = Option<T>;
 
 /// A later version of a profile, as its difference from the version before.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -240,18 +240,20 @@ impl WriterChange {
     }
 }
 
-fn differing<T: PartialEq + Clone>(previous: &T, next: &T) -> Part<T> {
+pub(super) fn differing<T: PartialEq + Clone>(previous: &T, next: &T) -> Part<T> {
     (previous != next).then(|| next.clone())
 }
 
-fn replace<T>(own: &mut T, part: Part<T>) {
+pub(super) fn replace<T>(own: &mut T, part: Part<T>) {
     if let Some(part) = part {
         *own = part;
     }
 }
 
 /// A part that is present, even as `null`: serde alone reads `null` as absent.
-fn part<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Part<T>, D::Error> {
+pub(super) fn part<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Part<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
 

@@ -69,6 +69,9 @@ pub enum LineError {
     /// A request, and no record that says what the audit log covers.
     #[error("a request, and no `requests` record above it")]
     NoRequests,
+    /// A later look at a member, and no first one.
+    #[error("a `look`, and no `member` with a look above it")]
+    NoMember,
     /// A change refers to a writer that the version before it does not have.
     #[error("refers to writer {index} of a version that has {count}")]
     NoWriter {

@@ -21,9 +21,13 @@
 //! | `requests` | the span that the audit log covers |
 //! | `request` | one write request, in the hub's order; all stand after `requests` |
 //! | `sliceRequests`, `sliceRequest` | the same for PlacementDecisions |
+//! | `member` | a member, and its first answers |
+//! | `look` | later answers of the nearest `member` above: only what differs from the answers before |
+//! | `endpointCall` | an endpoint of a profile, and whether it answered |
+//! | `login` | whether a member accepted a credential |
 //! | `end` | last: the file is complete |
 //!
-//! In a `change`, an absent part is unchanged, and `null` was removed. Each entry of `metadata.writers` is one of
+//! In a `change` and a `look`, an absent part is unchanged, and `null` was removed. Each entry of `metadata.writers` is one of
 //! three: a number is that entry (from 0) of the version before, `{"same": 1, "time": …}` is that entry with another
 //! time, anything else is a whole entry.
 //!
@@ -34,6 +38,7 @@
 
 mod change;
 mod error;
+mod look;
 mod read;
 mod record;
 #[cfg(test)]

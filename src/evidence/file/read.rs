@@ -304,8 +304,16 @@ impl Gathered {
                 add_request(evidence.slice_requests.as_mut(), request, line)?;
                 Section::SliceRequests
             }
-            Record::Member(member) => {
+            Record::Member(mut member) => {
+                member.share();
                 evidence.members.push(member);
+                Section::Members
+            }
+            Record::Look(look) => {
+                let member = evidence.members.last_mut();
+                member
+                    .and_then(|member| look.add_to(member))
+                    .ok_or_else(|| broken(line, LineError::NoMember))?;
                 Section::Members
             }
             Record::EndpointCall(call) => {

@@ -10,7 +10,11 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{LineError, change::Change};
+use super::{
+    LineError,
+    change::Change,
+    look::{LookChange, MemberLine},
+};
 use crate::{
     ConsumerAccess, Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe,
     Request, Secret, UnlabelledSecret, Unreadable, Version, Window, Workload,
@@ -44,7 +48,8 @@ pub(super) enum Line<'a> {
     Request(&'a Request),
     SliceRequests(Covers),
     SliceRequest(&'a Request),
-    Member(&'a Member),
+    Member(#[schemars(with = "Member")] MemberLine<'a>),
+    Look(Box<LookChange>),
     EndpointCall(&'a EndpointCall),
     Login(&'a Login),
     Driver(&'a Driver),
@@ -72,6 +77,7 @@ pub(super) enum Record {
     SliceRequests(Covers),
     SliceRequest(Request),
     Member(Member),
+    Look(Box<LookChange>),
     EndpointCall(EndpointCall),
     Login(Login),
     Driver(Driver),
@@ -252,6 +258,7 @@ impl Record {
             "requests" => Record::Requests(parse(content)?),
             "request" => Record::Request(parse(content)?),
             "member" => Record::Member(parse(content)?),
+            "look" => Record::Look(parse(content)?),
             "endpointCall" => Record::EndpointCall(parse(content)?),
             "login" => Record::Login(parse(content)?),
             "driver" => Record::Driver(parse(content)?),

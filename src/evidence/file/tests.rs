@@ -60,7 +60,7 @@ proptest! {
                 Kind::UnlabelledSecrets => e.unlabelled_secrets.len(),
                 Kind::Probe => e.probes.len(),
                 Kind::Requests => e.requests.as_ref().map_or(0, |requests| 1 + requests.events.len()),
-                Kind::Members => e.members.len() + e.endpoint_calls.len() + e.logins.len(),
+                Kind::Members => e.members.iter().map(|member| 1 + member.looks.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
                 Kind::Plugins => e.logins.len(),
                 Kind::Driver => e.driver.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
@@ -148,6 +148,119 @@ fn a_change_holds_what_differs_and_shares_the_rest() {
     let owns =
         |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
     assert!(Arc::ptr_eq(&owns(first), &owns(next)));
+}
+
+/// A member with so many groups, and that many looks, a minute apart.
+fn asked(groups: usize, looks: i64) -> Evidence {
+    let first: Look = serde_json::from_value(json!({
+        "from": "1970-01-01T00:00:00Z", "until": "1970-01-01T00:00:00Z",
+        "version": "v1.33.1",
+        "readyz": {"ready": true},
+        "customResourceGroups": (0..groups).map(|group| format!("group-{group}.example.com")).collect::<Vec<_>>(),
+        "missing": {"clusterProperties": "forbidden"},
+    }))
+    .expect("a look");
+    let look = |minute: i64| {
+        let at = Timestamp::new(60 * minute, 0).expect("in range");
+        let lease = Lease {
+            name: "kube-scheduler".to_owned(),
+            age_seconds: minute % 3,
+            duration_seconds: 15,
+        };
+        Look {
+            from: at,
+            until: at,
+            leases: Some(Arc::from([lease])),
+            nodes: Some(3 + minute as u64 / 2),
+            ..first.clone()
+        }
+    };
+    let mut member = Member {
+        way: "a test".to_owned(),
+        looks: (0..looks).map(look).collect(),
+        ..Member::default()
+    };
+    member.share();
+    Evidence {
+        members: vec![member],
+        ..sample()
+    }
+}
+
+#[test]
+fn a_look_holds_what_differs_and_shares_the_rest() {
+    let mut evidence = asked(2, 5);
+    evidence.members[0].looks[4].version = None;
+    let bytes = written(&evidence);
+    let text = String::from_utf8(bytes.clone()).expect("text");
+    let looks: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with(r#"{"look""#))
+        .collect();
+    assert_eq!(
+        looks[1..],
+        [
+            r#"{"look":{"from":"1970-01-01T00:02:00Z","until":"1970-01-01T00:02:00Z","leases":[{"name":"kube-scheduler","ageSeconds":2,"durationSeconds":15}],"nodes":4}}"#,
+            r#"{"look":{"from":"1970-01-01T00:03:00Z","until":"1970-01-01T00:03:00Z","leases":[{"name":"kube-scheduler","ageSeconds":0,"durationSeconds":15}]}}"#,
+            r#"{"look":{"from":"1970-01-01T00:04:00Z","until":"1970-01-01T00:04:00Z","version":null,"leases":[{"name":"kube-scheduler","ageSeconds":1,"durationSeconds":15}],"nodes":5}}"#,
+        ]
+    );
+    let read = read_back(&bytes).evidence;
+    assert_eq!(read, evidence);
+    let looks = &read.members[0].looks;
+    let leases = |look: usize| looks[look].leases.as_ref().expect("leases");
+    assert!(
+        Arc::ptr_eq(leases(0), leases(3)),
+        "of an earlier look, not only of the last"
+    );
+    assert!(Arc::ptr_eq(&looks[0].missing, &looks[4].missing));
+}
+
+/// Earlier suites wrote all looks into one line.
+#[test]
+fn a_member_in_one_line_is_read() {
+    let evidence = asked(2, 5);
+    let mut bytes = written(&sample());
+    let end = bytes.len() - "{\"end\":{}}\n".len();
+    let line = format!("{}\n", json!({"member": evidence.members[0]}));
+    bytes.splice(end..end, line.into_bytes());
+    let read = read_back(&bytes).evidence;
+    assert_eq!(read, evidence);
+    let groups = |look: usize| {
+        read.members[0].looks[look]
+            .custom_resource_groups
+            .as_ref()
+            .expect("groups")
+    };
+    assert!(Arc::ptr_eq(groups(0), groups(4)));
+}
+
+#[test]
+fn a_look_without_a_member_is_refused() {
+    let look = r#"{"look":{"from":"1970-01-01T00:00:00Z","until":"1970-01-01T00:00:00Z"}}"#;
+    let unseen = r#"{"member":{"looks":[]}}"#;
+    for before in ["", unseen] {
+        let mut bytes = written(&Evidence {
+            profiles: Vec::new(),
+            ..sample()
+        });
+        let end = bytes.len() - "{\"end\":{}}\n".len();
+        bytes.splice(end..end, format!("{before}\n{look}\n").into_bytes());
+        let refused = read_from(&*bytes).expect_err("no member");
+        assert_eq!(
+            refused.to_string(),
+            "line 3: a `look`, and no `member` with a look above it"
+        );
+    }
+}
+
+#[test]
+fn a_member_of_many_groups_that_is_asked_for_a_day_can_be_read() {
+    let bytes = written(&asked(5000, 1440));
+    let longest = bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
+    assert!(longest < Some(200_000), "{longest:?}");
+    assert!(bytes.len() < 500_000, "{}", bytes.len());
+    assert_eq!(read_back(&bytes).evidence.members[0].looks.len(), 1440);
 }
 
 #[test]

@@ -13,10 +13,11 @@ use jiff::Timestamp;
 use super::FileError;
 use super::{
     change::Change,
+    look::MemberLine,
     record::{Covers, FirstLine, FirstSliceLine, Gone, Line, SliceVersionLine},
 };
 use crate::{
-    Evidence, FORMAT, Header, ProfileHistory, SliceHistory,
+    Evidence, FORMAT, Header, Member, ProfileHistory, SliceHistory,
     checksum::{Checksum, Summing},
 };
 
@@ -172,7 +173,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         }
     }
     for member in &evidence.members {
-        lines.put(&Line::Member(member))?;
+        lines.put_member(member)?;
     }
     for call in &evidence.endpoint_calls {
         lines.put(&Line::EndpointCall(call))?;
@@ -190,6 +191,15 @@ impl<W: Write> Lines<W> {
     fn put(&mut self, line: &Line<'_>) -> io::Result<()> {
         serde_json::to_writer(&mut self.0, line)?;
         self.0.write_all(b"\n")
+    }
+
+    fn put_member(&mut self, member: &Member) -> io::Result<()> {
+        let (first, later) = MemberLine::of(member);
+        self.put(&Line::Member(first))?;
+        for look in later {
+            self.put(&Line::Look(Box::new(look)))?;
+        }
+        Ok(())
     }
 
     fn put_history(&mut self, history: &ProfileHistory) -> io::Result<()> {

@@ -15,6 +15,8 @@ use super::{
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
+/// How many changes of each kind its server remembers: enough for a watch that is never far behind.
+const HISTORY: usize = 200;
 /// The age of leases that were stale from the start.
 const LONG_STALE: SignedDuration = SignedDuration::from_hours(1);
 
@@ -48,6 +50,9 @@ impl StandIn {
     /// Makes a member in this state. Its time is that of `clock`.
     pub fn new(name: &str, clock: Clock, state: MemberState) -> Self {
         let server = crate::server::server(clock);
+        // Nobody reads a member's audit log, and its leases are renewed for as long as it is asked.
+        server.send_audit_log(None);
+        server.misbehave(Misbehaviour::Remember(HISTORY));
         for user in [
             User::with_rules(Self::ASKER, asker_rules()),
             User::with_rules(Self::CONSUMER, consumer_rules()),

@@ -66,6 +66,13 @@ async fn tells_its_version_and_follows_an_upgrade() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn it_keeps_no_trace_of_requests() {
+    let member = member(MemberState::default());
+    ask(&member).apiserver_version().await.expect("a version");
+    assert!(member.server().audit_events().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
     let member = member(MemberState::default());
     let client = ask(&member);

@@ -1,5 +1,11 @@
 //! A run of a day: its evidence grows with what changed, not with time.
 
+use std::{collections::HashSet, sync::Arc};
+
+use collect::{MemberWay, connect::USER_AGENT};
+use evidence::ProfileKey;
+use lab::member::{MemberState, StandIn};
+
 use super::*;
 
 const HOUR: u64 = 3600;
@@ -79,6 +85,44 @@ async fn a_list_that_shows_nothing_new_adds_nothing() {
     assert_eq!(gaps(&evidence, Kind::Timeline).len(), 5, "one for each list");
     assert_eq!(story(&evidence, "a").len(), 1);
     assert_eq!(lengths(&evidence, "change").len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_answers_the_same_adds_times_and_no_more() {
+    const HOURS: u64 = 3;
+    let world = World::new().await;
+    world.profile("a").await;
+    let state = MemberState {
+        custom_resource_groups: (0..100)
+            .map(|group| format!("group-{group}.example.com"))
+            .collect(),
+        ..MemberState::default()
+    };
+    let stand_in = StandIn::new("a", world.clock, state);
+    let key = ProfileKey {
+        namespace: "default".to_owned(),
+        name: "a".to_owned(),
+    };
+    let client = stand_in.client_as(StandIn::ASKER, USER_AGENT);
+    // Before the next look.
+    let mut plan = plan(HOURS * HOUR - 30);
+    plan.members.ways = vec![MemberWay::by_client(key, "a test", client)];
+    let evidence = world.collect(&plan, async {}).await.expect("evidence");
+    let looks = &evidence.members[0].looks;
+    assert_eq!(looks.len() as u64, 60 * HOURS);
+    let sets: HashSet<_> = looks
+        .iter()
+        .map(|look| look.leases.as_ref().map(Arc::as_ptr))
+        .collect();
+    assert!(sets.len() < 10, "each look has leases of its own: {}", sets.len());
+    let later = lengths(&evidence, "look");
+    assert_eq!(later.len(), looks.len() - 1);
+    let longest = later.iter().max();
+    assert!(
+        longest < Some(&300),
+        "{longest:?} bytes, of {:?}",
+        lengths(&evidence, "member")
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,9 +13,11 @@ fn look() -> impl Strategy<Value = Look> {
         |(at, version, texts, missing)| Look {
             from: at,
             until: at,
-            readyz: version.is_some().then(|| Readyz {
-                ready: texts.is_empty(),
-                failed: texts.clone(),
+            readyz: version.is_some().then(|| {
+                Arc::new(Readyz {
+                    ready: texts.is_empty(),
+                    failed: texts.clone(),
+                })
             }),
             leases: version.is_none().then(|| {
                 let lease = |name: &String| Lease {
@@ -32,8 +34,8 @@ fn look() -> impl Strategy<Value = Look> {
                 value: texts.concat(),
                 labelled: true,
             }])),
-            version,
-            missing: missing.into_iter().collect(),
+            version: version.map(Arc::from),
+            missing: Arc::new(missing.into_iter().collect()),
         },
     )
 }

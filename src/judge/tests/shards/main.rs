@@ -152,7 +152,9 @@ fn check(whole: &Evidence, count: u32, what: &str) {
 fn examples_are_judged_alike_in_shares() {
     let mut tried = 0;
     // Placements are not judged in shares: a run refuses it.
-    let rules = rules::all().iter().filter(|rule| rule.api() == Api::ClusterProfile);
+    let rules = rules::all()
+        .iter()
+        .filter(|rule| rule.api() == Api::ClusterProfile);
     for rule in rules {
         for example in Example::of(rule).expect("examples") {
             let evidence = example.evidence();
