@@ -13,19 +13,18 @@ use std::{
 
 use collect::clock::Clock;
 use evidence::api::{ClusterProfileReference, names::LARGEST_SLICE};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    inventory::{self, MEMBERS, member, report},
     lapses::{LATE, Lapse, Lapses},
     placement::{Clusters, Placement},
-    remote::{Commands, Order},
-    script::{Action, Step},
+    remote::Commands,
+    script::Step,
     selection::{is_well, reference, select},
     slices::{self, Slice, clusters_of, slices, workload_of},
     workload,
-    world::{PLACEMENTS, SCHEDULER},
+    world::SCHEDULER,
 };
 use crate::{
     client::{Hub, RequestError, Via, profile_resource, slice_resource},
@@ -43,16 +42,16 @@ const SECOND_WRITER: &str = "reference-scheduler-2";
 
 /// Publishes decisions for the workloads that the script and the remote control name.
 pub(super) struct Controller {
-    hub: Hub,
-    clock: Clock,
-    lapses: Lapses,
+    pub(super) hub: Hub,
+    pub(super) clock: Clock,
+    pub(super) lapses: Lapses,
     born: Instant,
     /// The workloads, by namespace and name. A real scheduler reads them from the hub: they survive a restart.
-    placed: BTreeMap<(String, String), Placed>,
+    pub(super) placed: BTreeMap<(String, String), Placed>,
     /// The profiles on the hub, by namespace.
     profiles: BTreeMap<String, Mirror>,
     /// The slices on the hub, by namespace.
-    slices: BTreeMap<String, Mirror>,
+    pub(super) slices: BTreeMap<String, Mirror>,
     /// The profiles that were ever well.
     known: BTreeSet<ClusterProfileReference>,
     /// How many slices were changed.
@@ -60,12 +59,12 @@ pub(super) struct Controller {
 }
 
 /// A workload that needs clusters.
-struct Placed {
-    placement: Placement,
+pub(super) struct Placed {
+    pub(super) placement: Placement,
     /// The workload as the owner of its slices.
     owner: Value,
     /// True if the remote control placed it.
-    is_driven: bool,
+    pub(super) is_driven: bool,
     /// When it was placed.
     since: Instant,
     /// The clusters that it has; `None` after a restart.
@@ -121,63 +120,6 @@ impl Controller {
         }
     }
 
-    async fn follow(&mut self, order: Order) -> Result<(), RequestError> {
-        match order {
-            Order::Place {
-                namespace,
-                name,
-                clusters,
-            } => {
-                let placement = Placement::new(&namespace, &name, clusters, MEMBERS);
-                self.place(placement).await?;
-                if let Some(placed) = self.placed.get_mut(&(namespace, name)) {
-                    placed.is_driven = true;
-                }
-                Ok(())
-            }
-            Order::Unplace { namespace, name } => self.unplace(&namespace, &name).await,
-            Order::Restart => self.restart().await,
-        }
-    }
-
-    async fn take(&mut self, action: Action) -> Result<(), RequestError> {
-        match action {
-            Action::Place(placement) => self.place(placement).await,
-            Action::Resize { workload, clusters } => {
-                let key = (PLACEMENTS.to_owned(), workload.to_owned());
-                if let Some(placed) = self.placed.get_mut(&key) {
-                    placed.placement.clusters = clusters;
-                }
-                Ok(())
-            }
-            Action::Unplace { workload } => self.unplace(PLACEMENTS, workload).await,
-            Action::Delete { member: number } => {
-                self.hub
-                    .delete(&inventory::target(MEMBERS, &member(number)))
-                    .await
-            }
-            Action::Report {
-                member: number,
-                health,
-            } => report(&self.hub, MEMBERS, &member(number), health, self.clock.now()).await,
-            Action::Request {
-                workload,
-                user,
-                field_manager,
-                patch,
-            } => {
-                let hub = match user {
-                    Some(user) => self.hub.acting_as(user),
-                    None => self.hub.clone(),
-                };
-                let target = slices::target(PLACEMENTS, &format!("{SCHEDULER}-{workload}-0"));
-                hub.patch(&target, field_manager, Via::Object, &patch)
-                    .await
-                    .map(drop)
-            }
-        }
-    }
-
     /// Takes a workload, new or known. Its slices come with the next round.
     pub(super) async fn place(&mut self, placement: Placement) -> Result<(), RequestError> {
         let key = (placement.namespace.clone(), placement.name.clone());
@@ -221,7 +163,7 @@ impl Controller {
     }
 
     /// Deletes the slices of a workload, then the workload.
-    async fn unplace(&mut self, namespace: &str, name: &str) -> Result<(), RequestError> {
+    pub(super) async fn unplace(&mut self, namespace: &str, name: &str) -> Result<(), RequestError> {
         let key = (namespace.to_owned(), name.to_owned());
         if self.placed.remove(&key).is_none() || self.lapses.has(Lapse::KeepsDecisions) {
             return Ok(());
@@ -230,7 +172,7 @@ impl Controller {
         self.hub.delete(&workload::target(namespace, name)).await
     }
 
-    async fn restart(&mut self) -> Result<(), RequestError> {
+    pub(super) async fn restart(&mut self) -> Result<(), RequestError> {
         sleep(RESTART).await;
         let keys: Vec<_> = self.placed.keys().cloned().collect();
         if self.lapses.has(Lapse::Recreates) {
@@ -422,30 +364,6 @@ impl Controller {
             self.hub.delete(&slices::target(namespace, &slice)).await?;
             if let Some(mirror) = self.slices.get_mut(namespace) {
                 mirror.remove(&slice);
-            }
-        }
-        Ok(())
-    }
-
-    /// Does what faults do with the slices of others.
-    async fn meddle(&mut self) -> Result<(), RequestError> {
-        let (claims, tidies) = (self.lapses.has(Lapse::Claims), self.lapses.has(Lapse::Tidies));
-        if !claims && !tidies {
-            return Ok(());
-        }
-        let mut foreign = Vec::new();
-        for (namespace, mirror) in &self.slices {
-            let others = mirror.all().filter(|slice| workload_of(slice).is_none());
-            let unclaimed = others.filter(|slice| tidies || slice.data["schedulerName"] != SCHEDULER);
-            let names = unclaimed.filter_map(|slice| slice.metadata.name.as_deref());
-            foreign.extend(names.map(|name| slices::target(namespace, name)));
-        }
-        for target in foreign {
-            if tidies {
-                self.hub.delete(&target).await?;
-            } else {
-                let patch = json!({"schedulerName": SCHEDULER});
-                self.hub.patch(&target, SCHEDULER, Via::Object, &patch).await?;
             }
         }
         Ok(())

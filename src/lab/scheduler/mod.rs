@@ -12,9 +12,12 @@
 //! * `inventory`: the profiles, and what consumers may do;
 //! * `workload`: the objects for which the scheduler decides;
 //! * `selection`: which clusters a workload gets; `slices`: how they are published;
-//! * `controller`: the rounds; `remote`: the remote control; `lapses`: misbehaviour that faults ask for.
+//! * `controller`: the rounds; `remote`: the remote control; `events`: what it and the script ask for;
+//! * `lapses`: misbehaviour that faults ask for, and `fault_hooks`: how it acts on the slices of others.
 
 mod controller;
+mod events;
+mod fault_hooks;
 mod faults;
 mod inventory;
 mod lapses;

@@ -1,0 +1,73 @@
+//! What comes to the scheduler from outside: orders of the remote control, and steps of the script.
+
+use super::{
+    controller::Controller,
+    inventory::{self, MEMBERS, member, report},
+    placement::Placement,
+    remote::Order,
+    script::Action,
+    slices,
+    world::{PLACEMENTS, SCHEDULER},
+};
+use crate::client::{RequestError, Via};
+
+impl Controller {
+    /// Follows an order of the remote control.
+    pub(super) async fn follow(&mut self, order: Order) -> Result<(), RequestError> {
+        match order {
+            Order::Place {
+                namespace,
+                name,
+                clusters,
+            } => {
+                let placement = Placement::new(&namespace, &name, clusters, MEMBERS);
+                self.place(placement).await?;
+                if let Some(placed) = self.placed.get_mut(&(namespace, name)) {
+                    placed.is_driven = true;
+                }
+                Ok(())
+            }
+            Order::Unplace { namespace, name } => self.unplace(&namespace, &name).await,
+            Order::Restart => self.restart().await,
+        }
+    }
+
+    /// Takes a step of the script.
+    pub(super) async fn take(&mut self, action: Action) -> Result<(), RequestError> {
+        match action {
+            Action::Place(placement) => self.place(placement).await,
+            Action::Resize { workload, clusters } => {
+                let key = (PLACEMENTS.to_owned(), workload.to_owned());
+                if let Some(placed) = self.placed.get_mut(&key) {
+                    placed.placement.clusters = clusters;
+                }
+                Ok(())
+            }
+            Action::Unplace { workload } => self.unplace(PLACEMENTS, workload).await,
+            Action::Delete { member: number } => {
+                self.hub
+                    .delete(&inventory::target(MEMBERS, &member(number)))
+                    .await
+            }
+            Action::Report {
+                member: number,
+                health,
+            } => report(&self.hub, MEMBERS, &member(number), health, self.clock.now()).await,
+            Action::Request {
+                workload,
+                user,
+                field_manager,
+                patch,
+            } => {
+                let hub = match user {
+                    Some(user) => self.hub.acting_as(user),
+                    None => self.hub.clone(),
+                };
+                let target = slices::target(PLACEMENTS, &format!("{SCHEDULER}-{workload}-0"));
+                hub.patch(&target, field_manager, Via::Object, &patch)
+                    .await
+                    .map(drop)
+            }
+        }
+    }
+}
