@@ -15,7 +15,7 @@ use anyhow::{Context, ensure};
 use apiserver::Misbehaviour;
 use clap::Parser;
 use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT};
-use evidence::{Claim, Evidence, Kind, ProfileKey, Scope, file};
+use evidence::{Claim, Evidence, Kind, ObjectKey, Scope, file};
 use kube::api::{DeleteParams, PostParams};
 use support::{child::resident, fleet, measure::megabytes};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -102,7 +102,7 @@ fn ways(arguments: &Arguments, clock: Clock) -> Vec<MemberWay> {
             custom_resource_groups: groups.map(|group| format!("group-{group}.example.com")).collect(),
             ..MemberState::default()
         };
-        let key = ProfileKey {
+        let key = ObjectKey {
             namespace: fleet::namespace(number).to_owned(),
             name: fleet::name(number),
         };

@@ -132,6 +132,13 @@ impl ServeHub {
 
     /// Serves for ever; returns only an error.
     async fn serve(self) -> Result<Exit, Failure> {
+        if let Some(reference) = &self.manager
+            && !reference.scheduler_faults.is_empty()
+        {
+            return Err(Failure::usage(anyhow!(
+                "this hub runs the reference manager alone: leave out the faults of the scheduler"
+            )));
+        }
         let faults = self.manager.as_ref().map(|reference| &*reference.faults);
         let definitions = if self.no_crds {
             Vec::new()

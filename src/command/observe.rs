@@ -4,15 +4,16 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use collect::{
-    CollectError, Plan,
+    CollectError, Plan, Workloads,
     clock::Clock,
     collect,
     connect::{Connection, KubeconfigOptions},
 };
-use evidence::Evidence;
+use evidence::{Claim, Evidence, api::Api};
 use lab::{
     hub::{AuditLevel, Hub, assets, envtest_options},
-    manager::{Manager, hub_definitions},
+    manager::Manager,
+    scheduler::Scheduler,
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -48,20 +49,20 @@ pub fn observe(
         let stop = signals::stop();
         // A signal must not leave a container behind.
         let hub = tokio::select! {
-            hub = start(&target, clock) => hub?,
+            hub = start(&target, &plan.claim, clock) => hub?,
             () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
         };
         ours(hub, reference, plan, driving, clock, watching, stop).await
     })
 }
 
-/// Starts a test hub, with the CRDs of its manager.
+/// Starts a test hub, with the CRDs of its implementation.
 ///
 /// # Errors
 /// When it does not start, or the target is no test hub.
-pub async fn start(target: &Target, clock: Clock) -> Result<Hub, Failure> {
-    let faults = target.reference().map(|reference| &*reference.faults);
-    let definitions = hub_definitions(faults.unwrap_or_default());
+pub async fn start(target: &Target, claim: &Claim, clock: Clock) -> Result<Hub, Failure> {
+    let reference = target.reference();
+    let definitions = reference.map_or_else(Vec::new, |reference| reference.hub_definitions(claim));
     let hub = match target {
         Target::Kubeconfig(_) => return Err(Failure::usage(anyhow!("a hub of a kubeconfig runs already"))),
         Target::Lab(_) => Hub::lab_with(clock, &definitions).await,
@@ -119,7 +120,7 @@ async fn somebody_elses(
     Ok(evidence)
 }
 
-/// Collects evidence from the reference manager on a test hub.
+/// Collects evidence from the reference manager, or the reference scheduler, on a test hub.
 async fn ours(
     hub: Hub,
     reference: Reference,
@@ -130,7 +131,14 @@ async fn ours(
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let reads_log = plan.of_first_share().is_none();
-    let mut seen = side_by_side(&hub, reference, plan, driving, clock, watching, stop).await;
+    if let Some(lab) = hub.as_lab() {
+        // The same as envtest's policy.
+        lab.set_audit_level(AuditLevel::RequestResponse);
+    }
+    let mut seen = match plan.claim.edition.api() {
+        Api::ClusterProfile => side_by_side(&hub, reference, plan, driving, clock, watching, stop).await,
+        Api::Placement => beside_scheduler(&hub, reference, plan, clock, watching, stop).await,
+    };
     if let Ok(evidence) = &mut seen {
         advice::add_flags(evidence);
     }
@@ -159,10 +167,6 @@ async fn side_by_side(
     let client = hub
         .client_as(Manager::NAME, Manager::NAME)
         .map_err(Failure::no_hub)?;
-    if let Some(lab) = hub.as_lab() {
-        // The same as envtest's policy.
-        lab.set_audit_level(AuditLevel::RequestResponse);
-    }
     let mut manager = Manager::new(reference.faults, clock);
     plan.members = members::of_the_lab(&manager);
     manager.set_up(&client).await.map_err(failed)?;
@@ -176,6 +180,45 @@ async fn side_by_side(
             Err(error) => Err(failed(error)),
             Ok(()) => Err(Failure::could_not_run(anyhow!("the reference manager ended"))),
         },
+    }
+}
+
+async fn beside_scheduler(
+    hub: &Hub,
+    reference: Reference,
+    mut plan: Plan,
+    clock: Clock,
+    watching: &Watching<'_>,
+    stop: CancellationToken,
+) -> Result<Evidence, Failure> {
+    let failed =
+        |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference scheduler failed"));
+    let client = hub
+        .client_as(Scheduler::NAME, Scheduler::NAME)
+        .map_err(Failure::no_hub)?;
+    let mut scheduler = Scheduler::new(reference.scheduler_faults, clock);
+    scheduler.set_up(&client).await.map_err(failed)?;
+    plan.workloads.get_or_insert_with(workloads_of_the_lab);
+    let progress = watching.progress(hub.as_lab().is_none());
+    tokio::select! {
+        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
+        // It never ends by itself: if it does, it has failed.
+        end = scheduler.run(client) => match end {
+            Err(error) => Err(failed(error)),
+            Ok(()) => Err(Failure::could_not_run(anyhow!("the reference scheduler ended"))),
+        },
+    }
+}
+
+/// The kind of workloads that the reference scheduler has.
+fn workloads_of_the_lab() -> Workloads {
+    let mut parts = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
+    let mut next = || parts.next().unwrap_or_default();
+    let (resource, version, group) = (next(), next(), next());
+    Workloads {
+        group,
+        version,
+        resource,
     }
 }
 

@@ -143,6 +143,11 @@ impl Run {
             return clean(&target, &plan, self.driver.file());
         }
         let driving = self.driver.resolve(&target, plan.observe)?;
+        if driving.is_some() && plan.claim.edition.api() == Api::Placement {
+            return Err(Failure::usage(anyhow!(
+                "the suite cannot drive schedulers yet: leave out --driver, or judge with --api clusterprofile"
+            )));
+        }
         let files = files.iter().chain(&plan.audit_logs);
         let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
         let mut outputs = self.outputs.prepare(inputs)?;
@@ -154,7 +159,7 @@ impl Run {
         };
         match observe::observe(target, plan, driving.as_ref(), &watching) {
             Ok(evidence) => {
-                if let Some(reference) = reference.filter(|reference| reference.faults.len() > 1) {
+                if let Some(reference) = reference.filter(|reference| reference.faults().count() > 1) {
                     warn_of_hidden(&reference, &evidence, &selection);
                 }
                 conclude(

@@ -11,12 +11,14 @@ use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
     Claim,
-    api::{Feature, UnknownName},
+    api::{Api, Edition, Feature, UnknownName},
 };
 use judge::{Judgement, Verdict, rules};
 use lab::{
+    crd::CustomResourceDefinition,
     hub::{Hub, HubError},
-    manager::{Fault, Manager},
+    manager::{self, Fault, Manager},
+    scheduler::{self, Scheduler},
 };
 
 use super::{
@@ -44,8 +46,8 @@ pub struct TargetFlags {
     /// Which hub to judge on [default: kubeconfig]
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
-    /// Use the reference manager as the implementation: reference, or reference=FAULT,… to break rules. A fault has the
-    /// id of the rule that it breaks
+    /// Use the reference manager as the implementation (with --api placement, the reference scheduler): reference, or
+    /// reference=FAULT,… to break rules. A fault has the id of the rule that it breaks
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
     manager: Option<Reference>,
 }
@@ -63,11 +65,14 @@ pub enum HubKind {
     K3s,
 }
 
-/// The reference manager, with its faults.
+/// The reference manager or, where placements are judged, the reference scheduler, with its faults. Without any, it
+/// conforms.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The faults. Without any, it conforms.
+    /// The manager's faults.
     pub faults: Vec<Fault>,
+    /// The scheduler's faults.
+    pub scheduler_faults: Vec<scheduler::Fault>,
 }
 
 /// The hub to judge, and the implementation on it.
@@ -170,10 +175,15 @@ impl Target {
         }
     }
 
-    /// Adds the reference manager's claims, unless the user overrides them: it gives credentials to its consumers.
+    /// Adds the claims of our own implementation, unless the user overrides them: the manager gives credentials to its
+    /// consumers, and the scheduler has one.
     pub fn claim(&self, claim: &mut Claim) {
         let ours = !matches!(self, Target::Kubeconfig(_));
-        if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
+        if ours && claim.edition.api() == Api::Placement {
+            if claim.consumer_users.is_empty() {
+                claim.consumer_users = vec![Scheduler::CONSUMER.to_owned()];
+            }
+        } else if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
             claim.features.insert(Feature::ConsumerSecrets);
             if claim.consumers.is_empty() {
                 claim.consumers = Manager::CONSUMERS.map(str::to_owned).into();
@@ -203,20 +213,42 @@ impl Reference {
                     || !verdict.notes.is_empty()
             })
         };
-        let ids = self.faults.iter().map(|fault| fault.info().id);
+        let ids = self.faults().map(|(id, _)| id);
         ids.filter(|id| !shows(id)).collect()
+    }
+
+    /// The id of each fault, and the first edition that has its rule.
+    pub fn faults(&self) -> impl Iterator<Item = (&'static str, Edition)> {
+        let of_manager = self
+            .faults
+            .iter()
+            .map(|fault| (fault.info().id, fault.info().edition));
+        let of_scheduler = self.scheduler_faults.iter();
+        of_manager.chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
+    }
+
+    /// The objects that its hub has to serve, for the API of that claim.
+    pub fn hub_definitions(&self, claim: &Claim) -> Vec<CustomResourceDefinition> {
+        match claim.edition.api() {
+            Api::ClusterProfile => manager::hub_definitions(&self.faults),
+            Api::Placement => scheduler::hub_definitions(&self.scheduler_faults),
+        }
     }
 
     /// Refuses faults that no rule of the edition would find.
     fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        for fault in &self.faults {
-            let id = fault.info().id;
+        if claim.also.is_some() {
+            return Err(Failure::usage(anyhow!(
+                "a test hub has one implementation: judge with --api clusterprofile or --api placement"
+            )));
+        }
+        for (id, edition) in self.faults() {
             let rule = rules::find(id.split(':').next().unwrap_or(id));
             if rule.is_some_and(|rule| rule.facts.in_claim(claim).is_none()) {
                 return Err(Failure::usage(anyhow!(
                     "edition {} does not have the rule that the fault `{id}` breaks: add --edition {}",
                     claim.edition,
-                    fault.info().edition
+                    edition
                 )));
             }
         }
@@ -232,12 +264,18 @@ impl FromStr for Reference {
         if name != "reference" {
             return Err(UnknownName::among("manager", name, ["reference"]));
         }
-        let faults = faults
-            .split(',')
-            .filter(|fault| !fault.is_empty())
-            .map(Fault::parse)
-            .collect::<Result<_, _>>()?;
-        Ok(Self { faults })
+        let mut reference = Self {
+            faults: Vec::new(),
+            scheduler_faults: Vec::new(),
+        };
+        for fault in faults.split(',').filter(|fault| !fault.is_empty()) {
+            if fault.starts_with("placement-") {
+                reference.scheduler_faults.push(scheduler::Fault::parse(fault)?);
+            } else {
+                reference.faults.push(Fault::parse(fault)?);
+            }
+        }
+        Ok(reference)
     }
 }
 

@@ -11,8 +11,8 @@ use collect::{
     requests::{AuditSample, RequestsError},
     survey,
 };
-use evidence::Evidence;
-use lab::manager::Manager;
+use evidence::{Evidence, api::Api};
+use lab::{manager::Manager, scheduler::Scheduler};
 use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub};
@@ -94,19 +94,24 @@ async fn ask_own(
     clock: Clock,
     limit: Duration,
 ) -> Result<Examined, Failure> {
-    let hub = start(target, clock).await?;
-    let client = hub
-        .client_as(Manager::NAME, Manager::NAME)
-        .map_err(Failure::no_hub)?;
-    let mut manager = Manager::new(reference.faults.clone(), clock);
-    let set_up = manager.set_up(&client).await;
-    set_up.map_err(|error| {
-        Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"))
-    })?;
-    let plan = Plan {
-        members: members::of_the_lab(&manager),
-        ..plan.clone()
-    };
+    let hub = start(target, &plan.claim, clock).await?;
+    let failed =
+        |error: anyhow::Error| Failure::could_not_run(error.context("the reference implementation failed"));
+    let client = |name| hub.client_as(name, name).map_err(Failure::no_hub);
+    let mut plan = plan.clone();
+    match plan.claim.edition.api() {
+        Api::ClusterProfile => {
+            let mut manager = Manager::new(reference.faults.clone(), clock);
+            let set_up = manager.set_up(&client(Manager::NAME)?).await;
+            set_up.map_err(|error| failed(error.into()))?;
+            plan.members = members::of_the_lab(&manager);
+        }
+        Api::Placement => {
+            let mut scheduler = Scheduler::new(reference.scheduler_faults.clone(), clock);
+            let set_up = scheduler.set_up(&client(Scheduler::NAME)?).await;
+            set_up.map_err(|error| failed(error.into()))?;
+        }
+    }
     let examined = ask(&hub.connection, plan, driving, clock, limit).await;
     hub.stop().await.map_err(Failure::no_hub)?;
     Ok(examined)

@@ -26,6 +26,7 @@ pub use all::all;
 pub use cluster_profile::cluster_profile;
 pub use cluster_property::cluster_property;
 pub use definition::to_yaml;
+pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 pub use placement_decision::placement_decision;
 
 #[cfg(test)]

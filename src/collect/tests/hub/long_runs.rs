@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use collect::{MemberWay, connect::USER_AGENT};
-use evidence::ProfileKey;
+use evidence::ObjectKey;
 use lab::member::{MemberState, StandIn};
 
 use super::*;
@@ -99,7 +99,7 @@ async fn a_member_that_answers_the_same_adds_times_and_no_more() {
         ..MemberState::default()
     };
     let stand_in = StandIn::new("a", world.clock, state);
-    let key = ProfileKey {
+    let key = ObjectKey {
         namespace: "default".to_owned(),
         name: "a".to_owned(),
     };
