@@ -18,6 +18,7 @@ use kube::{
 use lab::{
     hub::{Hub, envtest_options},
     manager::Manager,
+    scheduler::{Scheduler, hub_definitions},
 };
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ fn main() -> ExitCode {
         }),
         trial("the_doctor_asks_and_stores_nothing", |assets| {
             runtime().block_on(the_doctor_asks_and_stores_nothing(assets));
+        }),
+        trial("the_scheduler_publishes_on_a_real_hub", |assets| {
+            runtime().block_on(the_scheduler_publishes_on_a_real_hub(assets));
         }),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -208,6 +212,61 @@ async fn the_doctor_asks_and_stores_nothing(assets: Assets) {
         assert!(matches!(verb, "get" | "list") || asks, "{verb} {uri}");
     }
     assert_eq!(everything(&manager).await, before);
+    hub.stop().await.unwrap();
+}
+
+/// The reference scheduler needs nothing that only the lab's hub does, and a second start writes nothing.
+async fn the_scheduler_publishes_on_a_real_hub(assets: Assets) {
+    let hub = Hub::envtest_with(&assets, envtest_options(), &hub_definitions(&[]))
+        .await
+        .unwrap();
+    let client = hub.client_as(Scheduler::NAME, Scheduler::NAME).unwrap();
+    let slices = async |version: &str| -> Vec<(String, usize, String)> {
+        let path = format!("/apis/multicluster.x-k8s.io/{version}/placementdecisions");
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        let list: Value = client.request(request).await.unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let items = list["items"].as_array().unwrap().iter();
+        items
+            .map(|slice| {
+                let metadata = &slice["metadata"];
+                let clusters = slice["decisions"].as_array().unwrap().len();
+                (
+                    text(&metadata["name"]),
+                    clusters,
+                    text(&metadata["resourceVersion"]),
+                )
+            })
+            .collect()
+    };
+    Scheduler::new(Vec::new(), Clock::system())
+        .set_up(&client)
+        .await
+        .unwrap();
+    let published = slices("v1alpha1").await;
+    let sizes: Vec<(&str, usize)> = published
+        .iter()
+        .map(|(name, clusters, _)| (name.trim_start_matches("reference-scheduler-"), *clusters))
+        .collect();
+    assert_eq!(
+        sizes,
+        [
+            ("at-the-edge-0", 3),
+            ("few-0", 5),
+            ("full-0", 100),
+            ("growing-0", 99),
+            ("large-0", 100),
+            ("large-1", 10),
+            ("none-0", 0),
+            ("unordered-0", 8),
+        ]
+    );
+    assert_eq!(slices("v1alpha2").await, published);
+    Scheduler::new(Vec::new(), Clock::system())
+        .set_up(&client)
+        .await
+        .unwrap();
+    assert_eq!(slices("v1alpha1").await, published);
     hub.stop().await.unwrap();
 }
 

@@ -64,9 +64,11 @@ impl Controller {
                     None => self.hub.clone(),
                 };
                 let target = slices::target(PLACEMENTS, &format!("{SCHEDULER}-{workload}-0"));
-                hub.patch(&target, field_manager, Via::Object, &patch)
-                    .await
-                    .map(drop)
+                match hub.patch(&target, field_manager, Via::Object, &patch).await {
+                    // Another fault has given the slice another name.
+                    Err(error) if error.is_not_found() => Ok(()),
+                    done => done.map(drop),
+                }
             }
         }
     }
