@@ -48,9 +48,12 @@ fn an_unknown_edition_is_answered_with_all_of_them() {
     for given in ["2027-01", "zzz", "standart"] {
         refused(
             &["run", "--edition", given],
-            &["(the editions: standard, 2026-07, 2026-09)"],
+            &["(the editions: standard, 2026-07, 2026-09, placement-2025-09, placement-2026-09)"],
         );
-        refused(&["list", "--edition", given], &["standard, 2026-07, 2026-09"]);
+        refused(
+            &["list", "--edition", given],
+            &["standard, 2026-07, 2026-09, placement-2025-09"],
+        );
     }
 }
 
