@@ -8,7 +8,7 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_slices, properties, updates, version,
+    placement_labels, placement_slices, properties, updates, version,
 };
 
 /// A rule's function.
@@ -133,10 +133,21 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
         "placement-slices/size" => placement_slices::size,
         "placement-slices/decisions-present" => placement_slices::decisions_present,
+        "placement-slices/key-shared" => placement_slices::key_shared,
         "placement-slices/key-valid" => placement_slices::key_valid,
+        "placement-slices/key-one-decision" => placement_slices::key_one_decision,
         "placement-slices/index-is-number" => placement_slices::index_is_number,
         "placement-slices/index-complete" => placement_slices::index_complete,
+        "placement-slices/index-all-or-none" => placement_slices::index_all_or_none,
+        "placement-slices/no-needless-slices" => placement_slices::no_needless_slices,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
+        "placement-slices/name-deterministic" => placement_slices::name_deterministic,
+        "placement-labels/scheduler-named" => placement_labels::scheduler_named,
+        "placement-labels/scheduler-stable" => placement_labels::scheduler_stable,
+        "placement-labels/placement-key-usable" => placement_labels::placement_key_usable,
+        "placement-labels/placement-key-matches-workload" => placement_labels::placement_key_matches_workload,
+        "placement-labels/no-unknown-multicluster-labels" => placement_labels::no_unknown_multicluster_labels,
+        "placement-labels/reason-is-public" => placement_labels::reason_is_public,
     }
     .into();
     bindings

@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use evidence::{
     Evidence,
-    api::{AccessProvider, ClusterProfile, ProfileLabels, address::Address},
+    api::{AccessProvider, ClusterProfile, address::Address},
     leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
 };
 
 use super::{authority, entries::of_profile};
 use crate::rules::{
-    finding::{Finding, Findings},
+    finding::Findings,
     hash::HashSet,
+    leak_search::{LeakSearch, is_known},
 };
-
-/// Maximum number of credentials that are reported per profile.
-const MOST: usize = 20;
 
 /// `access/no-secrets`
 ///
@@ -30,9 +28,13 @@ pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings)
             let mut search = Search {
                 profile: &version.object,
                 previous,
-                told: &mut told,
-                clean: &mut clean,
-                findings,
+                leaks: LeakSearch {
+                    object: &version.object,
+                    noun: "profile",
+                    told: &mut told,
+                    clean: &mut clean,
+                    findings,
+                },
             };
             search.everywhere();
             previous = Some(&version.object);
@@ -45,11 +47,7 @@ struct Search<'e, 's> {
     profile: &'e ClusterProfile,
     /// The version before: what is shared with it has been searched.
     previous: Option<&'e ClusterProfile>,
-    /// What was found in earlier versions.
-    told: &'s mut HashSet<(String, LeakKind)>,
-    /// Texts that many profiles have, and that hold no credential.
-    clean: &'s mut HashSet<&'e str>,
-    findings: &'s mut Findings,
+    leaks: LeakSearch<'e, 's, ClusterProfile>,
 }
 
 impl<'e> Search<'e, '_> {
@@ -60,30 +58,33 @@ impl<'e> Search<'e, '_> {
             previous.map(|previous| &previous.metadata.labels),
             &metadata.labels,
         ) {
-            self.map("metadata.labels", &metadata.labels);
+            self.leaks.map("metadata.labels", &metadata.labels);
         }
         if !is_known(
             previous.map(|previous| &previous.metadata.annotations),
             &metadata.annotations,
         ) {
-            self.map("metadata.annotations", &metadata.annotations);
+            self.leaks.map("metadata.annotations", &metadata.annotations);
         }
         if !is_known(previous.map(|previous| &previous.spec), &profile.spec) {
             let name = profile.spec.display_name.as_deref().unwrap_or_default();
-            self.text(name, || "spec.displayName".to_owned());
-            self.text(profile.manager(), || "spec.clusterManager.name".to_owned());
+            self.leaks.text(name, || "spec.displayName".to_owned());
+            self.leaks
+                .text(profile.manager(), || "spec.clusterManager.name".to_owned());
         }
         let status = &profile.status;
         let version = status.version.kubernetes.as_deref().unwrap_or_default();
-        self.text(version, || "status.version.kubernetes".to_owned());
+        self.leaks
+            .text(version, || "status.version.kubernetes".to_owned());
         if !is_known(
             previous.map(|previous| &previous.status.properties),
             &status.properties,
         ) {
             for property in status.properties.iter() {
                 let path = |part: &str| format!("status.properties[{}].{part}", property.name);
-                self.common(&property.name, leaks_in_text, || path("name"));
-                self.add(leaks_under(&property.name, &property.value), || path("value"));
+                self.leaks.common(&property.name, leaks_in_text, || path("name"));
+                self.leaks
+                    .add(leaks_under(&property.name, &property.value), || path("value"));
             }
         }
         if !is_known(
@@ -92,9 +93,11 @@ impl<'e> Search<'e, '_> {
         ) {
             for condition in status.conditions.iter() {
                 let path = |part: &str| format!("status.conditions[{}].{part}", condition.kind);
-                self.common(&condition.kind, leaks_in_text, || path("type"));
-                self.common(&condition.reason, leaks_in_text, || path("reason"));
-                self.common(&condition.message, leaks_in_text, || path("message"));
+                self.leaks.common(&condition.kind, leaks_in_text, || path("type"));
+                self.leaks
+                    .common(&condition.reason, leaks_in_text, || path("reason"));
+                self.leaks
+                    .common(&condition.message, leaks_in_text, || path("message"));
             }
         }
         let lists = |profile: &ClusterProfile| {
@@ -112,38 +115,30 @@ impl<'e> Search<'e, '_> {
         }
     }
 
-    /// Labels or annotations.
-    fn map(&mut self, path: &str, map: &'e ProfileLabels) {
-        for (key, value) in map.iter() {
-            let at = || format!("{path}[{key}]");
-            self.common(key, leaks_in_text, at);
-            self.add(leaks_under(key, value), at);
-        }
-    }
-
     fn access(&mut self, profile: &'e ClusterProfile) {
         for entry in of_profile(profile) {
             let AccessProvider { name, cluster } = entry.provider;
-            self.common(name, leaks_in_text, || entry.path(".name"));
+            self.leaks.common(name, leaks_in_text, || entry.path(".name"));
             for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
                 let address = address.as_deref().unwrap_or_default();
-                self.add(in_address(address), || entry.path(&format!(".cluster.{field}")));
+                self.leaks
+                    .add(in_address(address), || entry.path(&format!(".cluster.{field}")));
             }
             for (field, text) in [
                 ("tls-server-name", &cluster.tls_server_name),
                 ("certificate-authority", &cluster.certificate_authority),
             ] {
                 let text = text.as_deref().unwrap_or_default();
-                self.text(text, || entry.path(&format!(".cluster.{field}")));
+                self.leaks.text(text, || entry.path(&format!(".cluster.{field}")));
             }
             if let Some(data) = cluster.certificate_authority_data.as_deref() {
                 let path = || entry.path(".cluster.certificate-authority-data");
-                self.common(data, in_authority, path);
+                self.leaks.common(data, in_authority, path);
             }
             for extension in &cluster.extensions {
                 let path =
                     |part: &str| entry.path(&format!(".cluster.extensions[{}].{part}", extension.name));
-                self.common(&extension.name, leaks_in_text, || path("name"));
+                self.leaks.common(&extension.name, leaks_in_text, || path("name"));
                 let leaks = match extension.extension.text() {
                     json if json.starts_with('"') => {
                         let text = extension.extension.value();
@@ -151,69 +146,10 @@ impl<'e> Search<'e, '_> {
                     }
                     json => leaks_in_text(json),
                 };
-                self.add(leaks, || path("extension"));
+                self.leaks.add(leaks, || path("extension"));
             }
         }
     }
-
-    fn text(&mut self, text: &str, path: impl Fn() -> String) {
-        self.add(leaks_in_text(text), path);
-    }
-
-    /// Searches a text that many profiles have in common.
-    fn common(&mut self, text: &'e str, search: fn(&str) -> Vec<Leak>, path: impl Fn() -> String) {
-        if self.clean.contains(text) {
-            return;
-        }
-        let leaks = search(text);
-        if leaks.is_empty() {
-            self.clean.insert(text);
-        }
-        self.add(leaks, path);
-    }
-
-    /// Reports what was found at a path, where it has not been told.
-    fn add(&mut self, leaks: Vec<Leak>, path: impl Fn() -> String) {
-        for leak in leaks {
-            let path = format!("{}{}", path(), leak.place);
-            if self.told.len() >= MOST || !self.told.insert((path.clone(), leak.kind)) {
-                continue;
-            }
-            let (message, is_sure) = match leak.grade {
-                Grade::Certain => (format!("profile holds {}", leak.kind), true),
-                _ => (format!("profile may hold {}", leak.kind), false),
-            };
-            let observed = describe(&leak, &path);
-            let finding = Finding::on(self.profile, message)
-                .at(path)
-                .expected("no credential")
-                .observed(observed);
-            self.findings
-                .report(if is_sure { finding } else { finding.advisory() });
-        }
-    }
-}
-
-/// What was found, without a piece of it: its length, the name that makes it a credential where the path lacks that,
-/// and its place in a long text.
-fn describe(leak: &Leak, path: &str) -> String {
-    let mut text = format!("{} of {} characters", leak.kind, leak.length);
-    if leak.encoded {
-        text.push_str(" in base64");
-    }
-    let is_in_path = |key: &str| path.ends_with(&format!(".{key}")) || path.contains(&format!("[{key}]"));
-    if let Some(key) = leak.key.as_deref().filter(|key| !is_in_path(key)) {
-        text.push_str(&format!(", given as `{key}`"));
-    }
-    if let Some(at) = leak.at {
-        text.push_str(&format!(", from character {at} on"));
-    }
-    text
-}
-
-/// Whether a part of a profile is the one of the version before.
-fn is_known<T: ?Sized>(previous: Option<&Arc<T>>, own: &Arc<T>) -> bool {
-    previous.is_some_and(|previous| Arc::ptr_eq(previous, own))
 }
 
 /// An address is a URL, or was meant to be one. A user's name in it is no credential, and has no business there.

@@ -53,6 +53,22 @@ pub(in crate::rules) fn logical_decisions<'e>(
     decisions
 }
 
+/// The uid of the object for which a slice was made: of its controller or, if none is marked as such, of its only owner.
+pub(in crate::rules) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
+    let owner = match &*slice.metadata.owner_references {
+        [only] => only,
+        _ => slice.controller()?,
+    };
+    Some(&*owner.uid).filter(|uid| !uid.is_empty())
+}
+
+/// The base and the number of a name such as `web-0` (KEP-5313 › Consumer Discovery and Usage › deterministic naming).
+pub(in crate::rules) fn numbered_name(slice: &PlacementDecision) -> Option<(&str, &str)> {
+    let (base, number) = slice.metadata.name.rsplit_once('-')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && !base.is_empty()).then_some((base, number))
+}
+
 impl LogicalDecision<'_> {
     /// `decision web in namespace apps`, or the slice that is a decision by itself.
     pub(in crate::rules) fn describe(&self) -> String {

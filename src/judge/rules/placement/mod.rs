@@ -2,8 +2,9 @@
 
 mod logical;
 mod moments;
+mod related;
 mod versions;
 
-pub(super) use logical::{LogicalDecision, logical_decisions};
-pub(super) use moments::faults_that_last;
+pub(super) use logical::{LogicalDecision, logical_decisions, numbered_name, owner_uid};
+pub(super) use moments::{Moment, RESCHEDULE, faults_among, faults_that_last};
 pub(super) use versions::each_version;

@@ -3,15 +3,25 @@
 //! A scheduler changes slices one after the other, so a set of slices may have a fault for a moment that no slice has by
 //! itself. Only confirmed time counts: a gap in the timeline ends it.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    hash::Hash,
+};
 
-use evidence::{Asked, Evidence, Kind, SliceHistory, api::PlacementDecision};
+use evidence::{
+    Asked, Evidence, Kind, SliceHistory,
+    api::{PlacementDecision, names},
+};
 
+use super::related::related;
 use crate::rules::{
     finding::{Finding, Findings},
     state::segments::segments,
     write_time::{Micros, SECOND},
 };
+
+/// How long a scheduler may take to change the slices of a decision one after the other.
+pub(in crate::rules) const RESCHEDULE: Micros = 30 * SECOND;
 
 /// The slices of one namespace between two changes of any of them.
 pub(in crate::rules) struct Moment<'e> {
@@ -21,6 +31,8 @@ pub(in crate::rules) struct Moment<'e> {
     pub(in crate::rules) until: Micros,
     /// Whether the watch missed the time before it.
     pub(in crate::rules) after_gap: bool,
+    /// Whether the watch missed the time after it.
+    pub(in crate::rules) before_gap: bool,
     /// Whether it is what the first list showed.
     pub(in crate::rules) is_first: bool,
     /// Whether it lasted until the runner stopped looking.
@@ -102,7 +114,8 @@ fn moments_of<'e>(
                     from: segment.from,
                     until: segment.until,
                     after_gap: segment.after_gap,
-                    is_first: is_first && number == 0,
+                    before_gap: segment.until < until,
+                    is_first: is_listed && number == 0,
                     is_last: next.is_none() && number + 1 == count,
                     slices: present.values().copied().collect(),
                 },
@@ -174,11 +187,46 @@ struct Stretch {
     until: Micros,
     /// Whether it may have lasted for longer than was seen: it was there from the first list on, or beside a gap.
     is_cut: bool,
+    /// Whether the window ended before the fault did.
+    is_open: bool,
     finding: Finding,
+}
+
+impl Stretch {
+    fn length(&self) -> Micros {
+        self.until - self.from
+    }
+}
+
+/// The longest of the stretches that are alike, and their number: a scheduler may repeat a fault with every change.
+struct Recurring<K>(BTreeMap<K, (Stretch, usize)>);
+
+impl<K> Default for Recurring<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord> Recurring<K> {
+    fn add(&mut self, key: K, stretch: Stretch) {
+        match self.0.entry(key) {
+            Entry::Vacant(free) => _ = free.insert((stretch, 1)),
+            Entry::Occupied(mut taken) => {
+                let (longest, times) = taken.get_mut();
+                *times += 1;
+                if stretch.length() > longest.length() {
+                    *longest = stretch;
+                }
+            }
+        }
+    }
 }
 
 /// Judges the slices of each namespace at each moment, and reports faults that lasted for longer than `grace`. Faults of
 /// the same object, path and message are one fault that lasts.
+///
+/// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
+/// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
 /// A fault of a single look may be about to pass, so it is only a warning. If the window was too short to tell, there is
 /// no verdict.
@@ -186,68 +234,73 @@ pub(in crate::rules) fn faults_that_last<'e>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     grace: Micros,
+    faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
+) {
+    let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
+    faults_among(evidence, findings, grace, key, faults);
+}
+
+/// As [`faults_that_last`], but looks at those slices together that have the same `tie` at any time.
+pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    grace: Micros,
+    tie: impl Fn(&'e PlacementDecision) -> Option<T>,
     mut faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
-    let mut open: BTreeMap<String, BTreeMap<(String, String, String), Stretch>> = BTreeMap::new();
-    let mut over: Vec<(Stretch, bool)> = Vec::new();
-    each_moment(evidence, |namespace, moment| {
-        let before = open.entry(namespace.to_owned()).or_default();
-        let mut still = BTreeMap::new();
-        for finding in faults(moment) {
+    let mut over: Vec<Stretch> = Vec::new();
+    for (namespace, histories) in related(evidence, tie) {
+        let mut before = BTreeMap::new();
+        moments_of(evidence, namespace, &histories, &mut |_, moment| {
+            follow(&mut before, &mut over, moment, faults(moment));
+        });
+    }
+    let mut is_too_early = false;
+    let mut lasting = Recurring::default();
+    let mut passing = Recurring::default();
+    for stretch in over {
+        let finding = &stretch.finding;
+        if stretch.length() > grace {
             let key = (
                 finding.object.path(),
                 finding.path.clone(),
                 finding.message.clone(),
             );
-            let known = if moment.after_gap {
-                None
-            } else {
-                before.remove(&key)
-            };
-            let (from, is_cut) = match &known {
-                Some(known) => (known.from, known.is_cut),
-                None => (moment.from, moment.is_first || moment.after_gap),
-            };
-            still.insert(
-                key,
-                Stretch {
-                    from,
-                    until: moment.until,
-                    is_cut,
-                    finding,
-                },
-            );
-        }
-        for mut stretch in std::mem::take(before).into_values() {
-            stretch.is_cut |= moment.after_gap;
-            over.push((stretch, false));
-        }
-        if moment.is_last {
-            over.extend(still.into_values().map(|stretch| (stretch, true)));
-        } else {
-            *before = still;
-        }
-    });
-    let mut is_too_early = false;
-    for (stretch, is_open) in over {
-        let seconds = (stretch.until - stretch.from) / SECOND;
-        if stretch.until - stretch.from > grace {
-            let when = if is_open { " when the window ended" } else { "" };
-            let observed = format!("{}; for {seconds} s{when}", stretch.finding.observed);
-            findings.report(stretch.finding.observed(observed));
-        } else if is_open && !is_watched {
+            lasting.add(key, stretch);
+        } else if stretch.is_open && !is_watched {
             findings.report(stretch.finding.advisory());
         } else if stretch.is_cut && is_watched {
             is_too_early = true;
         } else {
-            findings.note(format!(
-                "{}: {}, but only for {seconds} s, within the grace of {} s",
-                stretch.finding.object,
-                stretch.finding.message,
-                grace / SECOND
-            ));
+            passing.add(finding.message.clone(), stretch);
         }
+    }
+    for (stretch, times) in lasting.0.into_values() {
+        let seconds = stretch.length() / SECOND;
+        let when = if stretch.is_open {
+            " when the window ended"
+        } else {
+            ""
+        };
+        let times = match times {
+            1 => String::new(),
+            times => format!(", the longest of {times} times"),
+        };
+        let observed = format!("{}; for {seconds} s{when}{times}", stretch.finding.observed);
+        findings.report(stretch.finding.observed(observed));
+    }
+    for (message, (stretch, times)) in passing.0 {
+        let others = match times {
+            1 => String::new(),
+            times => format!(" and {} more", times - 1),
+        };
+        findings.note(format!(
+            "{}{others}: {message}, but for no longer than {} s, within the grace of {} s",
+            stretch.finding.object,
+            stretch.length() / SECOND,
+            grace / SECOND
+        ));
     }
     if is_too_early {
         findings.cannot_tell(format!(
@@ -256,4 +309,44 @@ pub(in crate::rules) fn faults_that_last<'e>(
         ));
     }
     evidence.slice_histories().for_each(|_| findings.examine());
+}
+
+/// Continues the stretches of the moment before with the faults of this one. Those that it ends are over.
+fn follow(
+    before: &mut BTreeMap<(String, String, String), Stretch>,
+    over: &mut Vec<Stretch>,
+    moment: &Moment,
+    faults: Vec<Finding>,
+) {
+    let mut still = BTreeMap::new();
+    for finding in faults {
+        let key = (
+            finding.object.path(),
+            finding.path.clone(),
+            finding.message.clone(),
+        );
+        let known = if moment.after_gap {
+            None
+        } else {
+            before.remove(&key)
+        };
+        let (from, is_cut) = match &known {
+            Some(known) => (known.from, known.is_cut),
+            None => (moment.from, moment.is_first || moment.after_gap),
+        };
+        let stretch = Stretch {
+            from,
+            until: moment.until,
+            is_cut: is_cut || moment.before_gap,
+            is_open: moment.is_last && !moment.before_gap,
+            finding,
+        };
+        still.insert(key, stretch);
+    }
+    over.extend(std::mem::take(before).into_values());
+    if moment.is_last {
+        over.extend(still.into_values());
+    } else {
+        *before = still;
+    }
 }

@@ -1,85 +1,218 @@
 //! The clusters of a decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{ClusterProfileReference, PlacementDecision},
+    api::{ClusterProfile, PlacementDecision, names},
 };
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{LogicalDecision, each_version, faults_that_last, logical_decisions},
-    write_time::{Micros, SECOND},
+    placement::{
+        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid,
+    },
 };
 
-/// How long a cluster may be in two slices while a reschedule moves it.
-const RESCHEDULE: Micros = 30 * SECOND;
+/// Maximum number of clusters in several slices of a decision that are reported.
+const MOST: usize = 100;
 
 /// `placement-slices/cluster-once`
 ///
 /// A decision names no cluster twice, in one slice or in two.
 ///
 /// A scheduler that moves a cluster from one slice to another names it twice for a moment, so that no consumer misses it.
-/// Within one slice there is no such reason.
+/// Within one slice there is no such reason. Two profiles with one member id are a warning: the fault may be in the
+/// inventory.
 pub(in crate::rules) fn cluster_once(evidence: &Evidence, findings: &mut Findings) {
-    each_version(evidence, findings, |slice| {
-        let alone = LogicalDecision {
-            namespace: &slice.metadata.namespace,
-            key: None,
-            slices: vec![slice],
-        };
-        Some(repeated(&alone, Where::OneSlice))
-    });
+    each_version(evidence, findings, |slice| Some(repeated(slice)));
     let examined = findings.examined;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
-        let several = decisions.iter().filter(|decision| decision.slices.len() > 1);
-        several
-            .flat_map(|decision| repeated(decision, Where::TwoSlices))
-            .collect()
-    });
+    let mut named = Named::default();
+    faults_that_last(evidence, findings, RESCHEDULE, |moment| named.at(moment));
     findings.examined = examined;
+    one_member(evidence, findings);
 }
 
-/// Where a cluster is named twice.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    OneSlice,
-    TwoSlices,
+/// The namespace and name of a profile.
+type Cluster<'e> = (&'e str, &'e str);
+
+/// The namespace, scheduler and key of a decision.
+type Decision<'e> = (&'e str, &'e str, &'e str);
+
+/// The clusters of a slice with their places. An absent reference or an empty name is no cluster's.
+fn clusters(slice: &PlacementDecision) -> impl Iterator<Item = (usize, Cluster<'_>)> {
+    let own = &*slice.metadata.namespace;
+    let decisions = slice.clusters().iter().enumerate();
+    decisions.filter_map(move |(place, decision)| {
+        let reference = decision.cluster_profile_ref.as_ref()?;
+        let namespace = match &*reference.namespace {
+            "" => own,
+            namespace => namespace,
+        };
+        (!reference.name.is_empty()).then_some((place, (namespace, &*reference.name)))
+    })
 }
 
-fn repeated(decision: &LogicalDecision, wanted: Where) -> Vec<Finding> {
-    let mut named: BTreeMap<ClusterProfileReference, &PlacementDecision> = BTreeMap::new();
-    let mut found = Vec::new();
-    for slice in &decision.slices {
-        for (place, cluster) in slice.clusters().iter().enumerate() {
-            let Some(reference) = &cluster.cluster_profile_ref else {
-                continue;
-            };
-            let reference = slice.resolved(reference);
-            // An empty name is no cluster's.
-            if reference.name.is_empty() {
+fn twice(slice: &PlacementDecision, place: usize, decision: &str, cluster: Cluster, first: &str) -> Finding {
+    let (namespace, name) = cluster;
+    Finding::on(ObjectRef::from(slice), "the decision names a cluster twice")
+        .at(format!("decisions[{place}].clusterProfileRef"))
+        .expected(format!("each cluster once in {decision}"))
+        .observed(format!("{namespace}/{name}, as in slice {first}"))
+}
+
+/// The clusters that one slice names twice.
+fn repeated(slice: &PlacementDecision) -> Vec<Finding> {
+    let metadata = &slice.metadata;
+    let decision = || format!("slice {}/{}", metadata.namespace, metadata.name);
+    let mut named = HashSet::new();
+    clusters(slice)
+        .filter(|(_, cluster)| !named.insert(*cluster))
+        .map(|(place, cluster)| twice(slice, place, &decision(), cluster, &metadata.name))
+        .collect()
+}
+
+/// Which slices name each cluster of a decision at a moment. Each moment changes few slices, so only those are read.
+#[derive(Default)]
+struct Named<'e> {
+    /// The slices that are there, by their place in memory: each version has its own.
+    present: HashMap<*const PlacementDecision, &'e PlacementDecision>,
+    of_decision: HashMap<Decision<'e>, HashMap<Cluster<'e>, Vec<&'e PlacementDecision>>>,
+    /// The clusters that several slices name.
+    doubled: BTreeSet<(Decision<'e>, Cluster<'e>)>,
+}
+
+impl<'e> Named<'e> {
+    /// Goes on to a moment, and returns the clusters that two slices name.
+    fn at(&mut self, moment: &Moment<'e>) -> Vec<Finding> {
+        let now: HashMap<_, _> = moment
+            .slices
+            .iter()
+            .map(|slice| (std::ptr::from_ref(*slice), *slice))
+            .collect();
+        let before = std::mem::take(&mut self.present);
+        for (place, slice) in &before {
+            if !now.contains_key(place) {
+                self.leave(slice);
+            }
+        }
+        for (place, slice) in &now {
+            if !before.contains_key(place) {
+                self.enter(slice);
+            }
+        }
+        self.present = now;
+        let doubled = self.doubled.iter().take(MOST);
+        doubled.flat_map(|key| self.findings(*key)).collect()
+    }
+
+    fn enter(&mut self, slice: &'e PlacementDecision) {
+        let Some(decision) = decision_of(slice) else {
+            return;
+        };
+        let of_cluster = self.of_decision.entry(decision).or_default();
+        for (_, cluster) in clusters(slice) {
+            let slices = of_cluster.entry(cluster).or_default();
+            // The slice itself may name it twice.
+            if slices.last().is_some_and(|last| std::ptr::eq(*last, slice)) {
                 continue;
             }
-            let told = format!("{}/{}", reference.namespace, reference.name);
-            let Some(first) = named.insert(reference, slice) else {
-                continue;
-            };
-            let place_of_both = if std::ptr::eq(first, *slice) {
-                Where::OneSlice
-            } else {
-                Where::TwoSlices
-            };
-            if place_of_both == wanted {
-                found.push(
-                    Finding::on(ObjectRef::from(*slice), "the decision names a cluster twice")
-                        .at(format!("decisions[{place}].clusterProfileRef"))
-                        .expected(format!("each cluster once in {}", decision.describe()))
-                        .observed(format!("{told}, as in slice {}", first.metadata.name)),
-                );
+            slices.push(slice);
+            if slices.len() > 1 {
+                self.doubled.insert((decision, cluster));
             }
         }
     }
-    found
+
+    fn leave(&mut self, slice: &'e PlacementDecision) {
+        let Some(decision) = decision_of(slice) else {
+            return;
+        };
+        let of_cluster = self.of_decision.entry(decision).or_default();
+        for (_, cluster) in clusters(slice) {
+            let Some(slices) = of_cluster.get_mut(&cluster) else {
+                continue;
+            };
+            slices.retain(|other| !std::ptr::eq(*other, slice));
+            if slices.len() < 2 {
+                self.doubled.remove(&(decision, cluster));
+            }
+            if slices.is_empty() {
+                of_cluster.remove(&cluster);
+            }
+        }
+        if of_cluster.is_empty() {
+            self.of_decision.remove(&decision);
+        }
+    }
+
+    fn findings(&self, key: (Decision<'e>, Cluster<'e>)) -> Vec<Finding> {
+        let (decision, wanted) = key;
+        let mut slices = self.of_decision[&decision][&wanted].clone();
+        slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+        let first = &slices[0].metadata.name;
+        let described = format!("decision {} in namespace {}", decision.2, decision.0);
+        let is_of_other = |slice: &PlacementDecision| {
+            let owners = owner_uid(slices[0]).zip(owner_uid(slice));
+            owners.is_some_and(|(first, own)| first != own)
+        };
+        // Two owners with one key are for `placement-slices/key-one-decision`.
+        let others = slices[1..].iter().filter(|slice| !is_of_other(slice));
+        let others = others.filter_map(|slice| {
+            let (place, _) = clusters(slice).find(|(_, cluster)| *cluster == wanted)?;
+            Some(twice(slice, place, &described, wanted, first))
+        });
+        others.collect()
+    }
+}
+
+/// The decision of a slice, if it may have others.
+fn decision_of(slice: &PlacementDecision) -> Option<Decision<'_>> {
+    let of_one_slice = logical_decisions([slice]);
+    let decision = of_one_slice.first()?;
+    Some((decision.namespace, slice.scheduler(), decision.key?))
+}
+
+/// Warns if a decision names two profiles of one namespace that have the same member id when the run ends. In two
+/// namespaces, which may be two inventories, the same id may be of two members.
+fn one_member(evidence: &Evidence, findings: &mut Findings) {
+    let ids: HashMap<Cluster, &str> = evidence.everyone().filter_map(member_id).collect();
+    if ids.is_empty() {
+        return;
+    }
+    for decision in logical_decisions(evidence.slices()) {
+        twins(&decision, &ids, findings);
+    }
+}
+
+fn member_id(profile: &ClusterProfile) -> Option<(Cluster<'_>, &str)> {
+    let metadata = &profile.metadata;
+    let id = profile
+        .label(names::LABEL_MEMBER_ID)
+        .filter(|id| !id.is_empty())?;
+    let is_leaving = metadata.deletion_timestamp.is_some();
+    (!is_leaving).then_some(((&*metadata.namespace, &*metadata.name), id))
+}
+
+fn twins(decision: &LogicalDecision, ids: &HashMap<Cluster, &str>, findings: &mut Findings) {
+    let mut of_member: BTreeMap<(&str, &str), Cluster> = BTreeMap::new();
+    for slice in &decision.slices {
+        for (place, cluster) in clusters(slice) {
+            let Some(id) = ids.get(&cluster) else { continue };
+            let first = *of_member.entry((cluster.0, id)).or_insert(cluster);
+            if first != cluster {
+                let finding = Finding::on(
+                    ObjectRef::from(*slice),
+                    "the decision names two profiles of one member",
+                )
+                .at(format!("decisions[{place}].clusterProfileRef"))
+                .expected(format!("each member once in {}", decision.describe()))
+                .observed(format!(
+                    "{}/{} and {}/{}, both with member id {id}",
+                    first.0, first.1, cluster.0, cluster.1
+                ));
+                findings.report(finding.advisory());
+            }
+        }
+    }
 }

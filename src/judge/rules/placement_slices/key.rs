@@ -1,11 +1,21 @@
 //! The key that the slices of one decision share.
 
-use evidence::{Evidence, ObjectRef, api::names};
+use std::collections::BTreeMap;
+
+use evidence::{
+    Evidence, ObjectRef,
+    api::{PlacementDecision, names},
+};
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::each_version,
+    placement::{LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid},
 };
+
+/// The path of the label in findings.
+pub(super) fn path() -> String {
+    format!("metadata.labels[{}]", names::LABEL_DECISION_KEY)
+}
 
 /// `placement-slices/key-valid`
 ///
@@ -17,7 +27,7 @@ pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) 
         let key = slice.label(names::LABEL_DECISION_KEY)?;
         let finding = key.is_empty().then(|| {
             Finding::on(ObjectRef::from(slice), "the decision key is empty")
-                .at(format!("metadata.labels[{}]", names::LABEL_DECISION_KEY))
+                .at(path())
                 .expected("the name of the decision, or no such label")
                 .observed(key)
         });
@@ -26,4 +36,96 @@ pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) 
     if findings.examined == 0 {
         findings.not_applicable("no slice has a decision key");
     }
+}
+
+/// `placement-slices/key-one-decision`
+///
+/// The slices of a namespace with one key are of one scheduler, and have one owner.
+///
+/// A scheduler or an owner that is not named may be any. Placement keys are for `placement-labels/placement-key-usable`.
+pub(in crate::rules) fn key_one_decision(evidence: &Evidence, findings: &mut Findings) {
+    let mut is_any_keyed = false;
+    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+        let decisions = logical_decisions(moment.slices.iter().copied());
+        let mut of_key: BTreeMap<(&str, &str), Vec<&LogicalDecision>> = BTreeMap::new();
+        for decision in &decisions {
+            if let Some(key) = decision.key {
+                of_key
+                    .entry((decision.namespace, key))
+                    .or_default()
+                    .push(decision);
+            }
+        }
+        is_any_keyed |= !of_key.is_empty();
+        of_key.into_values().flat_map(|of_key| apart(&of_key)).collect()
+    });
+    if !is_any_keyed {
+        findings.examined = 0;
+        findings.not_applicable("no slice has a decision key");
+    }
+}
+
+/// What shows that the slices of one key are of several decisions.
+fn apart(of_key: &[&LogicalDecision]) -> Vec<Finding> {
+    let slices = || of_key.iter().flat_map(|decision| decision.slices.iter().copied());
+    let scheduler = |slice: &PlacementDecision| {
+        let scheduler = slice.scheduler();
+        (!scheduler.is_empty()).then(|| scheduler.to_owned())
+    };
+    let schedulers = others(slices(), scheduler).map(|(slice, first, own)| {
+        Finding::on(ObjectRef::from(slice), "two schedulers use one decision key")
+            .at("schedulerName")
+            .expected(format!("{}, as in slice {}", first.1, first.0.metadata.name))
+            .observed(own)
+    });
+    let mut found: Vec<Finding> = schedulers.into_iter().collect();
+    // Two schedulers have two owners: that is one fault.
+    if found.is_empty() {
+        let owners = others(slices(), |slice| owner_uid(slice).map(str::to_owned));
+        found.extend(owners.map(|(slice, first, _)| {
+            Finding::on(
+                ObjectRef::from(slice),
+                "slices of one decision key have different owners",
+            )
+            .at("metadata.ownerReferences")
+            .expected(format!(
+                "{}, as in slice {}",
+                describe_owner(first.0),
+                first.0.metadata.name
+            ))
+            .observed(describe_owner(slice))
+        }));
+    }
+    found
+}
+
+/// The first slice with each value but that of the first slice that has any, with that first slice and its value.
+fn others<'e>(
+    slices: impl Iterator<Item = &'e PlacementDecision>,
+    value: impl Fn(&PlacementDecision) -> Option<String>,
+) -> impl Iterator<Item = (&'e PlacementDecision, (&'e PlacementDecision, String), String)> {
+    let mut slices: Vec<&PlacementDecision> = slices.collect();
+    slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    let mut first: Option<(&PlacementDecision, String)> = None;
+    let mut of_value: BTreeMap<String, &PlacementDecision> = BTreeMap::new();
+    for slice in slices {
+        if let Some(value) = value(slice) {
+            first.get_or_insert_with(|| (slice, value.clone()));
+            of_value.entry(value).or_insert(slice);
+        }
+    }
+    let values = of_value.into_iter();
+    values.filter_map(move |(value, slice)| {
+        let first = first.clone().filter(|first| first.1 != value)?;
+        Some((slice, first, value))
+    })
+}
+
+fn describe_owner(slice: &PlacementDecision) -> String {
+    let uid = owner_uid(slice).unwrap_or_default();
+    let owners = &slice.metadata.owner_references;
+    let owner = owners.iter().find(|owner| *owner.uid == *uid);
+    owner.map_or_else(String::new, |owner| {
+        format!("{} {} (uid {})", owner.kind, owner.name, owner.uid)
+    })
 }

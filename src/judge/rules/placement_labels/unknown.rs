@@ -1,0 +1,89 @@
+//! Labels that the documents do not define.
+
+use std::collections::HashMap;
+
+use evidence::{
+    Evidence, ObjectRef,
+    api::names::{
+        GROUP, LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_DECISION_REVISION, LABEL_MANAGER,
+        LABEL_PLACEMENT_KEY,
+    },
+};
+
+use crate::rules::{
+    finding::{Finding, Findings},
+    placement::each_version,
+};
+
+/// Maximum edit distance of a misspelling.
+const SLIP: usize = 2;
+
+/// The labels that the documents define for a slice.
+const DEFINED: [&str; 3] = [LABEL_DECISION_KEY, LABEL_DECISION_INDEX, LABEL_PLACEMENT_KEY];
+
+/// `placement-labels/no-unknown-multicluster-labels`
+///
+/// A slice has no label of the API's group that the documents do not define for it.
+pub(in crate::rules) fn no_unknown_multicluster_labels(evidence: &Evidence, findings: &mut Findings) {
+    // All slices have the same few labels.
+    let mut known: HashMap<&str, Option<Unknown>> = HashMap::new();
+    each_version(evidence, findings, |slice| {
+        let mut found = Vec::new();
+        for (key, _) in slice.metadata.labels.iter() {
+            if let Some(unknown) = known.entry(key).or_insert_with(|| Unknown::of(key)) {
+                found.push(
+                    Finding::on(ObjectRef::from(slice), unknown.message())
+                        .at(format!("metadata.labels[{key}]"))
+                        .expected(unknown.expected())
+                        .observed(key),
+                );
+            }
+        }
+        Some(found)
+    });
+}
+
+/// Why a label is unknown.
+#[derive(Clone, Copy)]
+enum Unknown {
+    /// It is almost the one that is defined.
+    Misspelt(&'static str),
+    /// It is of the group, or of another kind of the inventory.
+    Undefined,
+}
+
+impl Unknown {
+    /// None for a label that is defined, and for those of others.
+    fn of(key: &str) -> Option<Self> {
+        if DEFINED.contains(&key) || key == LABEL_DECISION_REVISION {
+            return None;
+        }
+        // A character has up to four bytes.
+        let alike = DEFINED
+            .into_iter()
+            .filter(|defined| defined.len().abs_diff(key.len()) <= 4 * SLIP);
+        let nearest = alike
+            .map(|defined| (strsim::levenshtein(defined, key), defined))
+            .filter(|(distance, _)| *distance <= SLIP)
+            .min();
+        let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
+        match nearest {
+            Some((_, defined)) => Some(Self::Misspelt(defined)),
+            None => (is_of_group || key == LABEL_MANAGER).then_some(Self::Undefined),
+        }
+    }
+
+    fn message(self) -> &'static str {
+        match self {
+            Self::Misspelt(_) => "the label is a likely misspelling of one that is defined",
+            Self::Undefined => "no document defines the label for PlacementDecisions",
+        }
+    }
+
+    fn expected(self) -> String {
+        match self {
+            Self::Misspelt(defined) => defined.to_owned(),
+            Self::Undefined => format!("no label but {} of this API", DEFINED.join(", ")),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Slices of one decision that do not share its key.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use evidence::{
+    Evidence, ObjectRef,
+    api::{
+        PlacementDecision,
+        names::{LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
+    },
+};
+
+use super::{index::Index, key::path};
+use crate::rules::{
+    finding::{Finding, Findings},
+    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid},
+    text::ABSENT,
+};
+
+/// `placement-slices/key-shared`
+///
+/// The slices of one decision have one decision key.
+///
+/// Nothing but the key says for certain that two slices are of one decision. An owner may have several decisions of one
+/// slice each, and such a slice needs no key. So the finding is more than a warning only if an index other than 0, or full
+/// slices that are numbered from 0 on, show that a decision without a key has several slices. Two keys are two
+/// decisions, by the word of their scheduler.
+pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings) {
+    let mut is_any_tied = false;
+    faults_among(evidence, findings, RESCHEDULE, Tie::of, |moment| {
+        let groups = tied(moment);
+        is_any_tied |= !groups.is_empty();
+        let mut found = Vec::new();
+        for (tie, slices) in &groups {
+            found.extend(without_key(tie, slices));
+            found.extend(with_own_key(tie, slices));
+        }
+        found
+    });
+    if !is_any_tied {
+        findings.examined = 0;
+        findings.not_applicable("no decision has more than one slice");
+    }
+}
+
+/// What two slices of one decision have in common beside their key. Slices that differ in one of these are of two
+/// decisions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Tie<'e> {
+    namespace: &'e str,
+    scheduler: &'e str,
+    owner: Option<&'e str>,
+    placement_key: Option<&'e str>,
+    /// The base of the names, if there is neither an owner nor a placement key.
+    base: Option<&'e str>,
+}
+
+impl<'e> Tie<'e> {
+    fn of(slice: &'e PlacementDecision) -> Option<Self> {
+        let owner = owner_uid(slice);
+        let placement_key = slice.label(LABEL_PLACEMENT_KEY).filter(|key| !key.is_empty());
+        let base = match (owner, placement_key) {
+            (None, None) => Some(numbered_name(slice)?.0),
+            _ => None,
+        };
+        Some(Self {
+            namespace: &slice.metadata.namespace,
+            scheduler: slice.scheduler(),
+            owner,
+            placement_key,
+            base,
+        })
+    }
+
+    fn describe(&self) -> &'static str {
+        match (self.owner, self.placement_key) {
+            (Some(_), Some(_)) => "the same owner and placement key",
+            (Some(_), None) => "the same owner",
+            (None, Some(_)) => "the same placement key",
+            (None, None) => "the same name but for its number",
+        }
+    }
+}
+
+/// The groups of slices that may be of one decision: at least two in each, by name. An empty key is for
+/// `placement-slices/key-valid`, and a slice that waits for its finalizers is on its way out.
+fn tied<'e>(moment: &Moment<'e>) -> BTreeMap<Tie<'e>, Vec<&'e PlacementDecision>> {
+    let mut groups: BTreeMap<Tie, Vec<&PlacementDecision>> = BTreeMap::new();
+    let judged = moment.slices.iter().filter(|slice| {
+        slice.metadata.deletion_timestamp.is_none() && slice.label(LABEL_DECISION_KEY) != Some("")
+    });
+    for slice in judged {
+        if let Some(tie) = Tie::of(slice) {
+            groups.entry(tie).or_default().push(slice);
+        }
+    }
+    groups.retain(|_, slices| slices.len() > 1);
+    for slices in groups.values_mut() {
+        slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
+    }
+    groups
+}
+
+fn key_of(slice: &PlacementDecision) -> Option<&str> {
+    slice.label(LABEL_DECISION_KEY)
+}
+
+/// The slices of a group that have no key.
+fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
+    let unkeyed = || slices.iter().filter(|slice| key_of(slice).is_none());
+    let mut of_base: HashMap<&str, Numbered> = HashMap::new();
+    for slice in slices {
+        if let Some((base, number)) = numbered_name(slice) {
+            let numbered = of_base.entry(base).or_default();
+            numbered.count += 1;
+            numbered.full += usize::from(slice.clusters().len() >= LARGEST_SLICE);
+            numbered.highest = numbered.highest.max(number.parse().unwrap_or(usize::MAX));
+        }
+    }
+    let is_later = |slice: &&&PlacementDecision| Index::of(slice).is_some_and(|index| !index.is_first());
+    let has_later = unkeyed().any(|slice| is_later(&slice));
+    let rival = |own: &PlacementDecision| {
+        let others = || slices.iter().filter(|slice| !std::ptr::eq(**slice, own));
+        let keyed = others().find(|slice| key_of(slice).is_some());
+        keyed.or_else(|| others().next())
+    };
+    unkeyed()
+        .filter_map(|slice| {
+            let rival = rival(slice)?;
+            let numbered = numbered_name(slice).and_then(|(base, _)| of_base.get(base));
+            let is_split = tie.base.is_none() && numbered.is_some_and(Numbered::is_split);
+            let is_sure = is_split || (has_later && Index::of(slice).is_some());
+            let message = if is_sure {
+                "slice has no decision key, and its decision has several slices"
+            } else {
+                "slice has no decision key, and its decision may have several slices"
+            };
+            let finding = Finding::on(ObjectRef::from(*slice), message)
+                .at(path())
+                .expected(match key_of(rival) {
+                    Some(key) => format!("{key}, as in slice {}", rival.metadata.name),
+                    None => format!("one key for it and slice {}", rival.metadata.name),
+                })
+                .observed(format!(
+                    "{ABSENT}, with {} as slice {}",
+                    tie.describe(),
+                    rival.metadata.name
+                ));
+            Some(if is_sure { finding } else { finding.advisory() })
+        })
+        .collect()
+}
+
+/// The slices of a group whose names have one base.
+#[derive(Default)]
+struct Numbered {
+    count: usize,
+    full: usize,
+    highest: usize,
+}
+
+impl Numbered {
+    /// Whether they look like one list of clusters that was cut into slices: numbered from 0 on, and all but one full.
+    fn is_split(&self) -> bool {
+        self.count > 1 && self.highest < self.count && self.full + 1 >= self.count
+    }
+}
+
+/// The slices whose names and indices continue those of a slice with another key, while their own key has no first slice.
+/// The scheduler may mean two decisions, so this is a warning.
+fn with_own_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
+    if tie.base.is_some() {
+        return Vec::new();
+    }
+    let keyed = || slices.iter().filter_map(|slice| Some((slice, key_of(slice)?)));
+    let mut with_first: BTreeSet<&str> = BTreeSet::new();
+    let mut first_of_base: HashMap<&str, &PlacementDecision> = HashMap::new();
+    for (slice, key) in keyed() {
+        if Index::of(slice).is_some_and(Index::is_first) {
+            with_first.insert(key);
+            if let Some((base, "0")) = numbered_name(slice) {
+                first_of_base.insert(base, slice);
+            }
+        }
+    }
+    keyed()
+        .filter(|(_, key)| !with_first.contains(key))
+        .filter_map(|(slice, key)| {
+            let (base, number) = numbered_name(slice)?;
+            let first = first_of_base.get(base)?;
+            let continues = Index::of(slice) == Index::read(number) && Index::of(slice).is_some();
+            continues.then(|| {
+                Finding::on(
+                    ObjectRef::from(*slice),
+                    "slices that continue each other have different keys",
+                )
+                .at(path())
+                .expected(format!(
+                    "{}, as in slice {}",
+                    key_of(first).unwrap_or_default(),
+                    first.metadata.name
+                ))
+                .observed(key)
+                .advisory()
+            })
+        })
+        .collect()
+}
