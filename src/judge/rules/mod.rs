@@ -22,6 +22,7 @@ mod lifecycle;
 mod member;
 mod placement;
 mod placement_labels;
+mod placement_references;
 mod placement_slices;
 mod presence;
 mod properties;

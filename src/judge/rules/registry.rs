@@ -8,7 +8,7 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_labels, placement_slices, properties, updates, version,
+    placement_labels, placement_references, placement_slices, properties, updates, version,
 };
 
 /// A rule's function.
@@ -142,6 +142,13 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-slices/no-needless-slices" => placement_slices::no_needless_slices,
         "placement-slices/cluster-once" => placement_slices::cluster_once,
         "placement-slices/name-deterministic" => placement_slices::name_deterministic,
+        "placement-references/resolve" => placement_references::resolve,
+        "placement-references/resolve-across-time" => placement_references::resolve_across_time,
+        "placement-references/name-valid" => placement_references::name_valid,
+        "placement-references/namespace-readable" => placement_references::namespace_readable,
+        "placement-references/of-one-inventory" => placement_references::of_one_inventory,
+        "placement-references/selected-is-alive" => placement_references::selected_is_alive,
+        "placement-references/no-legacy-keys" => placement_references::no_legacy_keys,
         "placement-labels/scheduler-named" => placement_labels::scheduler_named,
         "placement-labels/scheduler-stable" => placement_labels::scheduler_stable,
         "placement-labels/placement-key-usable" => placement_labels::placement_key_usable,

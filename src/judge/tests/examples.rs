@@ -220,9 +220,10 @@ fn placed() -> Value {
         "observe": "30m",
         "slices": [
             {"decisions": 100}, {"metadata": {"name": "web-1"}, "decisions": ["fleet/a", "fleet/b"]},
-            {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["c1", "c2"]},
+            {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["fleet/c1", "fleet/c2"]},
         ],
         "steps": [
+            {"at": "290s", "delete": "ClusterProfile fleet/b"},
             {"at": "5m", "change": {"metadata": {"name": "web-1"}, "decisions": ["fleet/a"]}},
             {"at": "10m", "delete": "web-1"},
         ],

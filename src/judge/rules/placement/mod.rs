@@ -6,5 +6,5 @@ mod related;
 mod versions;
 
 pub(super) use logical::{LogicalDecision, logical_decisions, numbered_name, owner_uid};
-pub(super) use moments::{Moment, RESCHEDULE, faults_among, faults_that_last};
+pub(super) use moments::{Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
 pub(super) use versions::each_version;

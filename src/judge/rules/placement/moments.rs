@@ -165,7 +165,7 @@ fn listed_until(histories: &[&SliceHistory]) -> Micros {
 }
 
 /// The gaps in the timeline of a namespace's slices, in order.
-fn gaps_of(evidence: &Evidence, namespace: &str) -> Vec<(Micros, Micros)> {
+pub(in crate::rules) fn gaps_of(evidence: &Evidence, namespace: &str) -> Vec<(Micros, Micros)> {
     let gaps = evidence.gaps(Kind::PlacementTimeline).filter(|gap| {
         let object = gap.object.as_ref();
         object.is_none_or(|object| object.namespace == namespace)

@@ -1,0 +1,293 @@
+//! References to profiles that do not exist.
+
+use evidence::{
+    Evidence,
+    api::syntax::{is_dns_label, is_dns_subdomain},
+};
+
+use super::{
+    doubts::{Doubt, Doubts, path},
+    faults::{Faults, Stretch, Weight, Words},
+    fleet::{Fleet, Watched},
+    naming::{Key, Named, naming},
+};
+use crate::rules::{
+    finding::Findings,
+    write_time::{Micros, SECOND},
+};
+
+/// How long a scheduler and the manager of a profile may be apart: the ledger's grace of 60 s for references.
+const GRACE: Micros = 60 * SECOND;
+
+/// `placement-references/resolve`
+///
+/// Every reference is to a ClusterProfile that exists when the decision is written, or soon after.
+///
+/// A reference whose profile goes later is for `placement-references/resolve-across-time`, unless the scheduler then
+/// writes it once more.
+pub(in crate::rules) fn resolve(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no slice names a cluster");
+    let words = Words {
+        message: "the decision refers to a ClusterProfile that does not exist",
+        expected: "references to ClusterProfiles that exist".to_owned(),
+    };
+    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
+        from_writing(fleet.gone_since(named.key, stretch.span.0), named, stretch)
+    });
+    for _ in 0..examined.slices {
+        findings.examine();
+    }
+    if examined.in_time > 0 {
+        findings.note(format!(
+            "{} references did not resolve at first, but within the grace of {} s",
+            examined.in_time,
+            GRACE / SECOND
+        ));
+    }
+}
+
+/// `placement-references/resolve-across-time`
+///
+/// A scheduler drops a ClusterProfile from its decisions soon after the profile was deleted.
+pub(in crate::rules) fn resolve_across_time(evidence: &Evidence, findings: &mut Findings) {
+    findings.not_applicable("no ClusterProfile was deleted while a decision named it");
+    let words = Words {
+        message: "the decision keeps a ClusterProfile that was deleted",
+        expected: format!("dropped within {} s of the deletion", GRACE / SECOND),
+    };
+    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
+        let gone = fleet.gone_since(named.key, stretch.span.0)?;
+        let written = named
+            .written
+            .iter()
+            .rev()
+            .find(|written| **written <= stretch.span.0)?;
+        // A decision that was written long after the deletion never resolved.
+        (*written <= gone + GRACE).then_some(stretch)
+    });
+    for _ in 0..examined.stretches {
+        findings.examine();
+    }
+}
+
+/// The part of a stretch that follows a writing of the decision rather than the deletion of the profile.
+fn from_writing(gone: Option<Micros>, named: &Named, stretch: Stretch) -> Option<Stretch> {
+    let Some(gone) = gone else {
+        return Some(stretch);
+    };
+    let (from, until) = stretch.span;
+    let mut written = named.written.iter().copied();
+    let written = written.find(|written| *written > gone + GRACE && *written < until)?;
+    Some(Stretch {
+        span: (written.max(from), until),
+        is_older: stretch.is_older && written <= from,
+        ..stretch
+    })
+}
+
+/// What was examined.
+#[derive(Default)]
+struct Examined {
+    /// Slices that name a cluster.
+    slices: usize,
+    /// Stretches of time in which a reference did not resolve and that were for the rule.
+    stretches: usize,
+    /// Those of them that ended within the grace.
+    in_time: usize,
+}
+
+/// Reports the references of each slice that did not resolve for longer than the grace. `counts` gives the part of a
+/// stretch without a profile that the rule is about.
+fn examine<'e>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    words: &Words,
+    counts: impl Fn(&Fleet<'e>, &Named<'e>, Stretch) -> Option<Stretch>,
+) -> Examined {
+    let fleet = Fleet::of(evidence);
+    let mut examined = Examined::default();
+    let mut doubts = Doubts::default();
+    for history in evidence.slice_histories() {
+        let naming = naming(evidence, history, |key, _| {
+            // A name that no profile can have is for `placement-references/name-valid`.
+            !fleet.is_always_there(key) && is_possible(key) && !evidence.is_touched(key.0, key.1)
+        });
+        examined.slices += usize::from(naming.is_any);
+        let mut faults = Faults::default();
+        let watched = Watched::of(evidence, history);
+        for named in &naming.wanted {
+            let key = named.key;
+            if !fleet.is_watched {
+                if named.is_current_in(history) && !fleet.exists(key) {
+                    match fleet.doubt(key) {
+                        Some(doubt) => doubts.add(doubt, named),
+                        None => faults.add_look(named, path(key)),
+                    }
+                }
+                continue;
+            }
+            let confirmed = fleet.confirmed(&watched, named);
+            let stretches = confirmed.without(&fleet.existence(key)).into_iter();
+            let stretches: Vec<Stretch> = stretches
+                .filter_map(|stretch| counts(&fleet, named, stretch))
+                .collect();
+            examined.stretches += stretches.len();
+            let Some((weight, longest)) = Stretch::gravest(&stretches, GRACE) else {
+                continue;
+            };
+            if weight == Weight::Passed {
+                examined.in_time += stretches.len();
+                continue;
+            }
+            match (weight, fleet.doubt(key)) {
+                (_, Some(doubt)) => doubts.add(doubt, named),
+                (Weight::Violation, None) => faults.add(named, path(key), longest),
+                (_, None) => doubts.add(Doubt::TooEarly, named),
+            }
+        }
+        faults.report(findings, words);
+    }
+    doubts.tell(findings);
+    examined
+}
+
+/// Whether a profile can have that name.
+fn is_possible((namespace, name): Key) -> bool {
+    is_dns_subdomain(name) && is_dns_label(namespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Gap, Kind, ObjectKey, ObjectRef, Shard, Share, Unreadable, api::Edition};
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::rules::example::Example;
+
+    fn evidence(world: Value) -> Evidence {
+        let example = json!({"name": "tried", "passes": world});
+        let example = Example::parse(&example, Edition::Placement2025M09).expect("a world");
+        example.evidence().clone()
+    }
+
+    fn judged(evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        resolve(evidence, &mut findings);
+        findings
+    }
+
+    /// A slice that names `a` and `b`, of which neither exists.
+    fn dangling() -> Evidence {
+        evidence(json!({"observe": "5m", "profiles": [], "slices": [{"decisions": ["a", "b"]}]}))
+    }
+
+    #[test]
+    fn a_profile_that_could_not_be_read_may_be_the_one() {
+        let mut evidence = dangling();
+        evidence.unreadable.push(Unreadable {
+            object: ObjectRef {
+                kind: "ClusterProfile".to_owned(),
+                namespace: "default".to_owned(),
+                name: "a".to_owned(),
+                ..ObjectRef::default()
+            },
+            message: "status is a text".to_owned(),
+        });
+        let findings = judged(&evidence);
+        let observed: Vec<&str> = findings.list.iter().map(|finding| &*finding.observed).collect();
+        assert_eq!(observed, ["default/b; for 300 s when the window ended"]);
+        let reason =
+            "a ClusterProfile that could not be read may be default/a, to which slice default/web-0 refers";
+        assert_eq!(findings.inconclusive, [reason]);
+        evidence.unreadable[0].object = ObjectRef::default();
+        let findings = judged(&evidence);
+        assert!(findings.list.is_empty(), "{findings:?}");
+        assert_eq!(
+            findings.inconclusive,
+            [format!("{reason} (and 1 more reference like it)")]
+        );
+    }
+
+    #[test]
+    fn a_share_cannot_tell_of_profiles_in_other_shares() {
+        let mut evidence = dangling();
+        let count = 8;
+        let own = Shard::index_of("default", count);
+        let shard = |index| Shard { index, count };
+        evidence.header.scope.shard = Some(shard((own + 1) % count));
+        // The slice of another share is not judged at all.
+        assert_eq!(judged(&evidence).examined, 0);
+        evidence.header.scope.shard = Some(shard(own));
+        assert_eq!(judged(&evidence).list.len(), 1);
+        let mut elsewhere = dangling();
+        let (slice, other) = (&mut elsewhere.slices[0].versions[0].object, "fleet-b");
+        assert_ne!(Shard::index_of(other, count), own);
+        let decisions = json!([{"clusterProfileRef": {"name": "a", "namespace": other}}]);
+        slice.decisions = Some(serde_json::from_value(decisions).expect("decisions"));
+        elsewhere.header.scope.shard = Some(shard(own));
+        let findings = judged(&elsewhere);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn a_missing_share_concerns_only_its_own_namespaces() {
+        let mut evidence = dangling();
+        let count = 8;
+        let own = Shard::index_of("default", count);
+        let share = |index| Share {
+            shard: Shard { index, count },
+            namespaces: Vec::new(),
+            window: evidence.header.window,
+        };
+        evidence.header.shares = vec![share(own)];
+        let mut gap = Gap::of(Kind::Inventory, "the share is missing");
+        gap.share = Some((own + 1) % count);
+        evidence.gaps = vec![gap];
+        assert_eq!(judged(&evidence).list.len(), 1);
+        evidence.gaps[0].share = Some(own);
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn profiles_of_another_run_come_and_go() {
+        let mut evidence = dangling();
+        for name in ["a", "b"] {
+            evidence.header.other_runs.insert(ObjectKey {
+                namespace: "default".to_owned(),
+                name: name.to_owned(),
+            });
+        }
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.is_empty(),
+            "{findings:?}"
+        );
+    }
+
+    #[test]
+    fn time_before_the_profiles_were_listed_is_not_confirmed() {
+        let mut evidence = evidence(json!({
+            "observe": "5m",
+            "profiles": [{"metadata": {"name": "c"}}],
+            "slices": [{"decisions": ["a"]}],
+            "steps": [{"at": "80s", "change": {"decisions": ["c"]}}],
+        }));
+        assert_eq!(judged(&evidence).list.len(), 1);
+        let listed = &mut evidence.profiles[0].versions[0].at;
+        *listed = listed
+            .checked_add(jiff::SignedDuration::from_secs(30))
+            .expect("a time");
+        let findings = judged(&evidence);
+        assert!(
+            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            "{findings:?}"
+        );
+    }
+}
