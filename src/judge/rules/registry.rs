@@ -8,7 +8,8 @@ use evidence::{Evidence, api::Api};
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_labels, placement_references, placement_slices, properties, updates, version,
+    placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
+    placement_updates, properties, updates, version,
 };
 
 /// A rule's function.
@@ -155,6 +156,16 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "placement-labels/placement-key-matches-workload" => placement_labels::placement_key_matches_workload,
         "placement-labels/no-unknown-multicluster-labels" => placement_labels::no_unknown_multicluster_labels,
         "placement-labels/reason-is-public" => placement_labels::reason_is_public,
+        "placement-ownership/one-writer" => placement_ownership::one_writer,
+        "placement-ownership/consumers-read-only" => placement_ownership::consumers_read_only,
+        "placement-ownership/consumers-cannot-write" => placement_ownership::consumers_cannot_write,
+        "placement-ownership/not-a-conversation" => placement_ownership::not_a_conversation,
+        "placement-updates/stable-order" => placement_updates::stable_order,
+        "placement-updates/no-empty-writes" => placement_updates::no_empty_writes,
+        "placement-updates/not-churning" => placement_updates::not_churning,
+        "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
+        "placement-updates/index-follows-order" => placement_updates::index_follows_order,
+        "placement-lifecycle/owner-collects" => placement_lifecycle::owner_collects,
     }
     .into();
     bindings

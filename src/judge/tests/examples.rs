@@ -213,6 +213,7 @@ fn a_conforming_world_trips_no_rule() {
 /// The world of a scheduler with two decisions, one of them in two slices, that reschedules as it should.
 fn placed() -> Value {
     let labels = json!({"multicluster.x-k8s.io/placement-key": "api"});
+    let unordered = json!({"multicluster.x-k8s.io/decision-index": null});
     let access = json!({"user": "consumer", "profiles": [
         {"namespace": "default", "readable": true}, {"namespace": "fleet", "readable": true},
     ]});
@@ -221,11 +222,13 @@ fn placed() -> Value {
         "slices": [
             {"decisions": 100}, {"metadata": {"name": "web-1"}, "decisions": ["fleet/a", "fleet/b"]},
             {"metadata": {"name": "api-0", "labels": labels}, "decisions": ["fleet/c1", "fleet/c2"]},
+            {"metadata": {"name": "batch", "labels": unordered}, "decisions": ["c1", "c3"]},
         ],
         "steps": [
             {"at": "290s", "delete": "ClusterProfile fleet/b"},
             {"at": "5m", "change": {"metadata": {"name": "web-1"}, "decisions": ["fleet/a"]}},
             {"at": "10m", "delete": "web-1"},
+            {"at": "12m", "change": {"metadata": {"name": "batch"}, "decisions": ["c1", "c2", "c3"]}},
         ],
         "requests": [
             {"at": "5m", "name": "web-1", "changed": true, "body": {"parts": ["decisions"]}},

@@ -72,9 +72,14 @@ pub(in crate::rules) fn numbered_name(slice: &PlacementDecision) -> Option<(&str
 impl LogicalDecision<'_> {
     /// `decision web in namespace apps`, or the slice that is a decision by itself.
     pub(in crate::rules) fn describe(&self) -> String {
-        match self.key {
-            Some(key) => format!("decision {key} in namespace {}", self.namespace),
-            None => format!("slice {}/{}", self.namespace, self.slices[0].metadata.name),
-        }
+        describe(self.namespace, self.key, &self.slices[0].metadata.name)
+    }
+}
+
+/// A decision in words: by its key or, without one, by the name of its only slice.
+pub(super) fn describe(namespace: &str, key: Option<&str>, slice: &str) -> String {
+    match key {
+        Some(key) => format!("decision {key} in namespace {namespace}"),
+        None => format!("slice {namespace}/{slice}"),
     }
 }

@@ -1,10 +1,16 @@
 //! What the rules on PlacementDecisions share: decisions in their slices, and what was there at each moment.
 
+mod actors;
+mod course;
 mod logical;
 mod moments;
+mod reasons;
 mod related;
 mod versions;
 
+pub(super) use actors::{Actor, owner, sender};
+pub(super) use course::{DecisionId, News, each_news};
 pub(super) use logical::{LogicalDecision, logical_decisions, numbered_name, owner_uid};
 pub(super) use moments::{Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
+pub(super) use reasons::{Profiles, Reason};
 pub(super) use versions::each_version;

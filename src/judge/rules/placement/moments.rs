@@ -39,6 +39,15 @@ pub(in crate::rules) struct Moment<'e> {
     pub(in crate::rules) is_last: bool,
     /// The slices in scope, in the order of their first appearance.
     pub(in crate::rules) slices: Vec<&'e PlacementDecision>,
+    /// What made it out of the moment before: one change, but for the first list. None after a gap within a moment.
+    pub(in crate::rules) changes: Vec<SliceChange<'e>>,
+}
+
+/// A slice before and after a change; absent before it was created, and after it was deleted.
+#[derive(Clone, Copy)]
+pub(in crate::rules) struct SliceChange<'e> {
+    pub(in crate::rules) before: Option<&'e PlacementDecision>,
+    pub(in crate::rules) after: Option<&'e PlacementDecision>,
 }
 
 /// A change of one slice.
@@ -53,7 +62,7 @@ struct Event<'e> {
 
 /// Calls `see` with each moment of each namespace, in order of time. What the first list showed is one moment; after it,
 /// every change begins another.
-pub(in crate::rules) fn each_moment<'e>(evidence: &'e Evidence, mut see: impl FnMut(&str, &Moment<'e>)) {
+pub(in crate::rules) fn each_moment<'e>(evidence: &'e Evidence, mut see: impl FnMut(&'e str, &Moment<'e>)) {
     let mut namespaces: BTreeMap<&str, Vec<&SliceHistory>> = BTreeMap::new();
     for history in evidence.slice_histories() {
         let namespace = &*history.last().metadata.namespace;
@@ -66,9 +75,9 @@ pub(in crate::rules) fn each_moment<'e>(evidence: &'e Evidence, mut see: impl Fn
 
 fn moments_of<'e>(
     evidence: &'e Evidence,
-    namespace: &str,
+    namespace: &'e str,
     histories: &[&'e SliceHistory],
-    see: &mut impl FnMut(&str, &Moment<'e>),
+    see: &mut impl FnMut(&'e str, &Moment<'e>),
 ) {
     let mut events = events(histories);
     events.sort_by_key(|event| (event.at, event.is_deletion, event.order, event.history));
@@ -86,12 +95,17 @@ fn moments_of<'e>(
         // The first list is read bit by bit, but it is one look.
         let from = events[place].at;
         let is_listed = is_first && from <= listed;
+        let mut changes = Vec::new();
         loop {
             let event = &events[place];
-            match event.slice {
+            let before = match event.slice {
                 Some(slice) => present.insert(event.history, slice),
                 None => present.remove(&event.history),
             };
+            changes.push(SliceChange {
+                before,
+                after: event.slice,
+            });
             place += 1;
             let next = events.get(place);
             if !(is_listed && next.is_some_and(|next| next.at <= listed)) {
@@ -118,6 +132,7 @@ fn moments_of<'e>(
                     is_first: is_listed && number == 0,
                     is_last: next.is_none() && number + 1 == count,
                     slices: present.values().copied().collect(),
+                    changes: std::mem::take(&mut changes),
                 },
             );
         }

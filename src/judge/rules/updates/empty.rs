@@ -1,25 +1,35 @@
-//! Writes that change nothing (KEP-4322 › Scalability implication).
+//! Writes that change nothing (KEP-4322 › Scalability implication, KEP-5313 › Lifecycle).
 
 use std::collections::BTreeMap;
 
-use evidence::{Evidence, Request};
+use evidence::{Evidence, Request, Requests, api::ClusterProfile};
 use jiff::Timestamp;
 
-use super::log::{Key, Names};
 use crate::rules::{
     finding::{Finding, Findings},
+    logged::{Judged, Key, Logged},
     text::redacted,
 };
 
 /// A writer: the user, and the program that acts for the user.
 type Writer<'a> = (&'a str, &'a str);
 
-/// The status writes of one writer on one profile.
+/// The writes of one writer on one object.
 #[derive(Default)]
 struct Writes {
     told: usize,
     empty: usize,
     first_empty: Option<Timestamp>,
+}
+
+/// What is written, in the words of findings.
+pub(in crate::rules) struct Written {
+    /// `status`.
+    pub(in crate::rules) what: &'static str,
+    /// The path of findings.
+    pub(in crate::rules) path: &'static str,
+    /// The message of findings.
+    pub(in crate::rules) message: &'static str,
 }
 
 /// `updates/no-empty-writes`
@@ -30,11 +40,28 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     let Some(requests) = &evidence.requests else {
         return;
     };
-    let names = Names::of(evidence);
+    let status = Written {
+        what: "status",
+        path: "status",
+        message: "the status is written without a change",
+    };
+    judge_empty_writes::<ClusterProfile>(evidence, requests, Request::is_status_write, &status, findings);
+}
+
+/// Judges the writes that count by whether they changed their object. A single one that did not is only a hint.
+pub(in crate::rules) fn judge_empty_writes<T: Judged>(
+    evidence: &Evidence,
+    requests: &Requests,
+    counts: impl Fn(&Request) -> bool,
+    written: &Written,
+    findings: &mut Findings,
+) {
+    let names = Logged::<T>::of(evidence);
+    let what = written.what;
     let mut writes: BTreeMap<(Key, Writer), Writes> = BTreeMap::new();
     let mut untold = 0;
-    let counts = |request: &&Request| request.is_status_write() && !request.is_the_suites();
-    for request in requests.events.iter().filter(counts) {
+    let counted = |request: &&Request| counts(request) && !request.is_the_suites();
+    for request in requests.events.iter().filter(counted) {
         let key = (&*request.namespace, &*request.name);
         if !names.in_scope(key) {
             continue;
@@ -54,9 +81,9 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     }
     for ((key, writer), writes) in writes {
         let Some(first) = writes.first_empty else { continue };
-        let finding = Finding::on(names.reference(key), "the status is written without a change")
-            .at("status")
-            .expected("writes only if the status changed")
+        let finding = Finding::on(names.reference(key), written.message)
+            .at(written.path)
+            .expected(format!("writes only if the {what} changed"))
             .observed(format!(
                 "{} of {} writes by {} changed nothing, first at {first}",
                 writes.empty,
@@ -71,11 +98,11 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     }
     match (untold, findings.examined) {
         (0, _) => {}
-        (_, 0) => findings.not_asked(
-            "the audit log does not show whether status writes changed anything: log them at level RequestResponse",
-        ),
+        (_, 0) => findings.not_asked(format!(
+            "the audit log does not show whether {what} writes changed anything: log them at level RequestResponse"
+        )),
         _ => findings.note(format!(
-            "{untold} status writes are not judged: the audit log does not show whether they changed anything"
+            "{untold} {what} writes are not judged: the audit log does not show whether they changed anything"
         )),
     }
 }

@@ -1,13 +1,14 @@
 //! The audit log by object.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
-use evidence::{Evidence, Kind, ObjectRef, ProfileHistory, Request, api::names, parse_time};
+use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
-use crate::rules::write_time::{self, Micros, SECOND, WriteTime, skew};
-
-/// Namespace and name: the audit log does not identify objects in any other way.
-pub(super) type Key<'a> = (&'a str, &'a str);
+pub(super) use crate::rules::logged::Key;
+use crate::rules::{
+    logged::{Creations, Logged, creates, deletes, key_of, logged_key},
+    write_time::{self, Micros, SECOND, WriteTime, skew},
+};
 
 /// An object from its creation on. One name may have several lives, one after the other, each with its own budget.
 ///
@@ -47,13 +48,11 @@ impl<'a> Log<'a> {
             until: stop,
             writes: Vec::new(),
         };
-        let mut seen = Creations::of(evidence, begins);
+        let mut seen = Creations::of(&evidence.profiles, begins);
         for event in requests.events.iter().filter(|event| event.is_write()) {
             let at = event.at.as_microsecond();
-            let key = (&*event.namespace, name_of(event));
-            // An apply that creates its object has status 201.
-            let creates = &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty());
-            let deletes = &*event.verb == "delete" && event.subresource.is_empty();
+            let key = logged_key(event);
+            let (creates, deletes) = (creates(event), deletes(event));
             if &*event.verb == "deletecollection" {
                 let of_namespace = |key: &Key<'a>| key.0 == &*event.namespace;
                 for (_, lives) in lives.iter_mut().filter(|(key, _)| of_namespace(key)) {
@@ -117,112 +116,13 @@ fn begin(lives: &mut Vec<Life>, at: Micros, next: Life) {
     lives.push(next);
 }
 
-/// When profiles that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
-struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
-
-impl<'a> Creations<'a> {
-    /// Those since the log `begins`.
-    fn of(evidence: &'a Evidence, begins: Micros) -> Self {
-        let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
-        let mut uids: HashSet<&str> = HashSet::new();
-        for history in &evidence.profiles {
-            let metadata = &history.last().metadata;
-            let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
-            let created = created.map(|created| created.as_microsecond());
-            if let Some(created) = created.filter(|created| *created >= begins && uids.insert(&metadata.uid))
-            {
-                times.entry(key_of(history)).or_default().push(created);
-            }
-        }
-        // The last one comes first, to be taken from the end.
-        times
-            .values_mut()
-            .for_each(|times| times.sort_unstable_by(|one, other| other.cmp(one)));
-        Self(times)
-    }
-
-    /// Takes the creations of a name until a time.
-    fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
-        let Some(times) = self.0.get_mut(&key) else {
-            return Vec::new();
-        };
-        let later = times.partition_point(|created| *created > at);
-        times.split_off(later).into_iter().rev().collect()
-    }
-}
-
-/// The name of the object. For a creation it may be in the body only.
-fn name_of(event: &Request) -> &str {
-    if !event.name.is_empty() {
-        return &event.name;
-    }
-    event
-        .body
-        .as_ref()
-        .and_then(|body| body.name.as_deref())
-        .unwrap_or_default()
-}
-
-/// The profiles by name, recreated ones together, to resolve the names in a log.
-pub(super) struct Names<'a> {
-    evidence: &'a Evidence,
-    histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>>,
-}
+/// The profiles by name.
+pub(super) type Names<'a> = Logged<'a, ClusterProfile>;
 
 impl<'a> Names<'a> {
-    /// Groups all observed profiles.
-    pub(super) fn of(evidence: &'a Evidence) -> Self {
-        let mut histories: HashMap<Key<'a>, Vec<&'a ProfileHistory>> = HashMap::new();
-        for history in &evidence.profiles {
-            histories.entry(key_of(history)).or_default().push(history);
-        }
-        Self { evidence, histories }
-    }
-
-    /// The profiles with that name, one after the other.
-    pub(super) fn histories(&self, key: Key<'a>) -> &[&'a ProfileHistory] {
-        self.histories.get(&key).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
-    /// manager's, so it is out of scope if only one manager is judged.
-    pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
-        if self.evidence.is_touched(key.0, key.1) {
-            return false;
-        }
-        let scope = &self.evidence.header.scope;
-        match self.histories(key) {
-            [] => {
-                scope.cluster_manager.is_none()
-                    && (scope.namespaces.is_empty() || scope.namespaces.iter().any(|name| name == key.0))
-            }
-            histories => histories
-                .iter()
-                .flat_map(|history| &history.versions)
-                .any(|version| scope.holds(&version.object)),
-        }
-    }
-
-    /// A reference to the object with that name.
-    pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
-        self.histories(key).last().map_or_else(
-            || ObjectRef {
-                kind: names::KIND.to_owned(),
-                namespace: key.0.to_owned(),
-                name: key.1.to_owned(),
-                ..ObjectRef::default()
-            },
-            |history| ObjectRef::from(history.last()),
-        )
-    }
-
     /// The judged names, each once: observed profiles in order, then names that only the log has.
     pub(super) fn judged(&self, log: &Log<'a>) -> Vec<Key<'a>> {
-        let seen = self.evidence.profiles.iter().filter_map(|history| {
-            let key = key_of(history);
-            let first = self.histories(key).first()?;
-            std::ptr::eq(*first, history).then_some(key)
-        });
+        let seen = self.first_of_each().map(key_of);
         let unseen = log
             .lives
             .keys()
@@ -230,9 +130,4 @@ impl<'a> Names<'a> {
             .filter(|key| self.histories(*key).is_empty());
         seen.chain(unseen).filter(|key| self.in_scope(*key)).collect()
     }
-}
-
-fn key_of(history: &ProfileHistory) -> Key<'_> {
-    let metadata = &history.last().metadata;
-    (&metadata.namespace, &metadata.name)
 }

@@ -20,7 +20,7 @@ use crate::rules::{
 };
 
 /// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
-const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
+pub(in crate::rules) const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 
 /// `updates/distinct-appliers`
 ///
@@ -98,7 +98,8 @@ impl<'a> Activity<'a> {
     }
 }
 
-fn written_at(writer: &Writer) -> Option<Timestamp> {
+/// When an entry last changed, by the hub's clock.
+pub(in crate::rules) fn written_at(writer: &Writer) -> Option<Timestamp> {
     writer.time.as_deref().and_then(parse_time)
 }
 

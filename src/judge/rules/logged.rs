@@ -1,0 +1,182 @@
+//! Resolves the names in an audit log to the objects that the run saw.
+
+use std::collections::{HashMap, HashSet};
+
+use evidence::{
+    Evidence, History, ObjectKey, ObjectRef, Request, Scope, Tracked,
+    api::{ClusterProfile, PlacementDecision},
+    parse_time,
+};
+
+use super::write_time::Micros;
+
+/// Namespace and name: the audit log does not identify objects in any other way.
+pub(super) type Key<'a> = (&'a str, &'a str);
+
+/// A kind of objects of which a run may judge some only.
+pub(super) trait Judged: Tracked {
+    /// Whether a version of an object is judged.
+    fn is_in(&self, scope: &Scope) -> bool;
+
+    /// Whether the run wrote to the object of that name, or created it.
+    fn is_touched(evidence: &Evidence, key: Key<'_>) -> bool;
+
+    /// Whether the objects of one producer are judged only.
+    fn has_one_producer(scope: &Scope) -> bool;
+}
+
+impl Judged for ClusterProfile {
+    fn is_in(&self, scope: &Scope) -> bool {
+        scope.holds(self)
+    }
+
+    fn is_touched(evidence: &Evidence, (namespace, name): Key<'_>) -> bool {
+        evidence.is_touched(namespace, name)
+    }
+
+    fn has_one_producer(scope: &Scope) -> bool {
+        scope.cluster_manager.is_some()
+    }
+}
+
+impl Judged for PlacementDecision {
+    fn is_in(&self, scope: &Scope) -> bool {
+        scope.holds_slice(self)
+    }
+
+    fn is_touched(evidence: &Evidence, (namespace, name): Key<'_>) -> bool {
+        let key = || ObjectKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        };
+        let driver = evidence.driver.as_ref();
+        driver
+            .is_some_and(|driver| !driver.touched_slices.is_empty() && driver.touched_slices.contains(&key()))
+    }
+
+    fn has_one_producer(scope: &Scope) -> bool {
+        scope.scheduler.is_some()
+    }
+}
+
+/// The objects of one kind by name, recreated ones together.
+pub(super) struct Logged<'a, T> {
+    evidence: &'a Evidence,
+    histories: HashMap<Key<'a>, Vec<&'a History<T>>>,
+}
+
+impl<'a, T: Judged> Logged<'a, T> {
+    /// Groups all observed objects.
+    pub(super) fn of(evidence: &'a Evidence) -> Self {
+        let mut histories: HashMap<Key<'a>, Vec<&'a History<T>>> = HashMap::new();
+        for history in T::histories(evidence) {
+            histories.entry(key_of(history)).or_default().push(history);
+        }
+        Self { evidence, histories }
+    }
+
+    /// The objects with that name, one after the other.
+    pub(super) fn histories(&self, key: Key<'a>) -> &[&'a History<T>] {
+        self.histories.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The first object of each name, in the order of the evidence.
+    pub(super) fn first_of_each(&self) -> impl Iterator<Item = &'a History<T>> {
+        T::histories(self.evidence).iter().filter(|history| {
+            let first = self.histories(key_of(history)).first();
+            first.is_some_and(|first| std::ptr::eq(*first, *history))
+        })
+    }
+
+    /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
+    /// producer's, so it is out of scope if only one producer is judged.
+    pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
+        if T::is_touched(self.evidence, key) {
+            return false;
+        }
+        let scope = &self.evidence.header.scope;
+        match self.histories(key) {
+            [] => {
+                !T::has_one_producer(scope)
+                    && (scope.namespaces.is_empty() || scope.namespaces.iter().any(|name| name == key.0))
+            }
+            histories => histories
+                .iter()
+                .flat_map(|history| &history.versions)
+                .any(|version| version.object.is_in(scope)),
+        }
+    }
+
+    /// A reference to the object with that name.
+    pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
+        self.histories(key).last().map_or_else(
+            || ObjectRef {
+                kind: T::KIND.to_owned(),
+                namespace: key.0.to_owned(),
+                name: key.1.to_owned(),
+                ..ObjectRef::default()
+            },
+            |history| history.last().object_ref(),
+        )
+    }
+}
+
+/// The name of an object.
+pub(super) fn key_of<T: Tracked>(history: &History<T>) -> Key<'_> {
+    let metadata = history.last().metadata();
+    (&metadata.namespace, &metadata.name)
+}
+
+/// When objects that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
+pub(super) struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
+
+impl<'a> Creations<'a> {
+    /// Those since the log `begins`.
+    pub(super) fn of<T: Tracked>(histories: &'a [History<T>], begins: Micros) -> Self {
+        let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
+        let mut uids: HashSet<&str> = HashSet::new();
+        for history in histories {
+            let metadata = history.last().metadata();
+            let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
+            let created = created.map(|created| created.as_microsecond());
+            if let Some(created) = created.filter(|created| *created >= begins && uids.insert(&metadata.uid))
+            {
+                times.entry(key_of(history)).or_default().push(created);
+            }
+        }
+        // The last one comes first, to be taken from the end.
+        times
+            .values_mut()
+            .for_each(|times| times.sort_unstable_by(|one, other| other.cmp(one)));
+        Self(times)
+    }
+
+    /// Takes the creations of a name until a time.
+    pub(super) fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
+        let Some(times) = self.0.get_mut(&key) else {
+            return Vec::new();
+        };
+        let later = times.partition_point(|created| *created > at);
+        times.split_off(later).into_iter().rev().collect()
+    }
+}
+
+/// The object of a request. The name of a created one may be in the body only; it is empty if the log does not tell.
+pub(super) fn logged_key(event: &Request) -> Key<'_> {
+    let in_body = || event.body.as_ref().and_then(|body| body.name.as_deref());
+    let name = match &*event.name {
+        "" => in_body().unwrap_or_default(),
+        name => name,
+    };
+    (&event.namespace, name)
+}
+
+/// Whether a request creates its object. An apply that does so has status 201.
+pub(super) fn creates(event: &Request) -> bool {
+    &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty())
+}
+
+/// Whether a request deletes one object.
+pub(super) fn deletes(event: &Request) -> bool {
+    &*event.verb == "delete" && event.subresource.is_empty()
+}

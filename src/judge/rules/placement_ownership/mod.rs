@@ -1,0 +1,10 @@
+//! The suite `placement-ownership`: the scheduler writes, and the consumers read.
+
+mod consumers;
+mod conversation;
+mod lives;
+mod writers;
+
+pub(super) use consumers::{consumers_cannot_write, consumers_read_only};
+pub(super) use conversation::not_a_conversation;
+pub(super) use writers::one_writer;
