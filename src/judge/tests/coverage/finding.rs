@@ -168,13 +168,18 @@ sections:
 
 /// What the tool prints about a document, and the number of differences.
 fn compared(text: &str, arguments: &[&str]) -> Result<(String, usize), Failure> {
+    compared_with(&[map()], text, arguments)
+}
+
+/// What the tool prints about a document that may be of several maps, and the number of differences.
+fn compared_with(maps: &[Map], text: &str, arguments: &[&str]) -> Result<(String, usize), Failure> {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("birds.md");
     fs::write(&path, text).expect("written");
     let mut all = vec![path.to_str().expect("UTF-8").to_owned()];
     all.extend(arguments.iter().map(|&argument| argument.to_owned()));
     let mut printed = Vec::new();
-    let differences = tool::run(&all, &[map()], &mut printed)?;
+    let differences = tool::run(&all, maps, &mut printed)?;
     Ok((String::from_utf8(printed).expect("UTF-8"), differences))
 }
 
@@ -233,6 +238,22 @@ fn a_text_can_be_chosen_and_all_sentences_be_listed() {
         "{printed}"
     );
     assert!(!printed.contains("A nest is a home"), "{printed}");
+}
+
+#[test]
+fn documents_of_one_title_are_told_apart_by_their_sentences() {
+    let mut nests = map();
+    nests.document = "The nests".to_owned();
+    nests.sections.truncate(1);
+    let mut songs = map();
+    songs.document = "The songs".to_owned();
+    songs.sections.remove(0);
+    let maps = [nests, songs];
+    let document_of = |text: &str| compared_with(&maps, text, &[]).expect("compared").0;
+    let printed = document_of("# Birds\n## Nests\nA nest MUST be round. It must be warm.");
+    assert!(printed.contains("The nests, compared"), "{printed}");
+    let printed = document_of("# Birds\n## Songs\nA song should be loud. It must be warm.");
+    assert!(printed.contains("The songs, compared"), "{printed}");
 }
 
 #[test]

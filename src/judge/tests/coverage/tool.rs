@@ -115,9 +115,22 @@ fn read(path: &Path) -> Result<Document, Failure> {
     Ok(Document::read(&path.to_string_lossy(), &content))
 }
 
+/// The map with the document's title. Files of one Go package share it: of their maps, the one that has most of the
+/// document's sentences.
 fn map_of<'a>(maps: &'a [Map], document: &Document) -> Result<&'a Map, Failure> {
-    let found = maps.iter().find(|map| map.titles.contains(&document.title));
-    found.ok_or_else(|| Failure::UnknownTitle {
+    let digests: BTreeSet<&str> = document
+        .sentences
+        .iter()
+        .map(|sentence| sentence.digest.as_str())
+        .collect();
+    let known = |map: &&Map| {
+        let entries = map.sections.iter().flat_map(|section| &section.sentences);
+        entries
+            .filter(|entry| digests.contains(entry.digest.as_str()))
+            .count()
+    };
+    let titled = maps.iter().filter(|map| map.titles.contains(&document.title));
+    titled.max_by_key(known).ok_or_else(|| Failure::UnknownTitle {
         title: document.title.clone(),
         known: quoted(maps.iter().flat_map(|map| &map.titles)),
     })
