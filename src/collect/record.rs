@@ -509,7 +509,7 @@ mod tests {
         assert_eq!(gaps.collect::<Vec<_>>(), expected);
         let reason = &recorded.gaps[0].reason;
         assert!(
-            reason.contains("more than the 2 versions of profiles"),
+            reason.contains("more than the 2 versions of ClusterProfiles"),
             "{reason}"
         );
     }

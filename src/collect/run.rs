@@ -106,14 +106,15 @@ pub async fn collect(
     };
     run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
-    run.profiles_and_members(&mut asking).await?;
+    // The parts of a run are on the heap: together they would fill the stack of a thread.
+    Box::pin(run.profiles_and_members(&mut asking)).await?;
     if run.progress.wants_snapshot(true) {
         run.progress.snapshot(run.snapshot_of_window());
     }
     run.secrets().await;
     run.unlabelled_secrets().await;
-    run.consumer_access().await;
-    run.workloads().await;
+    Box::pin(run.consumer_access()).await;
+    Box::pin(run.workloads()).await;
     run.probe().await;
     run.members(asking).await;
     if run.stopped() {
@@ -179,12 +180,12 @@ impl Run<'_> {
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
             self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES.to_owned()));
-            return self.profiles().await;
+            return Box::pin(self.profiles()).await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);
         // Listed before and after: if the hub disappears, the first list counts.
         let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
-        self.profiles().await?;
+        Box::pin(self.profiles()).await?;
         // In a run that is cut short, the first list is enough.
         if let Err(error) = self.namespaces().await
             && !(known && self.stopped())
@@ -222,7 +223,7 @@ impl Run<'_> {
         let mut watches = self.watches(&record);
         self.progress.phase("listing profiles");
         let from = self.clock.now();
-        let mut slices = self.slices().await?;
+        let mut slices = Box::pin(self.slices()).await?;
         let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         let unlisted = match self.patience.within(self.patience.list, start).await {
@@ -269,7 +270,7 @@ impl Run<'_> {
             for watch in watches.followed {
                 watch.finish(ended);
             }
-            self.confirm_slices(&mut slices, ended).await;
+            Box::pin(self.confirm_slices(&mut slices, ended)).await;
             self.visit(watches.resting, &record).await;
         }
         let until = self.clock.now();
@@ -308,7 +309,8 @@ impl Run<'_> {
             permissions: &self.permissions,
             record: record.clone(),
         };
-        Some(drive(context, self.plan.driver.as_ref()?, self.stop.clone()).await)
+        let driver = self.plan.driver.as_ref()?;
+        Some(Box::pin(drive(context, driver, self.stop.clone())).await)
     }
 
     /// Notes what the driver did, and a gap if that was not all.

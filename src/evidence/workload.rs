@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectRef;
 
-/// A workload that carries a placement key (KEP-5313 › Placement Key), as last seen.
+/// A workload that carries a placement key (KEP-5313 › Terminology › Placement key), as last seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Workload {

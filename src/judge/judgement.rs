@@ -53,6 +53,15 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
+    pub fn subject(&self) -> String {
+        let kinds = [self.edition]
+            .into_iter()
+            .chain(self.also)
+            .map(|edition| edition.api().kind());
+        kinds.collect::<Vec<_>>().join(" and ")
+    }
+
     /// Names the editions, such as `standard` or `standard and placement-2025-09`.
     pub fn editions(&self) -> String {
         match self.also {

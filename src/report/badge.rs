@@ -2,6 +2,7 @@
 
 use std::io;
 
+use evidence::api::Edition;
 use judge::{Decision, Tally};
 
 use super::Report;
@@ -10,8 +11,6 @@ use super::Report;
 /// the text fit.
 const TEN_LETTERS: usize = 63;
 const MARGIN: usize = 12;
-
-const SUBJECT: &str = "ClusterProfile";
 
 /// A badge with no colour of its own: nothing is decided.
 const GREY: &str = "#57606a";
@@ -26,6 +25,7 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     let shard = judgement.scope.shard;
     let share = shard.map_or_else(String::new, |shard| format!(", share {shard}"));
     write_decision(
+        &judgement.subject(),
         judgement.decision,
         &judgement.tally,
         &judgement.editions(),
@@ -34,8 +34,9 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     )
 }
 
-/// Writes the badge of a decision, which rests on that tally. The remarks are our own words.
+/// Writes the badge of a decision on that subject, which rests on that tally. The remarks are our own words.
 pub(crate) fn write_decision(
+    subject: &str,
     decision: Decision,
     tally: &Tally,
     edition: &str,
@@ -70,29 +71,29 @@ pub(crate) fn write_decision(
         ),
         Decision::Inconclusive => ("inconclusive".to_owned(), GREY),
     };
-    draw(&format!("{words} ({edition}{remarks})"), colour, into)
+    draw(subject, &format!("{words} ({edition}{remarks})"), colour, into)
 }
 
 /// Writes the badge of a report that nobody should rely on. Grey; `words` are our own.
-pub(crate) fn write_undecided(words: &str, edition: &str, into: impl io::Write) -> io::Result<()> {
-    draw(&format!("{words} ({edition})"), GREY, into)
+pub(crate) fn write_undecided(words: &str, edition: Edition, into: impl io::Write) -> io::Result<()> {
+    draw(edition.api().kind(), &format!("{words} ({edition})"), GREY, into)
 }
 
 /// Draws it. All of it is our own text: nothing to escape.
-fn draw(told: &str, colour: &str, mut into: impl io::Write) -> io::Result<()> {
-    let left = width(SUBJECT);
+fn draw(subject: &str, told: &str, colour: &str, mut into: impl io::Write) -> io::Result<()> {
+    let left = width(subject);
     let right = width(told);
     let whole = left + right;
     let (subject_at, told_at) = (left / 2, left + right / 2);
     let (subject_wide, told_wide) = (left - MARGIN, right - MARGIN);
     writeln!(
         into,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{SUBJECT}: {told}">
-<title>{SUBJECT}: {told}</title>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{subject}: {told}">
+<title>{subject}: {told}</title>
 <clipPath id="round"><rect width="{whole}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444c56"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{subject_at}" y="14" textLength="{subject_wide}">{SUBJECT}</text>
+<text x="{subject_at}" y="14" textLength="{subject_wide}">{subject}</text>
 <text x="{told_at}" y="14" textLength="{told_wide}">{told}</text>
 </g></svg>"##
     )

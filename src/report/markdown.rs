@@ -56,7 +56,8 @@ fn head(text: &mut String, report: &Report) {
     let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to it: {cost})"));
     let _ = writeln!(
         text,
-        "## {sign} ClusterProfile: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
+        "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
+        report.judgement.subject(),
         decision::headline(report),
         // It quotes names of the user's own, made one line.
         plain(&decision::scope(report)),

@@ -8,7 +8,7 @@ pub(crate) struct Cited<'a> {
 }
 
 /// The documents by the names that rules cite them by. Their newest text: older editions have the same sections.
-const DOCUMENTS: [(&str, &str); 4] = [
+const DOCUMENTS: [(&str, &str); 7] = [
     (
         "KEP-4322",
         "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/4322-cluster-inventory/README.md",
@@ -16,6 +16,18 @@ const DOCUMENTS: [(&str, &str); 4] = [
     (
         "KEP-5339",
         "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/5339-clusterprofile-plugin-credentials/README.md",
+    ),
+    (
+        "KEP-5313",
+        "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/5313-placement-decision-api/README.md",
+    ),
+    (
+        "PlacementDecision types",
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/main/apis/v1alpha1/placementdecision_types.go",
+    ),
+    (
+        "PlacementDecision adoption guide",
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/pull/66",
     ),
     (
         "Overview",
@@ -28,7 +40,7 @@ const DOCUMENTS: [(&str, &str); 4] = [
 ];
 
 /// Sections that rules cite by a shorter name than their heading.
-const HEADINGS: [(&str, &str); 5] = [
+const HEADINGS: [(&str, &str); 6] = [
     (
         "Organizing ClusterProfile objects on a hub",
         "How should we organize ClusterProfile objects on a hub cluster?",
@@ -38,6 +50,10 @@ const HEADINGS: [(&str, &str); 5] = [
         "Push Model via Credentials in Secret (Not Recommended)",
     ),
     ("Examples 1 and 2", "Example 1"),
+    (
+        "Relationship to other SIG-Multicluster APIs",
+        "Relationship to other SIG-Multicluster (SIG-MC) APIs",
+    ),
     (
         "accessProviders",
         "Access to member clusters (status.accessProviders)",
@@ -62,12 +78,22 @@ pub(crate) fn cited(source: &str) -> Vec<Cited<'_>> {
             let is_section = steps.len() > 1 || named.is_some();
             Cited {
                 text,
-                address: document
-                    .filter(|_| is_section)
-                    .map(|document| format!("{document}{}", anchor(&steps))),
+                address: document.filter(|_| is_section).map(|document| {
+                    let anchor = if has_sections(document) {
+                        anchor(&steps)
+                    } else {
+                        String::new()
+                    };
+                    format!("{document}{anchor}")
+                }),
             }
         })
         .collect()
+}
+
+/// Whether a document's sections have anchors: those of source files and pull requests have none.
+fn has_sections(document: &str) -> bool {
+    document.ends_with(".md") || document.ends_with('/')
 }
 
 /// The anchor of a section, as GitHub makes it from the heading.
@@ -124,6 +150,12 @@ mod tests {
             addresses("KEP-4322 › Status › Conditions (and the contract of metav1.Condition)"),
             [format!("{kep}#conditions")]
         );
+    }
+
+    #[test]
+    fn a_source_file_has_no_sections() {
+        let cited = cited("PlacementDecision types › ClusterDecision › Reason");
+        assert_eq!(cited[0].address.as_deref(), Some(DOCUMENTS[3].1));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum Edition {
     /// Plus inventories defined as the profiles of one namespace, and API `v1alpha2`.
     #[serde(rename = "2026-09")]
     Y2026M09,
-    /// KEP-5313 as merged on 2025-09-14, with the API `v1alpha1`.
+    /// KEP-5313 as written on 2025-09-14 and merged on 2025-11-25, with the API `v1alpha1`.
     #[serde(rename = "placement-2025-09")]
     Placement2025M09,
     /// The same KEP with the stricter API `v1alpha2`.

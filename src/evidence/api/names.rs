@@ -13,7 +13,7 @@ pub const VERSIONS: [&str; 2] = ["v1alpha2", "v1alpha1"];
 pub const PLACEMENT_KIND: &str = "PlacementDecision";
 /// Its plural, as in request paths.
 pub const PLACEMENT_PLURAL: &str = "placementdecisions";
-/// The most clusters in one PlacementDecision (KEP-5313 › API).
+/// The most clusters in one PlacementDecision (KEP-5313 › API Specification).
 pub const LARGEST_SLICE: usize = 100;
 /// On a PlacementDecision: the decision whose slice it is (KEP-5313 › Slicing).
 pub const LABEL_DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
@@ -21,7 +21,7 @@ pub const LABEL_DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
 pub const LABEL_DECISION_INDEX: &str = "multicluster.x-k8s.io/decision-index";
 /// On a PlacementDecision: named once by KEP-5313, for consumers, and defined nowhere.
 pub const LABEL_DECISION_REVISION: &str = "multicluster.x-k8s.io/decision-revision";
-/// On a PlacementDecision, on the workload and on its children: the request that it answers (KEP-5313 › Placement Key).
+/// On a PlacementDecision, on the workload and on its children: the request that it answers (KEP-5313 › Terminology › Placement key).
 pub const LABEL_PLACEMENT_KEY: &str = "multicluster.x-k8s.io/placement-key";
 
 /// Names the cluster manager of a profile (KEP-4322 › Spec › Cluster Manager).

@@ -112,7 +112,7 @@ impl PlacementDecision {
         references.map(|reference| self.resolved(reference))
     }
 
-    /// A reference with its namespace filled in: empty means that of the slice (KEP-5313 › API).
+    /// A reference with its namespace filled in: empty means that of the slice (PlacementDecision types › ClusterProfileReference › Namespace).
     pub fn resolved(&self, reference: &ClusterProfileReference) -> ClusterProfileReference {
         let mut reference = reference.clone();
         if reference.namespace.is_empty() {

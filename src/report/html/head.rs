@@ -12,6 +12,7 @@ use crate::{Coverage, Report, cost::cost, decision};
 /// The top of the page.
 pub(super) struct Head {
     pub(super) sign: Sign,
+    pub(super) subject: String,
     pub(super) headline: String,
     pub(super) scope: String,
     pub(super) facts: Vec<Fact>,
@@ -41,6 +42,7 @@ impl Head {
         let tally = &report.judgement.tally;
         Self {
             sign: sign::of_decision(report.judgement.decision),
+            subject: report.judgement.subject(),
             headline: shown(&decision::headline(report)),
             scope: shown(&decision::scope(report)),
             facts: facts(report),

@@ -147,13 +147,14 @@ fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match (submission.standing(), document.entries()) {
         (Standing::Holds, Ok(entries)) => badge::write_decision(
+            document.edition.api().kind(),
             document.decision,
             &tally(&entries),
             document.edition.name(),
             if document.is_partial() { badge::PARTIAL } else { "" },
             &mut bytes,
         )?,
-        (standing, _) => badge::write_undecided(standing.name(), document.edition.name(), &mut bytes)?,
+        (standing, _) => badge::write_undecided(standing.name(), document.edition, &mut bytes)?,
     }
     Ok(bytes)
 }

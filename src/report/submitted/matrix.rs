@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Where the documents stand, by what a rule's source begins with.
-const DOCUMENTS: [(&str, &str); 4] = [
+const DOCUMENTS: [(&str, &str); 7] = [
     (
         "KEP-4322",
         "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory",
@@ -26,10 +26,17 @@ const DOCUMENTS: [(&str, &str); 4] = [
         "KEP-5339",
         "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/5339-clusterprofile-plugin-credentials",
     ),
+    (
+        "KEP-5313",
+        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/5313-placement-decision-api",
+    ),
+    ("PlacementDecision types", TYPES),
+    ("PlacementDecision adoption guide", TYPES),
     ("Overview", OVERVIEW),
     ("ClusterProfile API Overview", OVERVIEW),
 ];
 
+const TYPES: &str = "https://github.com/kubernetes-sigs/cluster-inventory-api";
 const OVERVIEW: &str = "https://multicluster.sigs.k8s.io/concepts/cluster-profile-api/";
 
 #[derive(Debug, Serialize)]

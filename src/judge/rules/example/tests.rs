@@ -210,7 +210,7 @@ fn what_is_not_understood_is_refused() {
         ),
         (
             json!({"name": "e", "passes": [{}, {}]}),
-            "already is a profile default/a",
+            "already is a ClusterProfile default/a",
         ),
     ];
     for (example, reason) in cases {
