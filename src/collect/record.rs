@@ -458,9 +458,8 @@ fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use evidence::Kind;
+    use serde_json::json;
 
     use super::*;
 

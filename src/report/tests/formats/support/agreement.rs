@@ -68,7 +68,7 @@ pub fn agree(what: &str, report: &Report) {
     let words = submitted.decision.name().replace('-', " ");
     assert!(headline.starts_with(&words), "{what}: {headline}");
     assert!(
-        text("badge").contains(&format!("ClusterProfile: {words}")),
+        text("badge").contains(&format!("{}: {words}", report.judgement.subject())),
         "{what}"
     );
     let heading = markdown.lines().next().expect("a heading");
