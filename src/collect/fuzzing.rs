@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::Origin;
+use evidence::{Origin, api::ClusterProfile};
 use http::Response;
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use super::{
 
 /// Reads a list that arrives in pieces of that many bytes.
 pub fn list(body: &[u8], piece: usize) {
-    let (mut splitter, mut record) = (Splitter::default(), Record::default());
+    let (mut splitter, mut record) = (Splitter::default(), Record::<ClusterProfile>::default());
     let pass = record.begin(Origin::Listed);
     for piece in body.chunks(piece.max(1)) {
         let met = |item: &[u8]| drop(record.met(item, pass, Timestamp::UNIX_EPOCH));
@@ -33,7 +33,7 @@ pub fn list(body: &[u8], piece: usize) {
 pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
         Lines::new(Response::new(Body::from(body.to_vec()).boxed_unsync())),
-        Record::default(),
+        Record::<ClusterProfile>::default(),
     );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {
         match Event::read(&line) {
