@@ -1,6 +1,9 @@
 //! Logical decisions: the slices that belong together (KEP-5313 › Slicing).
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use evidence::api::{PlacementDecision, names};
 
@@ -60,6 +63,19 @@ pub(in crate::rules) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
         _ => slice.controller()?,
     };
     Some(&*owner.uid).filter(|uid| !uid.is_empty())
+}
+
+/// Whether two slices surely have different owners: each has some, and they have none in common.
+pub(in crate::rules) fn have_other_owners(one: &PlacementDecision, other: &PlacementDecision) -> bool {
+    let uids = |slice: &'_ PlacementDecision| -> BTreeSet<Arc<str>> {
+        let owners = slice.metadata.owner_references.iter();
+        owners
+            .map(|owner| owner.uid.clone())
+            .filter(|uid| !uid.is_empty())
+            .collect()
+    };
+    let (one, other) = (uids(one), uids(other));
+    !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
 }
 
 /// The base and the number of a name such as `web-0` (KEP-5313 › Consumer Discovery and Usage › deterministic naming).

@@ -17,7 +17,7 @@ use super::related::related;
 use crate::rules::{
     finding::{Finding, Findings},
     state::segments::segments,
-    write_time::{Micros, SECOND},
+    write_time::{LATE, Micros, SECOND},
 };
 
 /// How long a scheduler may take to change the slices of a decision one after the other.
@@ -196,10 +196,38 @@ pub(in crate::rules) fn gaps_of(evidence: &Evidence, namespace: &str) -> Vec<(Mi
     gaps
 }
 
+/// A fault of the slices at a moment. It is the same fault as one of the moment before if their keys are equal.
+pub(in crate::rules) struct LastingFault {
+    key: String,
+    finding: Finding,
+}
+
+impl LastingFault {
+    /// A fault that may move from slice to slice, known by its key.
+    pub(in crate::rules) fn of(key: String, finding: Finding) -> Self {
+        Self { key, finding }
+    }
+}
+
+impl From<Finding> for LastingFault {
+    /// A fault that is known by its object, path and message.
+    fn from(finding: Finding) -> Self {
+        let key = format!("{} {} {}", finding.object.path(), finding.path, finding.message);
+        Self { key, finding }
+    }
+}
+
+/// How long a fault lasts that counts though its slices are written all the time: longer than a scheduler that sends 20
+/// requests a second takes for two writes of each of 1,000 slices.
+const RESTLESS: Micros = 300 * SECOND;
+
 /// A fault that lasts.
 struct Stretch {
+    key: String,
     from: Micros,
     until: Micros,
+    /// The longest time without a write of any of its slices: a scheduler that still writes may be about to mend it.
+    rest: Micros,
     /// Whether it may have lasted for longer than was seen: it was there from the first list on, or beside a gap.
     is_cut: bool,
     /// Whether the window ended before the fault did.
@@ -210,6 +238,12 @@ struct Stretch {
 impl Stretch {
     fn length(&self) -> Micros {
         self.until - self.from
+    }
+
+    /// Whether it outlasted the grace. What ended it may have been seen late.
+    fn is_lasting(&self, grace: Micros) -> bool {
+        let late = if self.is_open { 0 } else { LATE };
+        self.rest > grace + late || self.length() > grace.max(RESTLESS) + late
     }
 }
 
@@ -237,31 +271,31 @@ impl<K: Ord> Recurring<K> {
     }
 }
 
-/// Judges the slices of each namespace at each moment, and reports faults that lasted for longer than `grace`. Faults of
-/// the same object, path and message are one fault that lasts.
+/// Judges the slices of each namespace at each moment, and reports faults that lasted for longer than `grace` while no
+/// slice was written.
 ///
 /// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
 /// A fault of a single look may be about to pass, so it is only a warning. If the window was too short to tell, there is
 /// no verdict.
-pub(in crate::rules) fn faults_that_last<'e>(
+pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     grace: Micros,
-    faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
+    faults: impl FnMut(&Moment<'e>) -> Vec<F>,
 ) {
     let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
     faults_among(evidence, findings, grace, key, faults);
 }
 
 /// As [`faults_that_last`], but looks at those slices together that have the same `tie` at any time.
-pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
+pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     grace: Micros,
     tie: impl Fn(&'e PlacementDecision) -> Option<T>,
-    mut faults: impl FnMut(&Moment<'e>) -> Vec<Finding>,
+    mut faults: impl FnMut(&Moment<'e>) -> Vec<F>,
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
     let mut over: Vec<Stretch> = Vec::new();
@@ -276,13 +310,8 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
     let mut passing = Recurring::default();
     for stretch in over {
         let finding = &stretch.finding;
-        if stretch.length() > grace {
-            let key = (
-                finding.object.path(),
-                finding.path.clone(),
-                finding.message.clone(),
-            );
-            lasting.add(key, stretch);
+        if stretch.is_lasting(grace) {
+            lasting.add(stretch.key.clone(), stretch);
         } else if stretch.is_open && !is_watched {
             findings.report(stretch.finding.advisory());
         } else if stretch.is_cut && is_watched {
@@ -311,9 +340,9 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
             times => format!(" and {} more", times - 1),
         };
         findings.note(format!(
-            "{}{others}: {message}, but for no longer than {} s, within the grace of {} s",
+            "{}{others}: {message}, but at rest for no longer than {} s, within the grace of {} s",
             stretch.finding.object,
-            stretch.length() / SECOND,
+            stretch.rest / SECOND,
             grace / SECOND
         ));
     }
@@ -328,30 +357,28 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash>(
 
 /// Continues the stretches of the moment before with the faults of this one. Those that it ends are over.
 fn follow(
-    before: &mut BTreeMap<(String, String, String), Stretch>,
+    before: &mut BTreeMap<String, Stretch>,
     over: &mut Vec<Stretch>,
     moment: &Moment,
-    faults: Vec<Finding>,
+    faults: Vec<impl Into<LastingFault>>,
 ) {
     let mut still = BTreeMap::new();
-    for finding in faults {
-        let key = (
-            finding.object.path(),
-            finding.path.clone(),
-            finding.message.clone(),
-        );
+    for fault in faults {
+        let LastingFault { key, finding } = fault.into();
         let known = if moment.after_gap {
             None
         } else {
             before.remove(&key)
         };
-        let (from, is_cut) = match &known {
-            Some(known) => (known.from, known.is_cut),
-            None => (moment.from, moment.is_first || moment.after_gap),
+        let (from, is_cut, rest) = match &known {
+            Some(known) => (known.from, known.is_cut, known.rest),
+            None => (moment.from, moment.is_first || moment.after_gap, 0),
         };
         let stretch = Stretch {
+            key: key.clone(),
             from,
             until: moment.until,
+            rest: rest.max(moment.until - moment.from),
             is_cut: is_cut || moment.before_gap,
             is_open: moment.is_last && !moment.before_gap,
             finding,

@@ -1,7 +1,5 @@
 //! The key that ties a decision to its workload.
 
-use std::collections::BTreeSet;
-
 use evidence::{
     Evidence, ObjectRef,
     api::{PlacementDecision, names::LABEL_PLACEMENT_KEY},
@@ -9,7 +7,9 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid},
+    placement::{
+        LogicalDecision, RESCHEDULE, each_version, faults_that_last, have_other_owners, logical_decisions,
+    },
     text::ABSENT,
 };
 
@@ -51,12 +51,12 @@ pub(in crate::rules) fn placement_key_usable(evidence: &Evidence, findings: &mut
 fn different(decision: &LogicalDecision) -> Vec<Finding> {
     let key = |slice: &PlacementDecision| slice.label(LABEL_PLACEMENT_KEY).map(str::to_owned);
     let slices = &decision.slices;
-    let owners: BTreeSet<&str> = slices.iter().filter_map(|slice| owner_uid(slice)).collect();
+    let has_two_owners = slices.iter().any(|slice| have_other_owners(slices[0], slice));
     let is_any_empty = slices
         .iter()
         .any(|slice| slice.label(LABEL_PLACEMENT_KEY) == Some(""));
     let first = slices.iter().find_map(|slice| Some((slice, key(slice)?)));
-    let Some((first, wanted)) = first.filter(|_| owners.len() < 2 && !is_any_empty) else {
+    let Some((first, wanted)) = first.filter(|_| !has_two_owners && !is_any_empty) else {
         return Vec::new();
     };
     let others = slices
@@ -65,10 +65,14 @@ fn different(decision: &LogicalDecision) -> Vec<Finding> {
     others
         .map(|slice| {
             let message = "slices of one decision have different placement keys";
-            Finding::on(ObjectRef::from(*slice), message)
+            let finding = Finding::on(ObjectRef::from(*slice), message)
                 .at(path())
-                .expected(format!("{wanted}, as in slice {}", first.metadata.name))
-                .observed(key(slice).unwrap_or_else(|| ABSENT.to_owned()))
+                .expected(format!("{wanted}, as in slice {}", first.metadata.name));
+            // The label is optional: one slice that lacks it does not contradict the other.
+            match key(slice) {
+                Some(own) => finding.observed(own),
+                None => finding.observed(ABSENT).advisory(),
+            }
         })
         .collect()
 }

@@ -183,9 +183,13 @@ fn is_surely_another(own: &str, user: &str, writes: &[&Request], activity: &Acti
         let body = write.body.as_ref();
         body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
     };
+    // Marks beside the decision, as of tools that label what they see, are for `placement-ownership/not-a-conversation`.
+    let touches = writes
+        .iter()
+        .any(|write| carries(write) || write.verb.starts_with("delete"));
     let has_taken_over = activity.is_handover(own, user) && writes.iter().any(carries);
     let may_be_a_person = [own, user].iter().any(|user| activity.may_be_a_person(user));
-    !is_of_one_installation && !has_taken_over && !may_be_a_person
+    touches && !is_of_one_installation && !has_taken_over && !may_be_a_person
 }
 
 /// The namespace of a service account.

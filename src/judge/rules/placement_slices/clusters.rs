@@ -10,7 +10,8 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid,
+        LastingFault, LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, have_other_owners,
+        logical_decisions,
     },
 };
 
@@ -84,7 +85,7 @@ struct Named<'e> {
 
 impl<'e> Named<'e> {
     /// Goes on to a moment, and returns the clusters that two slices name.
-    fn at(&mut self, moment: &Moment<'e>) -> Vec<Finding> {
+    fn at(&mut self, moment: &Moment<'e>) -> Vec<LastingFault> {
         let now: HashMap<_, _> = moment
             .slices
             .iter()
@@ -146,23 +147,27 @@ impl<'e> Named<'e> {
         }
     }
 
-    fn findings(&self, key: (Decision<'e>, Cluster<'e>)) -> Vec<Finding> {
+    /// The fault of each slice that names a cluster after another one. It is the cluster's, whatever its place.
+    fn findings(&self, key: (Decision<'e>, Cluster<'e>)) -> Vec<LastingFault> {
         let (decision, wanted) = key;
         let mut slices = self.of_decision[&decision][&wanted].clone();
         slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
-        let first = &slices[0].metadata.name;
         let described = format!("decision {} in namespace {}", decision.2, decision.0);
-        let is_of_other = |slice: &PlacementDecision| {
-            let owners = owner_uid(slices[0]).zip(owner_uid(slice));
-            owners.is_some_and(|(first, own)| first != own)
-        };
         // Two owners with one key are for `placement-slices/key-one-decision`.
-        let others = slices[1..].iter().filter(|slice| !is_of_other(slice));
-        let others = others.filter_map(|slice| {
+        let first_of = |number: usize| {
+            let mut before = slices[..number].iter();
+            before.find(|other| !have_other_owners(other, slices[number]))
+        };
+        let doubled = (1..slices.len()).find_map(|number| Some((slices[number], first_of(number)?)));
+        let finding = doubled.and_then(|(slice, first)| {
             let (place, _) = clusters(slice).find(|(_, cluster)| *cluster == wanted)?;
-            Some(twice(slice, place, &described, wanted, first))
+            Some(twice(slice, place, &described, wanted, &first.metadata.name))
         });
-        others.collect()
+        let key = format!("{described}: {}/{}", wanted.0, wanted.1);
+        finding
+            .map(|finding| LastingFault::of(key, finding))
+            .into_iter()
+            .collect()
     }
 }
 

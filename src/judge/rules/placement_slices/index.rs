@@ -46,6 +46,11 @@ impl<'e> Index<'e> {
         Self::read(slice.label(names::LABEL_DECISION_INDEX)?)
     }
 
+    /// Its value; none if it does not fit.
+    pub(super) fn number(self) -> Option<usize> {
+        self.text.parse().ok()
+    }
+
     /// Whether it is the place of the first slice.
     pub(super) fn is_first(self) -> bool {
         self.text == "0"

@@ -117,8 +117,16 @@ fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
             numbered.highest = numbered.highest.max(number.parse().unwrap_or(usize::MAX));
         }
     }
-    let is_later = |slice: &&&PlacementDecision| Index::of(slice).is_some_and(|index| !index.is_first());
-    let has_later = unkeyed().any(|slice| is_later(&slice));
+    // One decision names no cluster twice, so slices that share one are of two.
+    let mut named = BTreeSet::new();
+    let is_one_list = slices
+        .iter()
+        .flat_map(|slice| slice.references())
+        .all(|reference| named.insert(reference));
+    // Names alone prove nothing: `wave-1` and `wave-2` may be two decisions.
+    let keys: BTreeSet<&str> = slices.iter().filter_map(|slice| key_of(slice)).collect();
+    let is_counted = tie.base.is_none()
+        && (are_counted(unkeyed().copied()) || (keys.len() == 1 && are_counted(slices.iter().copied())));
     let rival = |own: &PlacementDecision| {
         let others = || slices.iter().filter(|slice| !std::ptr::eq(**slice, own));
         let keyed = others().find(|slice| key_of(slice).is_some());
@@ -129,7 +137,7 @@ fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
             let rival = rival(slice)?;
             let numbered = numbered_name(slice).and_then(|(base, _)| of_base.get(base));
             let is_split = tie.base.is_none() && numbered.is_some_and(Numbered::is_split);
-            let is_sure = is_split || (has_later && Index::of(slice).is_some());
+            let is_sure = is_one_list && (is_split || is_counted);
             let message = if is_sure {
                 "slice has no decision key, and its decision has several slices"
             } else {
@@ -149,6 +157,14 @@ fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
             Some(if is_sure { finding } else { finding.advisory() })
         })
         .collect()
+}
+
+/// Whether slices have the indices 0 to n-1, each once, and are several.
+fn are_counted<'e>(slices: impl Iterator<Item = &'e PlacementDecision>) -> bool {
+    let indices: Option<Vec<usize>> = slices.map(|slice| Index::of(slice)?.number()).collect();
+    let Some(mut indices) = indices else { return false };
+    indices.sort_unstable();
+    indices.len() > 1 && indices.iter().enumerate().all(|(place, index)| place == *index)
 }
 
 /// The slices of a group whose names have one base.
