@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecision};
 
-use super::lives::{Life, counts, lives};
+use super::{
+    lives::{Life, counts, lives},
+    writers::is_published,
+};
 use crate::rules::{
     finding::{Finding, Findings},
     logged::{Key, Logged},
@@ -37,13 +40,13 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
         let own = Own::of(user, &lives, &names);
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
             let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
-            let writes: Vec<&Request> = foreign
-                .flat_map(|life| &life.writes)
-                .filter(|request| *request.user == **user)
-                .copied()
-                .collect();
-            if !writes.is_empty() {
-                findings.report(written(names.reference(*key), user, &writes));
+            let (doubtful, sure): (Vec<&Life>, Vec<&Life>) =
+                foreign.partition(|life| !own.creates() && may_be_own(life, user));
+            let (doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
+            if !sure.is_empty() {
+                findings.report(written(names.reference(*key), user, &sure));
+            } else if !doubtful.is_empty() {
+                findings.report(written(names.reference(*key), user, &doubtful).advisory());
             }
         }
         if own.creates() {
@@ -61,14 +64,31 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             collections.entry(&request.namespace).or_default().push(request);
         }
         for (namespace, writes) in collections {
-            // A collection may be of another scheduler's slices.
+            // A collection may be of another scheduler's slices, or of none.
             let finding = written(namespace_of(namespace), user, &writes);
-            findings.report(match evidence.header.scope.scheduler {
-                Some(_) => finding.advisory(),
-                None => finding,
-            });
+            let mut slices = evidence.slices.iter();
+            let holds_slices = slices.any(|history| *history.last().metadata.namespace == *namespace);
+            let is_sure = holds_slices && evidence.header.scope.scheduler.is_none();
+            findings.report(if is_sure { finding } else { finding.advisory() });
         }
     }
+}
+
+fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
+    let writes = lives.iter().flat_map(|life| &life.writes);
+    writes.filter(|request| *request.user == *user).copied().collect()
+}
+
+/// Whether a slice may be the user's own, as a scheduler that is a consumer too: the log does not have its creation, and
+/// only this user writes its decision.
+fn may_be_own(life: &Life, user: &str) -> bool {
+    let publishes = |request: &&Request| {
+        let body = request.body.as_ref();
+        body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
+    };
+    life.creator.is_none()
+        && life.writes.iter().all(|request| *request.user == *user)
+        && life.writes.iter().any(publishes)
 }
 
 /// What a consumer that is a scheduler too may write.
