@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Window,
+    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Tracked, Window,
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -220,7 +220,7 @@ impl Run<'_> {
         let observe = self.plan.observe;
         let record = timeline::Shared::default();
         record.lock().room = Room::of_window(observe);
-        let mut watches = self.watches(&record);
+        let mut watches = self.watches(&record, |namespace| self.target.profiles(namespace));
         self.progress.phase("listing profiles");
         let from = self.clock.now();
         let mut slices = Box::pin(self.slices()).await?;
@@ -323,24 +323,32 @@ impl Run<'_> {
         self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
-    fn watches(&self, record: &timeline::Shared) -> Vec<Watch> {
-        let watches: Vec<Watch> = match &self.observed {
-            Observed::All => vec![self.watch(None, record)],
-            Observed::Each(namespaces) => namespaces
-                .iter()
-                .map(|namespace| self.watch(Some(namespace), record))
-                .collect(),
+    /// The watches of one kind of objects, whose collections are at `path`.
+    pub(super) fn watches<T: Tracked>(
+        &self,
+        record: &timeline::Shared<T>,
+        path: impl Fn(Option<&str>) -> String,
+    ) -> Vec<Watch<T>> {
+        let watch = |namespace: Option<&str>| self.watch(namespace, record, path(namespace));
+        let watches: Vec<Watch<T>> = match &self.observed {
+            Observed::All => vec![watch(None)],
+            Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
         };
         self.client().toll.allow(watches.len());
         watches
     }
 
-    pub(super) fn watch(&self, namespace: Option<&str>, record: &timeline::Shared) -> Watch {
+    pub(super) fn watch<T: Tracked>(
+        &self,
+        namespace: Option<&str>,
+        record: &timeline::Shared<T>,
+        path: String,
+    ) -> Watch<T> {
         Watch::new(
             self.client(),
             self.clock,
             record.clone(),
-            self.target.profiles(namespace),
+            path,
             namespace.map(str::to_owned),
             !self.plan.observe.is_zero(),
         )

@@ -135,7 +135,8 @@ impl Run<'_> {
             let new = names
                 .into_iter()
                 .filter(|name| shard.holds(name) && !known.contains(name));
-            resting.extend(new.map(|name| self.watch(Some(&name), record)));
+            resting
+                .extend(new.map(|name| self.watch(Some(&name), record, self.target.profiles(Some(&name)))));
         }
         for watch in &mut resting {
             match self.patience.within(self.patience.list, watch.visit()).await {

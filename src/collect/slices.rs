@@ -11,7 +11,6 @@ use super::{
     patience::Unfinished,
     room::Room,
     run::Run,
-    share::Observed,
     timeline::{self, Watch},
 };
 
@@ -52,21 +51,7 @@ impl Run<'_> {
         self.progress.phase("listing placement decisions");
         let record = timeline::Shared::default();
         record.lock().room = Room::of_window(self.plan.observe);
-        let watch = |namespace: Option<&str>| {
-            Watch::new(
-                self.client(),
-                self.clock,
-                record.clone(),
-                target.slices(namespace),
-                namespace.map(str::to_owned),
-                !self.plan.observe.is_zero(),
-            )
-        };
-        let mut watches: Vec<Watch<PlacementDecision>> = match &self.observed {
-            Observed::All => vec![watch(None)],
-            Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
-        };
-        self.client().toll.allow(watches.len());
+        let mut watches = self.watches(&record, |namespace| target.slices(namespace));
         let mut unlisted = None;
         for watch in &mut watches {
             match self.patience.within(self.patience.list, watch.start()).await {

@@ -16,7 +16,7 @@ use evidence::{
 use super::related::related;
 use crate::rules::{
     finding::{Finding, Findings},
-    state::segments::segments,
+    state::segments::{segments, spans},
     write_time::{LATE, Micros, SECOND},
 };
 
@@ -181,19 +181,10 @@ fn listed_until(histories: &[&SliceHistory]) -> Micros {
 
 /// The gaps in the timeline of a namespace's slices, in order.
 pub(in crate::rules) fn gaps_of(evidence: &Evidence, namespace: &str) -> Vec<(Micros, Micros)> {
-    let gaps = evidence.gaps(Kind::PlacementTimeline).filter(|gap| {
+    spans(evidence.gaps(Kind::PlacementTimeline).filter(|gap| {
         let object = gap.object.as_ref();
         object.is_none_or(|object| object.namespace == namespace)
-    });
-    let mut gaps: Vec<(Micros, Micros)> = gaps
-        .map(|gap| {
-            let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
-            let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
-            (from, until)
-        })
-        .collect();
-    gaps.sort_unstable();
-    gaps
+    }))
 }
 
 /// A fault of the slices at a moment. It is the same fault as one of the moment before if their keys are equal.

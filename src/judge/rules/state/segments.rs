@@ -1,6 +1,6 @@
 //! The parts of a version's life that the watch confirms.
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::{Evidence, Gap, api::ClusterProfile};
 
 use crate::rules::write_time::Micros;
 
@@ -16,16 +16,20 @@ pub(in crate::rules) struct Segment {
 /// The gaps in the timeline of a profile, in order.
 pub(in crate::rules) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
     let metadata = &profile.metadata;
-    let mut gaps: Vec<(Micros, Micros)> = evidence
-        .timeline_gaps_of(&metadata.namespace, &metadata.name)
+    spans(evidence.timeline_gaps_of(&metadata.namespace, &metadata.name))
+}
+
+/// The spans of gaps, in order. A gap without a beginning or an end goes on for ever there.
+pub(in crate::rules) fn spans<'e>(gaps: impl Iterator<Item = &'e Gap>) -> Vec<(Micros, Micros)> {
+    let mut spans: Vec<(Micros, Micros)> = gaps
         .map(|gap| {
             let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
             let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
             (from, until)
         })
         .collect();
-    gaps.sort_unstable();
-    gaps
+    spans.sort_unstable();
+    spans
 }
 
 /// The known parts of the span in which a version existed: at least one, which may be empty.
