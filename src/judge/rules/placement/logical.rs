@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use evidence::api::{PlacementDecision, names};
+use evidence::api::{OwnerReference, PlacementDecision, names};
 
 /// The slices of one decision: those of one namespace, scheduler and key.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ pub(in crate::rules) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
         [only] => only,
         _ => slice.controller()?,
     };
-    Some(&*owner.uid).filter(|uid| !uid.is_empty())
+    Some(&*owner.uid).filter(|uid| !uid.is_empty() && !is_counterpart(owner, slice))
 }
 
 /// Whether two slices surely have different owners: each has some, and they have none in common.
@@ -70,12 +70,20 @@ pub(in crate::rules) fn have_other_owners(one: &PlacementDecision, other: &Place
     let uids = |slice: &'_ PlacementDecision| -> BTreeSet<Arc<str>> {
         let owners = slice.metadata.owner_references.iter();
         owners
+            .filter(|owner| !is_counterpart(owner, slice))
             .map(|owner| owner.uid.clone())
             .filter(|uid| !uid.is_empty())
             .collect()
     };
     let (one, other) = (uids(one), uids(other));
     !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
+}
+
+/// Whether an owner is the slice's counterpart in the scheduler's own API: it has the slice's kind and name. A scheduler
+/// that copies its decisions owns each slice by another object, whatever request they are for. Open Cluster Management
+/// does.
+fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
+    *owner.kind == *names::PLACEMENT_KIND && owner.name == slice.metadata.name
 }
 
 /// The base and the number of a name such as `web-0` (KEP-5313 › Consumer Discovery and Usage › deterministic naming).
