@@ -175,8 +175,8 @@ fn stranger<'e>(life: &Life<'e>, writes: &[&'e Request], activity: &Activity<'e>
 }
 
 /// Whether a user surely is another program than the scheduler. It may be the scheduler's if both have service accounts
-/// in one namespace, or if it writes decisions from the moment on at which the other one falls silent. A user without a
-/// service account who writes once may be a person.
+/// in one namespace or names that differ by a number, or if it writes decisions from the moment on at which the other one
+/// falls silent. A user without a service account who writes once may be a person.
 fn is_surely_another(own: &str, user: &str, writes: &[&Request], activity: &Activity) -> bool {
     let is_of_one_installation = installation(own).is_some() && installation(own) == installation(user);
     let carries = |write: &&Request| {
@@ -192,10 +192,15 @@ fn is_surely_another(own: &str, user: &str, writes: &[&Request], activity: &Acti
     touches && !is_of_one_installation && !has_taken_over && !may_be_a_person
 }
 
-/// The namespace of a service account.
+/// The namespace of a service account, or what the certificates of several replicas have in common: the name without its
+/// number, as in `scheduler-0` and `scheduler-1`.
 fn installation(user: &str) -> Option<&str> {
-    let account = user.strip_prefix("system:serviceaccount:")?;
-    account.split_once(':').map(|(namespace, _)| namespace)
+    if let Some(account) = user.strip_prefix("system:serviceaccount:") {
+        return account.split_once(':').map(|(namespace, _)| namespace);
+    }
+    let (base, number) = user.rsplit_once('-')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(base)
 }
 
 /// Whether a part is one by which a scheduler publishes its decision.
