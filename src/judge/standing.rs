@@ -6,7 +6,7 @@ mod roster;
 mod sum;
 mod web;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, iter};
 
 use evidence::{Evidence, ObjectKey, api::Api};
 use jiff::{SignedDuration, Timestamp};
@@ -95,10 +95,11 @@ impl Standing {
         }
     }
 
-    /// Says that a history of a profile with that name changed in the evidence, was added or was dropped. Without this, the
+    /// Says that a history of a profile with that name changed in the evidence, was added or was dropped. Without this, a
     /// change counts from the next minute on.
     ///
-    /// Added histories come last in the evidence, and dropped ones leave the order of the others.
+    /// Histories should be added at the end, and those that stay should keep their order: otherwise all are judged again.
+    /// Whenever some are dropped, the others are looked up again, so drop several together.
     pub fn profile_changed(&mut self, profile: ObjectKey) {
         self.changed.insert(profile);
     }
@@ -198,88 +199,106 @@ impl Standing {
             now: self.now,
             later: self.until,
         };
-        let Self {
-            roster,
-            excerpt,
-            families,
-            kinds,
-            ..
-        } = self;
-        excerpt.hold([].iter());
-        for family in &mut *families {
-            family.judge_none(excerpt, times);
+        self.excerpt.hold([].iter());
+        for family in &mut self.families {
+            family.judge_none(&mut self.excerpt, times);
         }
         for serial in &changed.gone {
-            self.judged.remove(serial);
-            self.left.remove(serial);
-            kinds.iter_mut().for_each(|kinds| kinds.remove(*serial));
-            for family in &mut *families {
-                match &mut family.ties {
-                    Some((_, web)) => web.remove(*serial),
-                    None => family.withdraw(*serial),
-                }
-            }
+            self.drop_profile(*serial);
         }
         for serial in &changed.changed {
-            let history = roster.history(evidence, *serial);
-            let is_judged = evidence.judges_history(history);
-            put(&mut self.judged, *serial, is_judged);
-            put(&mut self.left, *serial, is_judged && history.deleted.is_none());
-            excerpt.hold(std::iter::once(history));
-            for family in &mut *families {
-                match &mut family.ties {
-                    Some((ties, web)) => web.put(*serial, ties(excerpt.as_of(times.now), history)),
-                    None => family.judge(*serial, excerpt, times),
-                }
-            }
-            for kinds in &mut *kinds {
-                let now = (kinds.kind_of)(excerpt.as_of(times.now), history);
-                let later = (kinds.kind_of)(excerpt.as_of(times.later), history);
-                kinds.put(*serial, now, later, times);
+            self.put_profile(evidence, *serial, times);
+        }
+        self.judge_ties(evidence, times);
+        self.judge_unsettled(evidence, &changed.changed, times);
+        self.judge_kinds(evidence, times);
+        // No profile is held longer than it takes to judge it.
+        self.excerpt.hold([].iter());
+        self.excerpt.as_of(times.now);
+    }
+
+    fn drop_profile(&mut self, serial: Serial) {
+        self.judged.remove(&serial);
+        self.left.remove(&serial);
+        self.kinds.iter_mut().for_each(|kinds| kinds.remove(serial));
+        for family in &mut self.families {
+            match &mut family.ties {
+                Some((_, web)) => web.remove(serial),
+                None => family.withdraw(serial),
             }
         }
-        for family in &mut *families {
-            let made = match &mut family.ties {
-                Some((_, web)) => {
-                    let change = web.settle();
-                    change.gone.iter().for_each(|part| family.withdraw(*part));
-                    for part in &change.made {
-                        let profiles = family.profiles(*part).into_iter();
-                        excerpt.hold(profiles.map(|serial| roster.history(evidence, serial)));
-                        family.judge(*part, excerpt, times);
-                    }
-                    change.made
-                }
-                None => changed.changed.clone(),
+    }
+
+    /// Judges a profile by the rules that look at it alone, and finds its ties and kinds for the others.
+    fn put_profile(&mut self, evidence: &Evidence, serial: Serial, times: Times) {
+        let history = self.roster.history(evidence, serial);
+        let is_judged = evidence.judges_history(history);
+        put(&mut self.judged, serial, is_judged);
+        put(&mut self.left, serial, is_judged && history.deleted.is_none());
+        self.excerpt.hold(iter::once(history));
+        for family in &mut self.families {
+            match &mut family.ties {
+                Some((ties, web)) => web.put(serial, ties(self.excerpt.as_of(times.now), history)),
+                None => family.judge(serial, &mut self.excerpt, times),
+            }
+        }
+        for kinds in &mut self.kinds {
+            kinds.put(serial, history, &mut self.excerpt, times);
+        }
+    }
+
+    /// Judges the profiles whose ties changed, and those that are tied to changed ones.
+    fn judge_ties(&mut self, evidence: &Evidence, times: Times) {
+        for family in &mut self.families {
+            let Some((_, web)) = &mut family.ties else {
+                continue;
             };
-            for part in family.unsettled().difference(&made).copied() {
+            let change = web.settle();
+            change.gone.iter().for_each(|part| family.withdraw(*part));
+            for part in change.made {
                 let profiles = family.profiles(part).into_iter();
-                excerpt.hold(profiles.map(|serial| roster.history(evidence, serial)));
-                family.judge_unsettled(part, excerpt, times);
+                let histories = profiles.map(|serial| self.roster.history(evidence, serial));
+                self.excerpt.hold(histories);
+                family.judge(part, &mut self.excerpt, times);
             }
         }
-        for kinds in kinds {
-            let unsettled: Vec<Serial> = kinds.unsettled.difference(&changed.changed).copied().collect();
-            for serial in unsettled {
-                let history = roster.history(evidence, serial);
-                excerpt.hold(std::iter::once(history));
-                let now = (kinds.kind_of)(excerpt.as_of(times.now), history);
-                let later = (kinds.kind_of)(excerpt.as_of(times.later), history);
-                kinds.put(serial, now, later, times);
+    }
+
+    /// Judges what time changes, but for the profiles that were judged just now.
+    fn judge_unsettled(&mut self, evidence: &Evidence, judged: &BTreeSet<Serial>, times: Times) {
+        for family in &mut self.families {
+            for part in family.unsettled().difference(judged).copied() {
+                let profiles = family.profiles(part).into_iter();
+                let histories = profiles.map(|serial| self.roster.history(evidence, serial));
+                self.excerpt.hold(histories);
+                family.judge_unsettled(part, &mut self.excerpt, times);
             }
+        }
+        for kinds in &mut self.kinds {
+            let unsettled: Vec<Serial> = kinds.unsettled.difference(judged).copied().collect();
+            for serial in unsettled {
+                let history = self.roster.history(evidence, serial);
+                self.excerpt.hold(iter::once(history));
+                kinds.put(serial, history, &mut self.excerpt, times);
+            }
+        }
+    }
+
+    /// Judges by the rules that look at all profiles, or at one of each kind.
+    fn judge_kinds(&mut self, evidence: &Evidence, times: Times) {
+        for kinds in &mut self.kinds {
             kinds.found = match kinds.needed() {
                 Needed::None => continue,
                 Needed::All => examine(kinds.rule, evidence),
                 Needed::Some(profiles) => {
                     let profiles = profiles.into_iter();
-                    excerpt.hold(profiles.map(|serial| roster.history(evidence, serial)));
-                    excerpt.hold_namespaces(evidence);
-                    examine(kinds.rule, excerpt.as_of(times.now))
+                    let histories = profiles.map(|serial| self.roster.history(evidence, serial));
+                    self.excerpt.hold(histories);
+                    self.excerpt.hold_namespaces(evidence);
+                    examine(kinds.rule, self.excerpt.as_of(times.now))
                 }
             };
         }
-        excerpt.hold([].iter());
-        excerpt.as_of(times.now);
     }
 
     /// The verdicts by what was found.

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{roster::Serial, sum::Times};
+use evidence::ProfileHistory;
+
+use super::{excerpt::Excerpt, roster::Serial, sum::Times};
 use crate::rules::{Alike, Findings, KindOf, Rule};
 
 /// The kinds of profiles that one rule tells apart, and what it found.
 #[derive(Debug)]
 pub(super) struct Kinds {
     pub(super) rule: &'static Rule,
-    pub(super) kind_of: KindOf,
     pub(super) found: Findings,
+    kind_of: KindOf,
     kinds: HashMap<Serial, Alike>,
     like: BTreeMap<u64, BTreeSet<Serial>>,
     /// How many profiles are like no other.
@@ -33,8 +35,8 @@ impl Kinds {
     pub(super) fn new(rule: &'static Rule, kind_of: KindOf) -> Self {
         Self {
             rule,
-            kind_of,
             found: Findings::default(),
+            kind_of,
             kinds: HashMap::new(),
             like: BTreeMap::new(),
             unlike: 0,
@@ -48,8 +50,16 @@ impl Kinds {
         self.is_outdated = true;
     }
 
-    /// Notes of which kind a profile is now, and of which it will be.
-    pub(super) fn put(&mut self, serial: Serial, now: Option<Alike>, later: Option<Alike>, times: Times) {
+    /// Notes of which kind a profile is, which the excerpt holds.
+    pub(super) fn put(
+        &mut self,
+        serial: Serial,
+        history: &ProfileHistory,
+        excerpt: &mut Excerpt,
+        times: Times,
+    ) {
+        let now = (self.kind_of)(excerpt.as_of(times.now), history);
+        let later = (self.kind_of)(excerpt.as_of(times.later), history);
         let is_same = self.kinds.get(&serial).copied() == now;
         if !is_same {
             self.remove(serial);

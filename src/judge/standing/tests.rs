@@ -61,8 +61,8 @@ fn in_parts(rule: &'static Rule, evidence: &Evidence) -> Option<Findings> {
         Division::Kinds(kind_of) => {
             let mut kinds = Kinds::new(rule, kind_of);
             for (serial, history) in profiles() {
-                let kind = kind_of(evidence, history);
-                kinds.put(serial, kind, kind, Times::default());
+                excerpt.hold([history].into_iter());
+                kinds.put(serial, history, &mut excerpt, Times::default());
             }
             return Some(match kinds.needed() {
                 Needed::Some(some) => {

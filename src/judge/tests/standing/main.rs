@@ -122,7 +122,7 @@ fn try_histories(seed: u64, count: u32, broken: &Mutex<BTreeSet<&'static str>>) 
     let config = Config {
         cases: count,
         failure_persistence: None,
-        max_shrink_iters: 2_000,
+        max_shrink_iters: 200,
         ..Config::default()
     };
     let mut bytes = [0; 32];
