@@ -11,6 +11,9 @@ use jiff::Timestamp;
 pub(super) struct Excerpt {
     evidence: Evidence,
     namespaces: HashMap<String, Namespace>,
+    /// How many profiles it has held so far.
+    #[cfg(test)]
+    pub(super) held: usize,
 }
 
 impl Excerpt {
@@ -51,6 +54,10 @@ impl Excerpt {
     pub(super) fn hold<'a>(&mut self, profiles: impl Iterator<Item = &'a ProfileHistory>) {
         self.evidence.profiles.clear();
         self.evidence.profiles.extend(profiles.cloned());
+        #[cfg(test)]
+        {
+            self.held += self.evidence.profiles.len();
+        }
         let held = self.evidence.profiles.iter();
         let mut names: Vec<&str> = held.map(|history| &*history.last().metadata.namespace).collect();
         names.sort_unstable();

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::ProfileHistory;
+use evidence::{ProfileHistory, api::Edition};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::{self, Conclusion, Finding, Tie, example::Example};
@@ -165,4 +166,54 @@ fn parts_join_and_fall_apart() {
         [[1, 3]],
         "one that says two things is like no other"
     );
+}
+
+/// A fleet of so many profiles, as a watch has seen it for ten minutes.
+fn fleet(profiles: usize) -> Evidence {
+    let profile = |number| json!({"metadata": {"name": format!("m-{number}")}});
+    let profiles: Vec<Value> = (0..profiles).map(profile).collect();
+    let example = json!({"name": "fleet", "passes": {"observe": "10m", "profiles": profiles}});
+    let example = Example::parse(&example, Edition::Standard).expect("a world");
+    example.evidence().clone()
+}
+
+/// How many profiles a judgement looks at after such a change, each as often as it does.
+fn looks(profiles: usize, change: fn(&mut Evidence) -> ObjectKey) -> usize {
+    let mut evidence = fleet(profiles);
+    let mut standing = Standing::new(Selection::default());
+    standing.judgement(&evidence);
+    let before = standing.excerpt.held;
+    let changed = change(&mut evidence);
+    standing.profile_changed(changed);
+    let judgement = standing.judgement(&evidence);
+    assert!(
+        judgement
+            .verdicts
+            .iter()
+            .any(|verdict| verdict.examined == profiles)
+    );
+    standing.excerpt.held - before
+}
+
+#[test]
+fn a_change_costs_the_same_in_a_small_and_in_a_large_fleet() {
+    let version = |evidence: &mut Evidence| {
+        let history = &mut evidence.profiles[7];
+        let mut version = history.versions[0].clone();
+        version.at = evidence.header.window.expect("a window").until;
+        version.object.status.version.kubernetes = Some("latest".into());
+        history.versions.push(version);
+        ObjectKey::of(history.last())
+    };
+    let member_id = |evidence: &mut Evidence| {
+        let other = evidence.profiles[3].versions[0].object.metadata.labels.clone();
+        let history = &mut evidence.profiles[7];
+        history.versions[0].object.metadata.labels = other;
+        ObjectKey::of(history.last())
+    };
+    for change in [version, member_id] {
+        let (small, large) = (looks(20, change), looks(200, change));
+        assert_eq!(small, large);
+        assert!(small < 30, "{small}");
+    }
 }
