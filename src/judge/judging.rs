@@ -12,7 +12,7 @@ use crate::{
     judgement::{Judgement, RuleVerdict},
     missing::missing,
     reasons,
-    rules::{self, Applies, Finding, Findings, Level, Rule},
+    rules::{self, Applies, Conclusion, Finding, Findings, Level, Rule},
     selection::Selection,
     side_by_side::side_by_side,
     verdict::Verdict,
@@ -26,21 +26,44 @@ const MANY: usize = 100;
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
-    let claim = &evidence.header.claim;
-    let rules: Vec<(&Rule, &Applies)> = rules::all()
-        .iter()
-        .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
-        .collect();
+    let rules = rules_of(&evidence.header.claim);
     let verdicts = side_by_side(&rules, threads(evidence), |(rule, applies)| {
         verdict(rule, applies, evidence, selection)
     });
+    judgement(evidence, verdicts)
+}
+
+fn verdict(
+    rule: &'static Rule,
+    applies: &Applies,
+    evidence: &Evidence,
+    selection: &Selection,
+) -> RuleVerdict {
+    without_examining(rule, applies, evidence, selection).unwrap_or_else(|| {
+        let mut findings = Findings::default();
+        (rule.examine)(evidence, &mut findings);
+        conclude(rule, evidence, findings, |api| Left::of(evidence, api))
+    })
+}
+
+/// The rules of the editions that a claim names, in the ledger's order.
+pub(crate) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
+    let rules = rules::all().iter();
+    rules
+        .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
+        .collect()
+}
+
+/// Decides by the verdicts on all rules.
+pub(crate) fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
+    let header = &evidence.header;
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     Judgement {
-        edition: claim.edition,
-        also: claim.also,
-        decision: decide(&tally, evidence.header.cut_short.is_some()),
-        partial: evidence.header.cut_short.is_some(),
-        scope: evidence.header.scope.clone(),
+        edition: header.claim.edition,
+        also: header.claim.also,
+        decision: decide(&tally, header.cut_short.is_some()),
+        partial: header.cut_short.is_some(),
+        scope: header.scope.clone(),
         tally,
         verdicts,
         waivers: Vec::new(),
@@ -63,27 +86,55 @@ fn threads(evidence: &Evidence) -> usize {
     }
 }
 
-fn verdict(
+/// The objects that the evidence has of one API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Whether any was judged.
+    pub(crate) was_any: bool,
+    /// Whether any of them still existed in the end.
+    pub(crate) is_any: bool,
+}
+
+impl Left {
+    pub(crate) fn of(evidence: &Evidence, api: Api) -> Self {
+        let (was_any, is_any) = match api {
+            Api::ClusterProfile => (
+                evidence.histories().next().is_some(),
+                evidence.inventory().next().is_some(),
+            ),
+            Api::Placement => (
+                evidence.slice_histories().next().is_some(),
+                evidence.slices().next().is_some(),
+            ),
+        };
+        Self { was_any, is_any }
+    }
+}
+
+/// Returns the verdict on a rule that is not examined, if so.
+pub(crate) fn without_examining(
     rule: &'static Rule,
     applies: &Applies,
     evidence: &Evidence,
     selection: &Selection,
-) -> RuleVerdict {
-    let without_examining = |verdict, reason: String| RuleVerdict {
-        rule,
-        verdict,
-        examined: 0,
-        reason: Some(reason),
-        findings: Vec::new(),
-        waived: Vec::new(),
-        doubts: Vec::new(),
-        notes: Vec::new(),
+) -> Option<RuleVerdict> {
+    let unexamined = |verdict, reason: String| {
+        Some(RuleVerdict {
+            rule,
+            verdict,
+            examined: 0,
+            reason: Some(reason),
+            findings: Vec::new(),
+            waived: Vec::new(),
+            doubts: Vec::new(),
+            notes: Vec::new(),
+        })
     };
     if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
-        return without_examining(Verdict::Skipped, reason);
+        return unexamined(Verdict::Skipped, reason);
     }
     if let Some(reason) = why_left(rule, evidence) {
-        return without_examining(Verdict::Skipped, reason);
+        return unexamined(Verdict::Skipped, reason);
     }
     if let Some((kind, reason)) = why_without_evidence(rule, evidence) {
         let is_claimed = rule
@@ -91,25 +142,33 @@ fn verdict(
             .feature
             .is_some_and(|feature| claims(evidence, feature, kind));
         return if is_claimed {
-            without_examining(Verdict::Inconclusive, format!("claimed, but {reason}"))
+            unexamined(Verdict::Inconclusive, format!("claimed, but {reason}"))
         } else {
-            without_examining(Verdict::Skipped, reason)
+            unexamined(Verdict::Skipped, reason)
         };
     }
-    let mut findings = Findings::default();
-    (rule.examine)(evidence, &mut findings);
-    let mut doubts = findings.inconclusive.clone();
-    doubts.extend(missing(rule, evidence));
-    let (verdict, reason) = weigh(rule, evidence, &findings, &doubts);
+    None
+}
+
+/// The verdict on a rule by what it found in all of the evidence. `left` tells which objects there are.
+pub(crate) fn conclude(
+    rule: &'static Rule,
+    evidence: &Evidence,
+    findings: Findings,
+    left: impl Fn(Api) -> Left,
+) -> RuleVerdict {
+    let mut found = findings.conclude();
+    found.doubts.extend(missing(rule, evidence));
+    let (verdict, reason) = weigh(rule, evidence.header.claim.strict, &found, left);
     RuleVerdict {
         rule,
         verdict,
-        examined: findings.examined,
+        examined: found.examined,
         reason,
-        findings: findings.list,
+        findings: found.list,
         waived: Vec::new(),
-        doubts,
-        notes: findings.notes,
+        doubts: found.doubts,
+        notes: found.notes,
     }
 }
 
@@ -185,41 +244,32 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
 fn weigh(
     rule: &Rule,
-    evidence: &Evidence,
-    findings: &Findings,
-    doubts: &[String],
+    strict: bool,
+    found: &Conclusion,
+    left: impl Fn(Api) -> Left,
 ) -> (Verdict, Option<String>) {
-    if let Some(found) = weigh_found(rule, &findings.list, doubts, evidence.header.claim.strict) {
-        return found;
+    if let Some(told) = weigh_found(rule, &found.list, &found.doubts, strict) {
+        return told;
     }
-    if findings.examined > 0 {
+    if found.examined > 0 {
         return (Verdict::Pass, None);
     }
-    if let Some(evidence) = &findings.not_asked {
+    if let Some(evidence) = &found.not_asked {
         return (Verdict::Skipped, Some(evidence.clone()));
     }
     // Without any object, "nothing to apply to" says nothing about the implementation.
-    let (was_any, is_any_left) = match rule.api() {
-        Api::ClusterProfile => (
-            evidence.histories().next().is_some(),
-            evidence.inventory().next().is_some(),
-        ),
-        Api::Placement => (
-            evidence.slice_histories().next().is_some(),
-            evidence.slices().next().is_some(),
-        ),
-    };
+    let Left { was_any, is_any } = left(rule.api());
     let kind = rule.api().kind();
     if !was_any {
         let reason = format!("there is no {kind} to examine");
         return (Verdict::Inconclusive, Some(reason));
     }
-    let (verdict, reason) = match &findings.not_applicable {
+    let (verdict, reason) = match &found.not_applicable {
         Some(reason) => (Verdict::NotApplicable, reason.as_str()),
         None => (Verdict::Inconclusive, "there was nothing to examine"),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
-    let left = match (is_any_left, rule.api()) {
+    let left = match (is_any, rule.api()) {
         (true, _) => "",
         (false, Api::ClusterProfile) => "; no profile was left when the window ended",
         (false, Api::Placement) => "; no decision was left when the window ended",

@@ -1,6 +1,10 @@
 //! The results of one rule.
 
+mod findings;
+
 use evidence::ObjectRef;
+pub(super) use findings::Length;
+pub use findings::{Conclusion, Findings};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,23 +26,6 @@ pub struct Finding {
     /// Whether it is a warning only, even for a MUST rule.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub advisory: bool,
-}
-
-/// What one rule examined and found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Findings {
-    /// How many things (mostly objects) were examined.
-    pub examined: usize,
-    /// The violations.
-    pub list: Vec<Finding>,
-    /// Why the evidence was insufficient, each cause once.
-    pub inconclusive: Vec<String>,
-    /// The necessary evidence that was not requested, if so.
-    pub not_asked: Option<String>,
-    /// Why the rule does not apply to anything, if so.
-    pub not_applicable: Option<String>,
-    /// Remarks for the report, such as which evidence was used.
-    pub notes: Vec<String>,
 }
 
 impl Finding {
@@ -81,40 +68,5 @@ impl Finding {
     pub fn advisory(mut self) -> Self {
         self.advisory = true;
         self
-    }
-}
-
-impl Findings {
-    /// Counts one thing as examined.
-    pub fn examine(&mut self) {
-        self.examined += 1;
-    }
-
-    /// Adds a violation.
-    pub fn report(&mut self, finding: Finding) {
-        self.list.push(finding);
-    }
-
-    /// Records why the evidence is insufficient.
-    pub fn cannot_tell(&mut self, reason: impl Into<String>) {
-        let reason = reason.into();
-        if !self.inconclusive.contains(&reason) {
-            self.inconclusive.push(reason);
-        }
-    }
-
-    /// Records which necessary evidence was not requested. Counts only if nothing was examined.
-    pub fn not_asked(&mut self, evidence: impl Into<String>) {
-        self.not_asked = Some(evidence.into());
-    }
-
-    /// Records why the rule does not apply to anything. Counts only if nothing was examined.
-    pub fn not_applicable(&mut self, reason: impl Into<String>) {
-        self.not_applicable = Some(reason.into());
-    }
-
-    /// Adds a remark for the report.
-    pub fn note(&mut self, remark: impl Into<String>) {
-        self.notes.push(remark.into());
     }
 }

@@ -11,6 +11,7 @@ mod clocks;
 mod clustersets;
 mod conditions;
 mod consumers;
+mod division;
 pub mod example;
 mod examples_text;
 mod facts;
@@ -40,8 +41,9 @@ mod version;
 mod write_time;
 
 pub use bucket::{BURST, REFILL_SECONDS};
+pub(crate) use division::{Alike, Division, KindOf, Tie, TiesOf};
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
-pub use finding::{Finding, Findings};
+pub use finding::{Conclusion, Finding, Findings};
 pub use registry::{Examine, Rule, all, find};
 pub use updates::{Draw, Source, Spending, Spendings};

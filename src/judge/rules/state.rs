@@ -5,15 +5,14 @@
 
 pub(super) mod segments;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use evidence::{Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Version, api::ClusterProfile};
-use jiff::SignedDuration;
+use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Version, api::ClusterProfile};
 use segments::{Segment, gaps_of, segments};
 
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
-    finding::{Finding, Findings},
+    finding::{Finding, Findings, Length},
     write_time::{LATE, Micros, end_of, timestamp},
 };
 
@@ -47,15 +46,6 @@ struct Walk<'e, 'r, 'f> {
     evidence: &'e Evidence,
     state: State<'r>,
     findings: &'f mut Findings,
-    is_any_excused: bool,
-    remarks: BTreeMap<String, Remark>,
-}
-
-/// The faults of one kind that lasted no longer than the grace.
-struct Remark {
-    first: ObjectRef,
-    longest: Micros,
-    count: usize,
 }
 
 /// A fault that lasts.
@@ -99,13 +89,10 @@ pub(super) fn each_state<'e>(
         evidence,
         state,
         findings,
-        is_any_excused: false,
-        remarks: BTreeMap::new(),
     };
     for history in evidence.histories() {
         walk.history(history, &mut faults);
     }
-    walk.conclude();
 }
 
 impl From<Finding> for Fault {
@@ -234,20 +221,12 @@ impl<'e> Walk<'e, '_, '_> {
             if is_filled || stretch.doubt.is_some() {
                 continue;
             }
-            let finding = &stretch.findings[0];
-            let remark = self
-                .remarks
-                .entry(finding.message.clone())
-                .or_insert_with(|| Remark {
-                    first: finding.object.clone(),
-                    longest: 0,
-                    count: 0,
-                });
-            remark.longest = remark.longest.max(stretch.length());
-            remark.count += 1;
+            self.findings.note_short(&stretch.findings[0], stretch.length());
         }
         let is_excused = is_excused && story.violations.is_empty();
-        self.is_any_excused |= is_excused;
+        if is_excused {
+            self.findings.cannot_tell_unless_examined(TOO_EARLY);
+        }
         if story.applies && !is_excused {
             self.findings.examine();
         }
@@ -270,24 +249,6 @@ impl<'e> Walk<'e, '_, '_> {
                 };
                 self.findings.report(finding.observed(observed));
             }
-        }
-    }
-
-    /// Reports what lasted no longer than the grace.
-    fn conclude(self) {
-        for (message, remark) in self.remarks {
-            let others = match remark.count {
-                1 => String::new(),
-                count => format!(" and {} more", count - 1),
-            };
-            self.findings.note(format!(
-                "{}{others}: {message}, but for no longer than {}, within the grace of 2 min",
-                remark.first,
-                Length(remark.longest)
-            ));
-        }
-        if self.is_any_excused && self.findings.examined == 0 {
-            self.findings.cannot_tell(TOO_EARLY);
         }
     }
 }
@@ -420,20 +381,6 @@ impl Stretch {
         Some(format!(
             "wrong for {least}{length}, from {from} until {until}{ending}{times}"
         ))
-    }
-}
-
-/// A length of time for people, such as `15 min 20 s`.
-struct Length(Micros);
-
-impl fmt::Display for Length {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = SignedDuration::from_micros(self.0).as_secs();
-        match (seconds / 60, seconds % 60) {
-            (0, seconds) => write!(f, "{seconds} s"),
-            (minutes, 0) => write!(f, "{minutes} min"),
-            (minutes, seconds) => write!(f, "{minutes} min {seconds} s"),
-        }
     }
 }
 

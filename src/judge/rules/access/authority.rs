@@ -102,11 +102,11 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
             is_set(&cluster.certificate_authority) && is_set(&cluster.certificate_authority_data)
         })
         .count();
-    if overridden > 0 {
-        findings.note(format!(
-            "{overridden} access providers have certificate-authority beside certificate-authority-data, which overrides it"
-        ));
-    }
+    findings.note_count(
+        "",
+        overridden,
+        " access providers have certificate-authority beside certificate-authority-data, which overrides it",
+    );
     each_present(evidence, findings, |entry| {
         let cluster = &entry.provider.cluster;
         let relies = is_set(&cluster.certificate_authority) && !is_set(&cluster.certificate_authority_data);

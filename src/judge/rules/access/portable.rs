@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence,
+    Evidence, ProfileHistory,
     api::{AccessProvider, address::Address, names},
 };
 use serde_json::Value;
 
-use super::entries::{Entry, NO_PROVIDER, entries};
-use crate::rules::{finding::Findings, hash::HashMap, text::redacted};
+use super::entries::{Entry, NO_PROVIDER, entries, of_profile};
+use crate::rules::{division::Tie, finding::Findings, hash::HashMap, same_cluster::digest, text::redacted};
 
 /// What [`Extra::names`] holds for arguments that are no options.
 const POSITIONAL: &str = "arguments without an option";
@@ -43,13 +43,19 @@ pub(in crate::rules) fn portable(evidence: &Evidence, findings: &mut Findings) {
             );
         }
     }
-    for (extension, read) in [
-        (names::EXTENSION_ARGS, options as fn(&Value) -> BTreeSet<String>),
-        (names::EXTENSION_ENVS, variables),
-    ] {
+    for (extension, read) in READERS {
         judge_leaks(&entries, extension, read, findings);
     }
 }
+
+/// Reads the names of the settings in an extension.
+type ReadNames = fn(&Value) -> BTreeSet<String>;
+
+/// The extensions with settings for plugins.
+const READERS: [(&str, ReadNames); 2] = [
+    (names::EXTENSION_ARGS, options),
+    (names::EXTENSION_ENVS, variables),
+];
 
 /// What an entry adds to its provider by one extension.
 struct Extra<'a> {
@@ -58,19 +64,14 @@ struct Extra<'a> {
 }
 
 /// Reports the entries that set what another entry of the same provider does not.
-fn judge_leaks(
-    entries: &[Entry],
-    extension: &str,
-    read: fn(&Value) -> BTreeSet<String>,
-    findings: &mut Findings,
-) {
+fn judge_leaks(entries: &[Entry], extension: &str, read: ReadNames, findings: &mut Findings) {
     let mut siblings: HashMap<&str, usize> = HashMap::default();
     let mut setters: HashMap<(&str, String), usize> = HashMap::default();
     let mut extras = Vec::new();
     for entry in entries {
         let provider = &*entry.provider.name;
         *siblings.entry(provider).or_default() += 1;
-        let names = content(entry.provider, extension).map_or_else(BTreeSet::new, |value| read(&value));
+        let names = names_in(entry, extension, read);
         for name in &names {
             *setters.entry((provider, name.clone())).or_default() += 1;
         }
@@ -108,6 +109,28 @@ fn judge_leaks(
                 .observed(redacted(&format!("{}{more}", told.join(", ")))),
         );
     }
+}
+
+/// The ties of a profile: to all whose entries of a provider set something, unless all set the same options.
+pub(in crate::rules) fn ties_of_settings(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let judged = history.current().filter(|_| evidence.judges_history(history));
+    let entries = judged.into_iter().flat_map(of_profile);
+    let entries: Vec<Entry> = entries.filter(|entry| !entry.is_replaced()).collect();
+    let mut ties = Vec::new();
+    for (extension, read) in READERS {
+        for entry in &entries {
+            let names = names_in(entry, extension, read);
+            let says = (!names.contains(POSITIONAL)).then(|| digest(&names));
+            let key = digest((extension, &*entry.provider.name));
+            ties.push(Tie { key, says });
+        }
+    }
+    ties
+}
+
+/// The names that an entry adds to its provider by one extension.
+fn names_in(entry: &Entry, extension: &str, read: ReadNames) -> BTreeSet<String> {
+    content(entry.provider, extension).map_or_else(BTreeSet::new, |value| read(&value))
 }
 
 fn content(provider: &AccessProvider, name: &str) -> Option<Value> {

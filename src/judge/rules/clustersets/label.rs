@@ -51,8 +51,8 @@ pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut F
         hub.judge(name, declared.get(name).map(String::as_str), findings);
     }
     let is_new = |inventory: &Inventory| inventory.is_judged && inventory.is_moving;
-    if findings.examined == 0 && hub.inventories.values().any(is_new) {
-        findings.cannot_tell(TOO_EARLY);
+    if hub.inventories.values().any(is_new) {
+        findings.cannot_tell_unless_examined(TOO_EARLY);
     }
 }
 

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectRef, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, ProfileHistory, api::ClusterProfile};
 
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
         clocks::is_settled,
+        division::Tie,
         finding::{Finding, Findings},
         same_cluster::{
-            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, is_surely_one, note_bounds,
-            note_uncertain,
+            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identities, is_identified,
+            is_surely_one, note_bounds, note_uncertain,
         },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
@@ -51,22 +52,26 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
             })
         })
         .collect();
+    for member in &members {
+        let is_judged = evidence.judges(member.profile);
+        let is_identified = is_identified(member.profile);
+        if is_judged && is_identified {
+            findings.examine();
+        } else if is_judged {
+            findings
+                .cannot_tell_unless_examined("no profile in a ClusterSet's namespace identifies its cluster");
+        }
+        // With fewer than two ClusterSets, no cluster is in two, whether or not it is identified.
+        findings.examine_if_alike(member.set, is_judged && !is_identified);
+    }
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
-        // With fewer than two ClusterSets, no cluster is in two.
-        let judged = members.iter().filter(|member| evidence.judges(member.profile));
-        judged.for_each(|_| findings.examine());
         return;
     }
 
     let mut index = IdentityIndex::default();
     for (place, member) in members.iter().enumerate() {
-        if index.add(member.profile, place, None) && evidence.judges(member.profile) {
-            findings.examine();
-        }
-    }
-    if findings.examined == 0 && members.iter().any(|member| evidence.judges(member.profile)) {
-        findings.cannot_tell("no profile in a ClusterSet's namespace identifies its cluster");
+        index.add(member.profile, place, None);
     }
 
     let mut twins = BTreeMap::new();
@@ -91,6 +96,15 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
             findings.report(finding(kind, object, twin));
         }
     }
+}
+
+/// The ties of a profile in a ClusterSet's namespace: to all such with which it shares an identity.
+pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let sets = ClusterSets::of(evidence);
+    let profile = history.current();
+    let profile = profile.filter(|profile| sets.of_namespace(&profile.metadata.namespace).is_some());
+    let identities = profile.map(|profile| identities(profile, None));
+    identities.into_iter().flatten().map(Tie::to_all).collect()
 }
 
 /// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's

@@ -21,7 +21,6 @@ use crate::{
 pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     let sets = ClusterSets::of(evidence);
-    let mut excused = false;
     for history in evidence.histories() {
         let Some(profile) = history.current() else {
             continue;
@@ -36,7 +35,7 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
         let mut others = claims(profile).filter(|(_, other)| *other != set).peekable();
         if others.peek().is_some() && !is_steady(evidence, history) {
             // The profile may be about to move to another namespace.
-            excused = true;
+            findings.cannot_tell_unless_examined(TOO_EARLY);
             continue;
         }
         findings.examine();
@@ -55,8 +54,5 @@ pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mu
                 .observed(redacted(other)),
             );
         }
-    }
-    if excused && findings.examined == 0 {
-        findings.cannot_tell(TOO_EARLY);
     }
 }

@@ -150,7 +150,8 @@ mod tests {
                 .collect();
             let mut findings = Findings::default();
             declared_consumer_served(&evidence, &mut findings);
-            (findings.list.len(), findings.inconclusive.len())
+            let found = findings.conclude();
+            (found.list.len(), found.doubts.len())
         };
         assert_eq!(found(&[]), (1, 0));
         assert_eq!(found(&[("", true)]), (1, 0));

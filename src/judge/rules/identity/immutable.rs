@@ -33,28 +33,28 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
             ProbeOutcome::Refused { .. } | ProbeOutcome::Unanswered { .. } => {}
         }
     }
-    if refused || !findings.list.is_empty() {
+    if refused {
         return;
     }
     match (schema(evidence), watched) {
         (Some(version), _) if version.immutable_manager => {
-            if !watched {
+            if !watched && findings.list.is_empty() {
                 evidence.inventory().for_each(|_| findings.examine());
             }
-            findings.note(format!(
+            findings.note_unless_found(format!(
                 "no dry run was answered: judged by the schema of {}",
                 version.name
             ));
         }
-        (Some(version), _) => findings.cannot_tell(format!(
+        (Some(version), _) => findings.cannot_tell_unless_found(format!(
             "the schema of {} allows a change of spec.clusterManager, and no dry run showed whether a webhook rejects it",
             version.name
         )),
-        (None, true) if evidence.is_whole(Kind::Timeline) => findings.note(
+        (None, true) if evidence.is_whole(Kind::Timeline) => findings.note_unless_found(
             "neither a dry run nor the CRD was available: judged by the observed changes alone",
         ),
         (None, _) => {
-            findings.cannot_tell("no dry run showed whether the hub rejects a change, and the CRD was not read");
+            findings.cannot_tell_unless_found("no dry run showed whether the hub rejects a change, and the CRD was not read");
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Evidence, ObjectRef,
+    Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, Edition},
 };
 
 use crate::rules::{
+    division::Tie,
     finding::{Finding, Findings},
-    same_cluster::{Candidates, IdentityIndex, SharedIdentity, note_bounds, note_uncertain},
+    same_cluster::{Candidates, IdentityIndex, SharedIdentity, identities, note_bounds, note_uncertain},
     sets::ClusterSets,
     text::redacted_or_absent,
 };
@@ -19,7 +20,7 @@ use crate::rules::{
 /// No two profiles describe the same member: on the hub or, in editions that define an inventory as the profiles of
 /// one namespace, in that namespace.
 pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &mut Findings) {
-    let by_namespace = evidence.header.claim.edition >= Edition::Y2026M09;
+    let by_namespace = is_by_namespace(evidence);
     if !by_namespace {
         note_bounds(evidence, findings);
     }
@@ -35,9 +36,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
             findings.examine();
         }
     }
-    if findings.examined == 0 {
-        findings.cannot_tell("no profile identifies its cluster");
-    }
+    findings.cannot_tell_unless_examined("no profile identifies its cluster");
 
     let sets = ClusterSets::of(evidence);
     let mut twins = BTreeMap::new();
@@ -75,6 +74,24 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     }
 }
 
+/// Whether the edition defines an inventory as the profiles of one namespace.
+fn is_by_namespace(evidence: &Evidence) -> bool {
+    evidence.header.claim.edition >= Edition::Y2026M09
+}
+
+/// The ties of a profile that stands: to all with which it shares an identity.
+pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let standing = history
+        .current()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
+    let Some(profile) = standing else {
+        return Vec::new();
+    };
+    let inventory = is_by_namespace(evidence).then_some(&*profile.metadata.namespace);
+    let identities = identities(profile, inventory).into_iter();
+    identities.map(Tie::to_all).collect()
+}
+
 fn finding(kind: SharedIdentity, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {
     let (path, value, what) = kind.describe(profile, twin);
     Finding::on(profile, format!("two profiles describe one cluster: {what}"))
@@ -109,8 +126,9 @@ mod tests {
         let example = Example::parse(&json!({"name": "gateway", "passes": world}), Edition::Standard);
         let mut findings = Findings::default();
         one_profile_per_cluster(example.expect("an example").evidence(), &mut findings);
-        assert_eq!((findings.examined, findings.list), (members, Vec::new()));
-        findings.notes
+        let found = findings.conclude();
+        assert_eq!((found.examined, found.list), (members, Vec::new()));
+        found.notes
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use evidence::{
-    Evidence, ObjectRef,
+    Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
 use crate::rules::{
+    division::Tie,
     finding::{Finding, Findings},
     presence::each_has,
     same_cluster::{DigestIndex, digest},
@@ -126,6 +127,15 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
             );
         }
     }
+}
+
+/// The ties of a profile that stands: to all of its namespace with its member id.
+pub(in crate::rules) fn ties_of_member_id(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let standing = history
+        .current()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
+    let key = standing.and_then(key);
+    key.map(|key| Tie::to_all(digest(key))).into_iter().collect()
 }
 
 /// The namespace and the member id, if set.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use evidence::{
-    Evidence, ObjectRef,
+    Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
 use crate::rules::{
+    division::Tie,
     finding::{Finding, Findings},
     same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, may_be_one, note_bounds},
     sets::ClusterSets,
@@ -73,11 +74,20 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     for (place, (clash, other)) in clashes {
         report(evidence, profiles[place], other, clash, findings);
     }
-    if uncertain > 0 {
-        findings.note(format!(
-            "{uncertain} profiles share their name with many others, and were compared with a few of them only"
-        ));
-    }
+    findings.note_count(
+        "",
+        uncertain,
+        " profiles share their name with many others, and were compared with a few of them only",
+    );
+}
+
+/// The ties of a profile that stands: to all with its name.
+pub(in crate::rules) fn ties_of_name(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let standing = history
+        .current()
+        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
+    let tie = |profile: &ClusterProfile| Tie::to_all(digest(&profile.metadata.name));
+    standing.map(tie).into_iter().collect()
 }
 
 fn report(

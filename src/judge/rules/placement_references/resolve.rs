@@ -162,7 +162,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::rules::example::Example;
+    use crate::rules::{example::Example, finding::Conclusion};
 
     fn evidence(world: Value) -> Evidence {
         let example = json!({"name": "tried", "passes": world});
@@ -170,10 +170,10 @@ mod tests {
         example.evidence().clone()
     }
 
-    fn judged(evidence: &Evidence) -> Findings {
+    fn judged(evidence: &Evidence) -> Conclusion {
         let mut findings = Findings::default();
         resolve(evidence, &mut findings);
-        findings
+        findings.conclude()
     }
 
     /// A slice that names `a` and `b`, of which neither exists.
@@ -198,12 +198,12 @@ mod tests {
         assert_eq!(observed, ["default/b; for 300 s when the window ended"]);
         let reason =
             "a ClusterProfile that could not be read may be default/a, to which slice default/web-0 refers";
-        assert_eq!(findings.inconclusive, [reason]);
+        assert_eq!(findings.doubts, [reason]);
         evidence.unreadable[0].object = ObjectRef::default();
         let findings = judged(&evidence);
         assert!(findings.list.is_empty(), "{findings:?}");
         assert_eq!(
-            findings.inconclusive,
+            findings.doubts,
             [format!("{reason} (and 1 more reference like it)")]
         );
     }
@@ -227,7 +227,7 @@ mod tests {
         elsewhere.header.scope.shard = Some(shard(own));
         let findings = judged(&elsewhere);
         assert!(
-            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            findings.list.is_empty() && findings.doubts.len() == 1,
             "{findings:?}"
         );
     }
@@ -250,7 +250,7 @@ mod tests {
         evidence.gaps[0].share = Some(own);
         let findings = judged(&evidence);
         assert!(
-            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            findings.list.is_empty() && findings.doubts.len() == 1,
             "{findings:?}"
         );
     }
@@ -266,7 +266,7 @@ mod tests {
         }
         let findings = judged(&evidence);
         assert!(
-            findings.list.is_empty() && findings.inconclusive.is_empty(),
+            findings.list.is_empty() && findings.doubts.is_empty(),
             "{findings:?}"
         );
     }
@@ -286,7 +286,7 @@ mod tests {
             .expect("a time");
         let findings = judged(&evidence);
         assert!(
-            findings.list.is_empty() && findings.inconclusive.len() == 1,
+            findings.list.is_empty() && findings.doubts.len() == 1,
             "{findings:?}"
         );
     }

@@ -46,6 +46,25 @@ impl IdentityIndex {
     }
 }
 
+/// Digests of the identities of a profile in an inventory: profiles without a common one are not grouped.
+pub(in crate::rules) fn identities(profile: &ClusterProfile, inventory: Option<&str>) -> Vec<u64> {
+    let mut identities = Vec::new();
+    each_digest(profile, |identity, value| {
+        let kind = SharedIdentity::ALL.iter().position(|known| *known == identity);
+        identities.push(digest((inventory, kind, value)));
+    });
+    identities
+}
+
+/// Whether a profile identifies its cluster.
+pub(in crate::rules) fn is_identified(profile: &ClusterProfile) -> bool {
+    // Nearly every profile has one of the first, which are found without reading any address.
+    let member_id = profile.label(names::LABEL_MEMBER_ID);
+    member_id.is_some_and(|id| !id.is_empty())
+        || cluster_ids(profile).next().is_some()
+        || !identities(profile, None).is_empty()
+}
+
 /// Calls `take` with each identity of a profile, and the digest of its value.
 fn each_digest(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u64)) {
     let member_id = profile.label(names::LABEL_MEMBER_ID);

@@ -117,12 +117,11 @@ pub(in crate::rules) fn note_bounds(evidence: &Evidence, findings: &mut Findings
 
 /// Notes the profiles that were not compared with all that may describe their cluster.
 pub(in crate::rules) fn note_uncertain(profiles: usize, findings: &mut Findings) {
-    if profiles > 0 {
-        findings.note(format!(
-            "{profiles} profiles share endpoints, ids or an access provider with many others, and were compared with a \
-             few of them only"
-        ));
-    }
+    findings.note_count(
+        "",
+        profiles,
+        " profiles share endpoints, ids or an access provider with many others, and were compared with a few of them only",
+    );
 }
 
 /// Compares endpoints: the same set, disjoint sets, or neither.

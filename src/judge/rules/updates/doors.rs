@@ -177,11 +177,10 @@ fn examine_owners(evidence: &Evidence, findings: &mut Findings) {
             _ => false,
         }));
     }
-    if astray > 0 {
-        findings.note(format!(
-            "{astray} profiles have a part in managedFields that came through the wrong endpoint: the hub took it, so \
-             nothing was lost"
-        ));
-    }
+    findings.note_count(
+        "",
+        astray,
+        " profiles have a part in managedFields that came through the wrong endpoint: the hub took it, so nothing was lost",
+    );
     findings.note("managedFields show only the last writer of each field");
 }

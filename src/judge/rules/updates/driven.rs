@@ -81,10 +81,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             each.cannot_tell(missed);
         }
     }
-    each.inconclusive = match each.inconclusive.as_slice() {
-        [first, rest @ ..] if !rest.is_empty() => vec![format!("{first} (and {} more like it)", rest.len())],
-        _ => each.inconclusive,
-    };
+    each.shorten_doubts();
     *findings = each;
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    Evidence,
+    Evidence, ProfileHistory,
     api::{ClusterProfile, Writer},
     parse_time,
 };
@@ -14,7 +14,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::rules::{
     authors::is_actor,
+    division::Tie,
     finding::{Finding, Findings},
+    same_cluster::digest,
     text::redacted,
     write_time::{is_status, owns_status, writes_status},
 };
@@ -41,8 +43,7 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
         if owners.len() < 2 {
             continue;
         }
-        let programs = owners.iter().filter(|owner| !is_by_hand(owner));
-        let newest = programs.filter_map(|owner| written_at(owner)).max();
+        let newest = newest(&owners);
         let (owners, gone): (Vec<&Writer>, Vec<&Writer>) = owners
             .into_iter()
             .partition(|owner| activity.still_writes(owner, newest));
@@ -65,11 +66,44 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
         }
     }
     for (manager, profiles) in remnants {
-        findings.note(format!(
-            "{} no longer writes, and still owns parts of the status of {profiles} profiles in managedFields",
-            redacted(manager)
-        ));
+        findings.note_count(
+            format!(
+                "{} no longer writes, and still owns parts of the status of ",
+                redacted(manager)
+            ),
+            profiles,
+            " profiles in managedFields",
+        );
     }
+}
+
+/// The ties of a profile: to all whose status one of its field managers wrote, if that seems not to write any more where it
+/// is one of several.
+pub(in crate::rules) fn ties_of_appliers(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let profile = history.current();
+    let writers = profile.and_then(|profile| profile.metadata.writers.as_deref());
+    let writers = writers.unwrap_or_default();
+    let own = Activity::in_all(writers.iter());
+    let owners = writers
+        .iter()
+        .filter(|writer| owns_status(writer) && is_actor(&writer.manager));
+    let owners: Vec<&Writer> = owners.collect();
+    let newest = newest(&owners);
+    let seems_gone = |manager: &str| {
+        let mut of_manager = owners.iter().filter(|owner| &*owner.manager == manager);
+        owners.len() > 1 && of_manager.any(|owner| !own.still_writes(owner, newest))
+    };
+    let tie = |manager: &&str| Tie {
+        key: digest(manager),
+        says: (!seems_gone(manager)).then_some(0),
+    };
+    own.0.keys().map(tie).collect()
+}
+
+/// When the newest of the writers that are no people wrote.
+fn newest(owners: &[&Writer]) -> Option<Timestamp> {
+    let programs = owners.iter().filter(|owner| !is_by_hand(owner));
+    programs.filter_map(|owner| written_at(owner)).max()
 }
 
 /// When each field manager last wrote the status of any profile.
@@ -77,9 +111,12 @@ struct Activity<'a>(BTreeMap<&'a str, Timestamp>);
 
 impl<'a> Activity<'a> {
     fn of(evidence: &'a Evidence) -> Self {
-        let mut last: BTreeMap<&str, Timestamp> = BTreeMap::new();
         let profiles = evidence.everyone();
-        let writers = profiles.flat_map(|profile| profile.metadata.writers.as_deref().unwrap_or_default());
+        Self::in_all(profiles.flat_map(|profile| profile.metadata.writers.as_deref().unwrap_or_default()))
+    }
+
+    fn in_all(writers: impl Iterator<Item = &'a Writer>) -> Self {
+        let mut last: BTreeMap<&str, Timestamp> = BTreeMap::new();
         for writer in writers.filter(|writer| writes_status(writer)) {
             if let Some(at) = written_at(writer) {
                 let last = last.entry(&writer.manager).or_insert(at);

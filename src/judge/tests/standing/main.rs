@@ -1,0 +1,161 @@
+//! Verdicts that are kept up to date are those of a whole judgement, whatever happens and whenever they are asked for.
+//!
+//! `STANDING_SEEDS` says how many random histories are tried, and `STANDING_SEED` where they begin.
+
+mod world;
+
+use std::{collections::BTreeSet, env, sync::Mutex, thread};
+
+use evidence::{Evidence, api::Edition};
+use judge::{Judgement, Selection, judge};
+use proptest::{
+    collection::vec,
+    prelude::{Strategy, any},
+    sample::select,
+    test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner},
+};
+use world::{Act, World, act};
+
+/// How many histories `cargo test` tries.
+const HISTORIES: u32 = 16;
+/// How much happens in each of them.
+const ACTS: usize = 150;
+
+/// What a verdict says, without the order in which it does, and with `#` for numbers in texts that grow with time.
+fn essence(judgement: &Judgement) -> Vec<String> {
+    let numbers = |text: &str| {
+        let until = text.split("; wrong for").next().unwrap_or(text);
+        let masked = until.split(|character: char| character.is_ascii_digit());
+        masked
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("#")
+    };
+    let set = |texts: &[String]| texts.iter().cloned().collect::<BTreeSet<String>>();
+    let verdicts = judgement.verdicts.iter().map(|verdict| {
+        let reason = verdict.reason.as_deref().unwrap_or_default();
+        let reason: BTreeSet<&str> = reason.split("; ").collect();
+        let mut findings: Vec<String> = verdict
+            .findings
+            .iter()
+            .map(|finding| {
+                format!(
+                    "\n  {:?} {} {} {} {} {}",
+                    finding.object,
+                    finding.path,
+                    finding.message,
+                    finding.advisory,
+                    numbers(&finding.expected),
+                    numbers(&finding.observed)
+                )
+            })
+            .collect();
+        findings.sort_unstable();
+        format!(
+            "{}: {:?}, {} examined, {reason:?}, doubts {:?}, notes {:?}{}",
+            verdict.rule.id,
+            verdict.verdict,
+            verdict.examined,
+            set(&verdict.doubts),
+            set(&verdict.notes),
+            findings.concat()
+        )
+    });
+    let head = format!("{:?} {:?}", judgement.decision, judgement.tally);
+    std::iter::once(head).chain(verdicts).collect()
+}
+
+/// Where the verdicts that stand differ from those of a whole judgement.
+fn difference(standing: &Judgement, evidence: &Evidence) -> Option<String> {
+    let whole = judge(evidence, &Selection::default());
+    let (standing, whole) = (essence(standing), essence(&whole));
+    let mut differences = standing.iter().zip(&whole).filter(|(one, other)| one != other);
+    let last = differences.next_back()?;
+    Some(format!("standing {}\nbut whole {}", last.0, last.1))
+}
+
+/// One random history: an edition, the skew of the clocks, the judged manager, and what happens, each with whether the
+/// verdicts are asked for then.
+type History = (Edition, Option<i64>, Option<&'static str>, Vec<(Act, bool)>);
+
+fn history() -> impl Strategy<Value = History> {
+    (
+        select(vec![Edition::Standard, Edition::Y2026M07, Edition::Y2026M09]),
+        select(vec![None, Some(0), Some(1500)]),
+        select(vec![None, None, Some("m")]),
+        vec((act(), any::<bool>()), 1..ACTS),
+    )
+}
+
+/// Plays a history, and adds the rules that found something to `broken`.
+fn play(
+    (edition, skew, manager, acts): &History,
+    broken: &Mutex<BTreeSet<&'static str>>,
+) -> Result<(), String> {
+    let mut world = World::new(*edition, *skew, *manager);
+    for (number, (act, is_asked)) in acts.iter().enumerate() {
+        world.act(act);
+        if *is_asked {
+            let standing = world.standing.judgement(&world.evidence);
+            if let Some(difference) = difference(&standing, &world.evidence) {
+                return Err(format!("after {} acts: {difference}", number + 1));
+            }
+            let found = standing.verdicts.iter();
+            let found = found.filter(|verdict| !verdict.findings.is_empty());
+            let mut broken = broken.lock().expect("no panic");
+            broken.extend(found.map(|verdict| verdict.rule.id));
+        }
+    }
+    Ok(())
+}
+
+fn from_environment<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
+    let given = env::var(name).ok();
+    given.map_or(otherwise, |text| {
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}"))
+    })
+}
+
+/// Tries that many histories, and tells of the smallest that fails.
+fn try_histories(seed: u64, count: u32, broken: &Mutex<BTreeSet<&'static str>>) -> Result<(), String> {
+    let config = Config {
+        cases: count,
+        failure_persistence: None,
+        max_shrink_iters: 200,
+        ..Config::default()
+    };
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&history(), |history| {
+        play(&history, broken).map_err(TestCaseError::fail)
+    });
+    outcome.map_err(|error| match error {
+        TestError::Fail(why, history) => format!("STANDING_SEED={seed}: {why}\nin {history:#?}"),
+        TestError::Abort(why) => format!("STANDING_SEED={seed}: {why}"),
+    })
+}
+
+#[test]
+fn standing_verdicts_are_those_of_a_whole_judgement() {
+    let count = from_environment("STANDING_SEEDS", HISTORIES);
+    let first = from_environment("STANDING_SEED", 0_u64);
+    let threads = thread::available_parallelism().map_or(2, usize::from) as u32;
+    let broken = Mutex::default();
+    let outcomes: Vec<Result<(), String>> = thread::scope(|scope| {
+        let runners: Vec<_> = (0..threads)
+            .map(|number| {
+                let (seed, broken) = (first + u64::from(number), &broken);
+                scope.spawn(move || try_histories(seed, count.div_ceil(threads), broken))
+            })
+            .collect();
+        let ended = runners.into_iter().map(|runner| runner.join());
+        ended.map(|ended| ended.expect("no panic")).collect()
+    });
+    let complaints: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
+    // Where nothing is ever found, all verdicts agree.
+    let broken = broken.into_inner().expect("no panic");
+    assert!(broken.len() >= 40, "{broken:?}");
+}
