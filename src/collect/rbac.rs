@@ -226,15 +226,15 @@ impl Grants {
         }
         if self.mutations {
             let comment = "For a driver that may write: only to profiles that the run has joined or created.";
-            rule(
-                Some(comment),
-                names::GROUP,
-                names::PLURAL,
-                None,
-                "create, patch, delete",
-            );
+            let verbs = "create, patch, delete";
+            rule(Some(comment), names::GROUP, names::PLURAL, None, verbs);
             let status = format!("{}/status", names::PLURAL);
             rule(None, names::GROUP, &status, None, "patch");
+            if self.placements {
+                let comment =
+                    "Only to slices of placements that the run has asked for, and to one of its own.";
+                rule(Some(comment), names::GROUP, names::PLACEMENT_PLURAL, None, verbs);
+            }
         }
         Role {
             kind,

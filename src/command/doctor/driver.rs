@@ -82,6 +82,9 @@ fn writes(mutations: bool, permissions: &[Permission]) -> Check {
         ("patch", names::PLURAL),
         ("delete", names::PLURAL),
         ("patch", &status),
+        ("create", names::PLACEMENT_PLURAL),
+        ("patch", names::PLACEMENT_PLURAL),
+        ("delete", names::PLACEMENT_PLURAL),
     ];
     let refused: BTreeSet<String> = permissions
         .iter()
