@@ -2,10 +2,18 @@
 
 use evidence::{DriverAction, Scenario, StepOutcome, api::Api};
 
-use super::tampering::called;
+use super::{
+    scale::{join_many, leave_all},
+    tampering::called,
+};
 use crate::{
     call::Failure,
-    driver::{answers, scenario_placement::ScenarioPlacement, session::Session},
+    driver::{
+        answers,
+        plan::{Fleet, Scale},
+        scenario_placement::ScenarioPlacement,
+        session::Session,
+    },
 };
 
 /// How many clusters are asked for, where there are as many.
@@ -35,23 +43,58 @@ pub(super) async fn with_placement(
     scenario: Scenario,
     body: impl AsyncFnOnce(&mut ScenarioPlacement, bool),
 ) {
+    with_members(session, scenario, 1, async |placement, well| {
+        let placed = placement.place(session, well.min(FEW)).await;
+        body(placement, placed).await;
+    })
+    .await;
+}
+
+/// Runs `body` with a placement that nobody has asked for yet, and with how many members there are: at least `needed`.
+/// Stand-ins join where there are fewer. Takes the placement back.
+pub(super) async fn with_members(
+    session: &Session<'_>,
+    scenario: Scenario,
+    needed: usize,
+    body: impl AsyncFnOnce(&mut ScenarioPlacement, usize),
+) {
+    let lacking = needed.saturating_sub(members_that_are_well(session));
+    let mut joined = Vec::new();
+    if lacking > 0 && may_join(session) {
+        let scale = Scale {
+            members: lacking,
+            ..session.plan.scale.unwrap_or_default()
+        };
+        joined = join_many(session, scenario, scale).await;
+    }
     let mut placement = ScenarioPlacement::new(session, scenario);
-    let clusters = members_that_are_well(session).min(FEW);
-    if clusters == 0 {
+    let well = members_that_are_well(session);
+    if well < needed {
         let step = placement.begin(session, DriverAction::Place);
         session.skip_step(
             step,
-            "no profile is joined and healthy, so there is no cluster to ask for",
+            format!(
+                "{well} profiles are joined and healthy, and {needed} are needed: with the hooks `join` and `leave`, \
+                 stand-ins join"
+            ),
         );
-        return;
+    } else {
+        body(&mut placement, well).await;
+        placement.unplace(session).await;
     }
-    let placed = placement.place(session, clusters).await;
-    body(&mut placement, placed).await;
-    placement.unplace(session).await;
+    leave_all(session, joined).await;
+}
+
+/// Whether members cost nothing, and can join.
+fn may_join(session: &Session<'_>) -> bool {
+    matches!(session.plan.fleet, Fleet::StandIns(_))
+        && session
+            .capabilities
+            .support(&[DriverAction::Join, DriverAction::Leave])
 }
 
 /// How many clusters a scheduler may select.
-pub(super) fn members_that_are_well(session: &Session<'_>) -> usize {
+fn members_that_are_well(session: &Session<'_>) -> usize {
     let scope = &session.context.plan.scope;
     let record = session.record();
     let there = record.after(0).iter().filter_map(|history| history.current());

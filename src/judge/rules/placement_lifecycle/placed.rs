@@ -3,7 +3,10 @@
 use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
 
 use super::answer::{Request, clusters, count_of, requests};
-use crate::rules::finding::{Finding, Findings};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::redacted,
+};
 
 /// `placement-lifecycle/placed`
 ///
@@ -58,7 +61,8 @@ pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
     all.extend(others.filter_map(|step| Request::of(evidence, step)));
     for request in all {
         if request.histories.is_empty() {
-            findings.cannot_tell(format!("no slice of {} was ever seen", request.placement.name));
+            let name = redacted(&request.placement.name);
+            findings.cannot_tell(format!("no slice of {name} was ever seen"));
             continue;
         }
         request.judge(

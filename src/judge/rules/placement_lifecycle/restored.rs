@@ -1,7 +1,7 @@
 //! Slices after tampering.
 
 use evidence::{DriverAction, Evidence, Scenario, api::PlacementDecision};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{Request, count_of, requests};
 use crate::rules::{
@@ -24,7 +24,7 @@ pub(in crate::rules) fn restored(evidence: &Evidence, findings: &mut Findings) {
                     continue;
                 }
             };
-            let left = count_of(&request.slices_at(seen));
+            let left = count_without(&request, seen);
             request.judge(
                 findings,
                 seen,
@@ -41,6 +41,15 @@ fn message(action: DriverAction) -> &'static str {
         DriverAction::DeleteSlice => "a slice that somebody else deleted is not restored",
         _ => "a slice that somebody else emptied is not restored",
     }
+}
+
+/// How many clusters the decision had just before the tampering, beside those of the slice. The answer may have the time
+/// of the tampering, if the watch brought both together.
+fn count_without(request: &Request<'_>, seen: Timestamp) -> usize {
+    let mut slices = request.slices_at(seen - SignedDuration::from_micros(1));
+    let tampered = request.step.slice.as_ref().map(|slice| slice.name.as_str());
+    slices.retain(|slice| Some(&*slice.metadata.name) != tampered);
+    count_of(&slices)
 }
 
 /// When the watch showed the run's write, or why it did not.
