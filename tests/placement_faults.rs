@@ -1,7 +1,7 @@
 //! The fault matrix of placements: the reference scheduler breaks one rule at a time, and the suite says so of that rule
 //! alone.
 //!
-//! A fault whose rule the suite does not have yet is ignored, and so is one that shows only to a driver.
+//! A fault whose rule the suite does not have yet is ignored.
 
 #[path = "placements/observe.rs"]
 mod observe;
@@ -65,7 +65,7 @@ fn conforms(edition: Edition) -> Result<(), Failed> {
             .into_iter()
             .filter(|(_, verdict, reason)| match verdict {
                 Verdict::Pass => false,
-                // Nobody drove the scheduler, or there is no log.
+                // There is no log.
                 Verdict::Skipped => reason.is_empty(),
                 _ => true,
             })
@@ -84,9 +84,6 @@ fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<Completion, Failed> {
             "waits for the rule {}",
             fault.rule()
         )));
-    }
-    if fault.needs_driver {
-        return Ok(Completion::ignored_with("waits for a driver of placements"));
     }
     let also = fault.also.iter().copied().filter(|rule| known.contains(rule));
     let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();

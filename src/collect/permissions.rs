@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use evidence::{Permission, api::names};
+use evidence::{
+    Permission,
+    api::{Api, names},
+};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -24,8 +27,8 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
-    /// where they are `wanted`.
-    pub async fn ask(client: &TimedClient, namespaces: &[String], writes_wanted: bool) -> Self {
+    /// to objects of the APIs that are `written`.
+    pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Api]) -> Self {
         let everywhere = [String::new()];
         let namespaces = if namespaces.is_empty() {
             &everywhere[..]
@@ -42,11 +45,17 @@ impl Permissions {
             for verb in ["get", "list", "watch", "update", "patch"] {
                 questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
             }
-            if writes_wanted {
-                let status = format!("{}/status", names::PLURAL);
-                questions.push(question("create", names::GROUP, names::PLURAL, namespace));
-                questions.push(question("delete", names::GROUP, names::PLURAL, namespace));
-                questions.push(question("patch", names::GROUP, &status, namespace));
+            for api in written {
+                for verb in ["create", "delete"] {
+                    questions.push(question(verb, names::GROUP, api.plural(), namespace));
+                }
+                questions.push(match api {
+                    Api::ClusterProfile => {
+                        let status = format!("{}/status", names::PLURAL);
+                        question("patch", names::GROUP, &status, namespace)
+                    }
+                    Api::Placement => question("patch", names::GROUP, api.plural(), namespace),
+                });
             }
             if !namespace.is_empty() {
                 questions.push(question("get", "", "namespaces", namespace));

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Asked, Claim, Evidence, Scope};
+use evidence::{Asked, Claim, Evidence, Scope, api::Api};
 
 use super::{Members, Snapshot, driver::DriverPlan};
 
@@ -36,6 +36,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The APIs that are judged, and to whose objects a driver writes if it `may`.
+    pub fn written(&self, may: bool) -> Vec<Api> {
+        let mut apis = Api::ALL.to_vec();
+        apis.retain(|api| may && self.claim.edition_of(*api).is_some());
+        apis
+    }
+
     /// What to say of evidence on the whole hub, if the runner of another share reads it.
     pub fn of_first_share(&self) -> Option<Asked> {
         let shard = self.scope.shard.filter(|shard| !shard.reads_hub())?;

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, str::FromStr};
 
 use evidence::api::{
-    names,
+    Api, names,
     syntax::{is_dns_label, is_dns_subdomain},
 };
 
@@ -20,9 +20,9 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
-    /// Let a driver write to profiles of members that it joined, and to one of its own. RBAC cannot distinguish these
-    /// from other profiles.
-    pub mutations: bool,
+    /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
+    /// these from other objects.
+    pub mutations: Vec<Api>,
 }
 
 /// The name of every role and binding.
@@ -224,17 +224,26 @@ impl Grants {
                 "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
-        if self.mutations {
-            let comment = "For a driver that may write: only to profiles that the run has joined or created.";
+        for api in &self.mutations {
+            let comment = match api {
+                Api::ClusterProfile => {
+                    "For a driver that may write: only to profiles that the run has joined or created."
+                }
+                Api::Placement => {
+                    "For a driver that may write: only to slices that the run has asked for or created."
+                }
+            };
             rule(
                 Some(comment),
                 names::GROUP,
-                names::PLURAL,
+                api.plural(),
                 None,
                 "create, patch, delete",
             );
-            let status = format!("{}/status", names::PLURAL);
-            rule(None, names::GROUP, &status, None, "patch");
+            if *api == Api::ClusterProfile {
+                let status = format!("{}/status", names::PLURAL);
+                rule(None, names::GROUP, &status, None, "patch");
+            }
         }
         Role {
             kind,
@@ -302,7 +311,7 @@ mod tests {
             namespaces: vec!["a".to_owned(), "true".to_owned()],
             secrets: true,
             probe: true,
-            mutations: true,
+            mutations: Api::ALL.to_vec(),
             placements: true,
             consumer_access: false,
         });
@@ -314,6 +323,7 @@ mod tests {
             r#""resources":["placementdecisions"],"verbs":["get","list","watch"]}"#,
             r#""resources":["clusterprofiles"],"verbs":["create","patch","delete"]}"#,
             r#""resources":["clusterprofiles/status"],"verbs":["patch"]}"#,
+            r#""resources":["placementdecisions"],"verbs":["create","patch","delete"]}"#,
         ] {
             assert!(all[0].to_string().contains(rule), "{rule}");
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Tracked, Window,
+    api::PlacementDecision,
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -84,7 +85,8 @@ pub async fn collect(
     let target = patience.within(patience.list, target).await;
     let target = target.map_err(unprepared)??;
     let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
-    let permissions = Permissions::ask(&client, &plan.scope.namespaces, writes);
+    let written = plan.written(writes);
+    let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written);
     let permissions = patience.within(patience.list, permissions).await;
     let permissions = permissions.map_err(unprepared)?;
     let evidence = Evidence {
@@ -224,6 +226,7 @@ impl Run<'_> {
         self.progress.phase("listing profiles");
         let from = self.clock.now();
         let mut slices = Box::pin(self.slices()).await?;
+        let seen_slices = slices.record.clone();
         let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         let unlisted = match self.patience.within(self.patience.list, start).await {
@@ -251,7 +254,7 @@ impl Run<'_> {
             select! {
                 biased;
                 // Whichever takes longer. A driver that is stopped has still to undo what it did.
-                ((), done) = join(long_enough, self.drive(&record)) => driver = done,
+                ((), done) = join(long_enough, self.drive(&record, &seen_slices)) => driver = done,
                 // Before the watches, which may never rest.
                 () = self.ticks(&record, from) => {}
                 () = watches.follow() => {}
@@ -299,7 +302,11 @@ impl Run<'_> {
     }
 
     /// Runs the driver, if the plan has one.
-    async fn drive(&self, record: &timeline::Shared) -> Option<(Driver, bool)> {
+    async fn drive(
+        &self,
+        record: &timeline::Shared,
+        slices: &timeline::Shared<PlacementDecision>,
+    ) -> Option<(Driver, bool)> {
         let context = RunContext {
             client: &self.client(),
             clock: self.clock,
@@ -308,6 +315,7 @@ impl Run<'_> {
             target: &self.target,
             permissions: &self.permissions,
             record: record.clone(),
+            slices: slices.clone(),
         };
         let driver = self.plan.driver.as_ref()?;
         Some(Box::pin(drive(context, driver, self.stop.clone())).await)

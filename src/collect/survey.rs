@@ -89,7 +89,10 @@ pub async fn survey(
     let namespaces = &plan.scope.namespaces;
     let asked = async {
         let user = who(hub).await;
-        (user, Permissions::ask(&hub.timed(), namespaces, writes).await)
+        (
+            user,
+            Permissions::ask(&hub.timed(), namespaces, &plan.written(writes)).await,
+        )
     };
     let (user, permissions) = within(deadline, asked).await.ok_or_else(late)?;
     let mut evidence = Evidence {

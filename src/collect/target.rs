@@ -59,6 +59,15 @@ impl Target {
     }
 }
 
+impl Target {
+    /// The path of an API's objects in a namespace. Both APIs are served in versions of the same names.
+    pub fn collection(&self, api: Api, namespace: &str) -> String {
+        let placements = self.placements.as_ref().filter(|_| api == Api::Placement);
+        let version = placements.map_or(&self.version, |target| &target.version);
+        path(version, Some(namespace), api)
+    }
+}
+
 impl PlacementTarget {
     /// The path of the slices, of one namespace or of all.
     pub fn slices(&self, namespace: Option<&str>) -> String {

@@ -84,9 +84,14 @@ pub fn add_flags(evidence: &mut Evidence) {
         }
     }
     if let Some(driver) = &mut evidence.driver {
-        for reason in driver.lacking.values_mut() {
+        for (action, reason) in &mut driver.lacking {
             add_flag(reason);
-            add_role(reason, "rbac --allow-mutations");
+            let role = if action.is_on_placements() {
+                "rbac --api placement --allow-mutations"
+            } else {
+                "rbac --allow-mutations"
+            };
+            add_role(reason, role);
         }
     }
     for gap in &mut evidence.gaps {

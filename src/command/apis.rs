@@ -22,7 +22,7 @@ pub enum Apis {
 }
 
 impl Apis {
-    fn hold(self, api: Api) -> bool {
+    pub(super) fn hold(self, api: Api) -> bool {
         match self {
             Apis::All => true,
             Apis::ClusterProfile => api == Api::ClusterProfile,

@@ -14,11 +14,15 @@ use clap::{Args, ValueHint};
 use collect::{
     clock::Clock,
     connect::Connection,
-    driver::{Commands, DriverFile, DriverPlan, Fleet, Head, Journal, Members, Patience, Scale, new_run_id},
+    driver::{
+        Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
+    },
 };
+use evidence::{Claim, DriverAction, api::Api};
 use lab::{
-    driver::{ReferenceHooks, StandIns},
+    driver::{ReferenceHooks, SchedulerHooks, StandIns},
     manager::Remote,
+    scheduler,
 };
 
 use super::{Failure, target::Target};
@@ -27,12 +31,12 @@ use super::{Failure, target::Target};
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Driver")]
 pub struct DriverFlags {
-    /// Drive the implementation (join, leave, …) and judge its reactions: FILE is a driver file with commands;
+    /// Drive the implementation (join, leave, place, …) and judge its reactions: FILE is a driver file with commands;
     /// `reference` goes with --manager reference
     #[arg(long, value_name = "FILE|reference", value_hint = ValueHint::FilePath)]
     pub driver: Option<Choice>,
-    /// Let the driver write to the profiles of members that it joined, and create one of its own; it undoes what it
-    /// writes
+    /// Let the driver write to the profiles of members that it joined and to the slices of its placements, and create
+    /// one of its own; it undoes what it writes
     #[arg(long)]
     pub allow_mutations: bool,
 }
@@ -42,7 +46,7 @@ pub struct DriverFlags {
 pub enum Choice {
     /// The commands of a file.
     File(PathBuf),
-    /// The run itself, which has the reference manager at hand.
+    /// The run itself, which has the reference manager or the reference scheduler at hand.
     Reference,
 }
 
@@ -58,7 +62,7 @@ pub enum Driving {
         /// The folder of the write-ahead logs.
         journals: PathBuf,
     },
-    /// The reference manager.
+    /// The reference manager, or the reference scheduler.
     Reference {
         /// Whether the run may write to the hub.
         mutations: bool,
@@ -200,20 +204,54 @@ impl Driving {
         }))
     }
 
-    /// Plans the scenarios for the reference manager. Its hub ends with the run, so there is nothing to clean up.
+    /// Plans the scenarios for the reference manager.
     pub fn by_remote(&self, remote: Remote, clock: Clock) -> Option<DriverPlan> {
         let Driving::Reference { mutations } = self else {
             return None;
         };
         let hooks = Arc::new(ReferenceHooks::new(remote, clock));
-        Some(DriverPlan {
-            run: new_run_id(),
-            fleet: Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks)),
-            hooks,
-            patience: Patience::default(),
-            scale: Some(Scale::default()),
-            mutations: *mutations,
-            journal: None,
-        })
+        let fleet = Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks));
+        Some(of_reference(hooks, fleet, *mutations))
+    }
+
+    /// Does the same for the reference scheduler, which has an inventory of its own.
+    pub fn by_scheduler(&self, remote: scheduler::Remote) -> Option<DriverPlan> {
+        let Driving::Reference { mutations } = self else {
+            return None;
+        };
+        let hooks = Arc::new(SchedulerHooks::new(remote));
+        Some(of_reference(hooks, Fleet::Made(None), *mutations))
+    }
+
+    /// Checks that the driver can do anything for the API that is judged.
+    ///
+    /// # Errors
+    /// When only placements are judged, and the driver file has no hook for them.
+    pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
+        let Driving::File { file, .. } = self else {
+            return Ok(());
+        };
+        let of_placements = [DriverAction::Place, DriverAction::Restart];
+        let is_useless = !of_placements.iter().any(|action| file.hooks.contains_key(action));
+        if is_useless && claim.edition.api() == Api::Placement {
+            return Err(Failure::usage(anyhow!(
+                "the driver file {} has no hook that --api placement uses: add `place` and `unplace`, or `restart`",
+                file.path.display()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The plan for an implementation of our own. Its hub ends with the run, so there is nothing to clean up.
+fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverPlan {
+    DriverPlan {
+        run: new_run_id(),
+        hooks,
+        fleet,
+        patience: Patience::default(),
+        scale: Some(Scale::default()),
+        mutations,
+        journal: None,
     }
 }

@@ -137,7 +137,7 @@ async fn ours(
     }
     let mut seen = match plan.claim.edition.api() {
         Api::ClusterProfile => side_by_side(&hub, reference, plan, driving, clock, watching, stop).await,
-        Api::Placement => beside_scheduler(&hub, reference, plan, clock, watching, stop).await,
+        Api::Placement => beside_scheduler(&hub, reference, plan, driving, clock, watching, stop).await,
     };
     if let Ok(evidence) = &mut seen {
         advice::add_flags(evidence);
@@ -187,6 +187,7 @@ async fn beside_scheduler(
     hub: &Hub,
     reference: Reference,
     mut plan: Plan,
+    driving: Option<&Driving>,
     clock: Clock,
     watching: &Watching<'_>,
     stop: CancellationToken,
@@ -199,6 +200,7 @@ async fn beside_scheduler(
     let mut scheduler = Scheduler::new(reference.scheduler_faults, clock);
     scheduler.set_up(&client).await.map_err(failed)?;
     plan.workloads.get_or_insert_with(workloads_of_the_lab);
+    plan.driver = driving.and_then(|driving| driving.by_scheduler(scheduler.remote()));
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
+use evidence::api::Api;
 
 use super::{Exit, Failure, apis::Apis, print::print};
 
@@ -23,7 +24,8 @@ pub struct Rbac {
     /// Grant no dry-run writes, which RBAC cannot distinguish from real writes
     #[arg(long)]
     no_probe: bool,
-    /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined, and to one of its own
+    /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined and to one of its own; with
+    /// `--api placement`, to slices instead
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role for reading a member instead (`run --members`)
@@ -40,13 +42,17 @@ impl Rbac {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
+        let apis = self.api.unwrap_or(Apis::ClusterProfile);
+        let written = Api::ALL
+            .into_iter()
+            .filter(|api| self.allow_mutations && apis.hold(*api));
         let grants = Grants {
             namespaces: self.namespaces,
             placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
             consumer_access: self.consumer_users,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
-            mutations: self.allow_mutations,
+            mutations: written.collect(),
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

@@ -143,10 +143,8 @@ impl Run {
             return clean(&target, &plan, self.driver.file());
         }
         let driving = self.driver.resolve(&target, plan.observe)?;
-        if driving.is_some() && plan.claim.edition.api() == Api::Placement {
-            return Err(Failure::usage(anyhow!(
-                "the suite cannot drive schedulers yet: leave out --driver, or judge with --api clusterprofile"
-            )));
+        if let Some(driving) = &driving {
+            driving.check(&plan.claim)?;
         }
         let files = files.iter().chain(&plan.audit_logs);
         let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);

@@ -9,7 +9,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, Tracked};
+use super::{ObjectRef, PlacementRequest, Tracked, api::Api};
+
+/// After how many times its patience a run gives up on a scheduler.
+const GIVES_UP: i64 = 3;
 
 /// The steps of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,7 +29,7 @@ pub struct Driver {
     /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the
     /// implementation's work alone.
     pub touched: BTreeSet<ObjectKey>,
-    /// The same for slices of decisions.
+    /// The same for slices of decisions. If the run tampered with one slice, all of its decision.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub touched_slices: BTreeSet<ObjectKey>,
 }
@@ -87,6 +90,12 @@ pub struct DriverStep {
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
     #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
+    /// What the scheduler was asked for, in a step that concerns a placement of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementRequest>,
+    /// The slice that the step wrote to or created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice: Option<ObjectRef>,
     /// The change, if the step wrote to a profile or requested another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<Change>,
@@ -138,12 +147,16 @@ pub enum Scenario {
     Upgrade,
     /// The run tampers with a profile of the implementation.
     Tampering,
-    /// The run creates a profile of another manager.
+    /// The run creates a profile of another manager, or a slice of another scheduler.
     Foreigner,
     /// Many members join.
     Scale,
     /// The implementation restarts.
     Restart,
+    /// A scheduler is asked for a few clusters, then for none; the run tampers with the slices in between.
+    Placement,
+    /// A decision grows past the largest slice, and shrinks again.
+    SliceLimit,
 }
 
 /// An action of a step.
@@ -172,6 +185,18 @@ pub enum DriverAction {
     SetDisplayName,
     /// Creates a profile of another manager (a write on the hub).
     PutForeigner,
+    /// Asks a scheduler for clusters (hook).
+    Place,
+    /// Asks it for another number of clusters (hook).
+    Reschedule,
+    /// Takes the request back (hook).
+    Unplace,
+    /// Deletes a slice of the run's placement (a write on the hub).
+    DeleteSlice,
+    /// Takes the clusters out of such a slice (a write on the hub).
+    EmptySlice,
+    /// Creates a slice of another scheduler (a write on the hub).
+    PutForeignSlice,
 }
 
 impl Driver {
@@ -184,8 +209,17 @@ impl Driver {
 impl DriverStep {
     /// The end of the implementation's time to react.
     pub fn deadline(&self) -> Timestamp {
-        let patience = jiff::SignedDuration::from_secs(self.patience_seconds);
-        self.until.saturating_add(patience).unwrap_or(Timestamp::MAX)
+        self.after(self.patience_seconds)
+    }
+
+    /// When a run gives up on a scheduler. KEP-5313 names no time: what comes before is late, and not missing.
+    pub fn last_deadline(&self) -> Timestamp {
+        self.after(self.patience_seconds.saturating_mul(GIVES_UP))
+    }
+
+    fn after(&self, seconds: i64) -> Timestamp {
+        let seconds = jiff::SignedDuration::from_secs(seconds);
+        self.until.saturating_add(seconds).unwrap_or(Timestamp::MAX)
     }
 }
 
@@ -200,13 +234,15 @@ impl Scenario {
             Scenario::Foreigner => "foreigner",
             Scenario::Scale => "scale",
             Scenario::Restart => "restart",
+            Scenario::Placement => "placement",
+            Scenario::SliceLimit => "slice-limit",
         }
     }
 }
 
 impl DriverAction {
     /// All actions.
-    pub const ALL: [DriverAction; 11] = [
+    pub const ALL: [DriverAction; 17] = [
         DriverAction::Join,
         DriverAction::Leave,
         DriverAction::Break,
@@ -218,7 +254,45 @@ impl DriverAction {
         DriverAction::RemoveLabel,
         DriverAction::SetDisplayName,
         DriverAction::PutForeigner,
+        DriverAction::Place,
+        DriverAction::Reschedule,
+        DriverAction::Unplace,
+        DriverAction::DeleteSlice,
+        DriverAction::EmptySlice,
+        DriverAction::PutForeignSlice,
     ];
+
+    /// The actions of a run that judges this API.
+    pub fn of(api: Api) -> impl Iterator<Item = DriverAction> {
+        Self::ALL.into_iter().filter(move |action| match action {
+            // Stand-ins fill up an inventory that a scheduler selects from.
+            DriverAction::Join | DriverAction::Leave | DriverAction::Restart => true,
+            action => action.is_on_placements() == (api == Api::Placement),
+        })
+    }
+
+    /// Returns `true` if it concerns decisions, whose slices show its effect.
+    pub fn is_on_placements(self) -> bool {
+        match self {
+            DriverAction::Place
+            | DriverAction::Reschedule
+            | DriverAction::Unplace
+            | DriverAction::DeleteSlice
+            | DriverAction::EmptySlice
+            | DriverAction::PutForeignSlice => true,
+            DriverAction::Join
+            | DriverAction::Leave
+            | DriverAction::Break
+            | DriverAction::Heal
+            | DriverAction::Upgrade
+            | DriverAction::Restart
+            | DriverAction::DeleteProfile
+            | DriverAction::TamperStatus
+            | DriverAction::RemoveLabel
+            | DriverAction::SetDisplayName
+            | DriverAction::PutForeigner => false,
+        }
+    }
 
     /// Returns `true` if the run itself writes to the hub.
     pub fn is_mutation(self) -> bool {
@@ -228,12 +302,18 @@ impl DriverAction {
             | DriverAction::Break
             | DriverAction::Heal
             | DriverAction::Upgrade
-            | DriverAction::Restart => false,
+            | DriverAction::Restart
+            | DriverAction::Place
+            | DriverAction::Reschedule
+            | DriverAction::Unplace => false,
             DriverAction::DeleteProfile
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
-            | DriverAction::PutForeigner => true,
+            | DriverAction::PutForeigner
+            | DriverAction::DeleteSlice
+            | DriverAction::EmptySlice
+            | DriverAction::PutForeignSlice => true,
         }
     }
 
@@ -251,6 +331,12 @@ impl DriverAction {
             DriverAction::RemoveLabel => "remove-label",
             DriverAction::SetDisplayName => "set-display-name",
             DriverAction::PutForeigner => "put-foreigner",
+            DriverAction::Place => "place",
+            DriverAction::Reschedule => "reschedule",
+            DriverAction::Unplace => "unplace",
+            DriverAction::DeleteSlice => "delete-slice",
+            DriverAction::EmptySlice => "empty-slice",
+            DriverAction::PutForeignSlice => "put-foreign-slice",
         }
     }
 }

@@ -26,6 +26,7 @@ mod member;
 pub mod merge;
 mod object;
 mod open;
+mod placement_request;
 mod probe;
 pub mod redact;
 mod request;
@@ -53,6 +54,7 @@ pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
 };
 pub use object::{Namespace, ObjectRef, Unreadable};
+pub use placement_request::PlacementRequest;
 pub use probe::{Probe, ProbeMethod, ProbeOutcome};
 pub use request::{Request, RequestBody, Requests};
 pub use secret::{
@@ -180,13 +182,16 @@ impl Evidence {
         self.slice_histories().filter_map(SliceHistory::current)
     }
 
-    /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself created.
+    /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched
+    /// ([`Driver::touched_slices`]), and those of other runs.
     pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
         let touched = self.driver.as_ref().map(|driver| &driver.touched_slices);
+        let own = self.driver.as_ref().map(|driver| driver.run.as_str());
         self.slices.iter().filter(move |history| {
             let mut versions = history.versions.iter();
             versions.any(|version| self.header.scope.holds_slice(&version.object))
                 && !touched.is_some_and(|touched| touched.contains(&ObjectKey::of(history.last())))
+                && !runs::is_slice_of_other_run(history.last(), own)
         })
     }
 

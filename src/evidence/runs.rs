@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     ObjectKey, ObjectRef, ProfileHistory,
-    api::{ClusterProfile, names},
+    api::{ClusterProfile, PlacementDecision, names},
 };
 
 /// The label with the run's id, on each object that a run creates.
@@ -16,7 +16,7 @@ pub const RUN_ID_LENGTH: usize = 5;
 
 const PREFIX: &str = "conformance-";
 
-/// Names a member that a run offers, or has made: a DNS label that is unique to the run.
+/// Names a member that a run offers, or has made, or a placement that it asks for: a DNS label that is unique to the run.
 pub fn member_name(run: &str, number: usize) -> String {
     format!("{PREFIX}{run}-{number}")
 }
@@ -30,6 +30,46 @@ pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet
         .filter(|history| is_other(history.first()) || is_other(history.last()))
         .map(|history| ObjectKey::from(&ObjectRef::from(history.last())))
         .collect()
+}
+
+/// Whether a slice belongs to another run than `own`: that run created it, or asked for its decision.
+pub fn is_slice_of_other_run(slice: &PlacementDecision, own: Option<&str>) -> bool {
+    let labelled = slice.label(LABEL_RUN).filter(|run| is_run_id(run));
+    labelled.is_some_and(|run| Some(run) != own) || texts_of(slice).any(|text| names_other_run(text, own))
+}
+
+/// Whether a text names a member or a placement of another run than `own`.
+pub fn names_other_run(text: &str, own: Option<&str>) -> bool {
+    run_of_member(text).is_some_and(|run| Some(run) != own)
+}
+
+/// Whether a slice names the placement that it is for: in its own name, its keys, or its owners.
+pub fn names_placement(slice: &PlacementDecision, name: &str) -> bool {
+    texts_of(slice).any(|text| mentions(text, name))
+}
+
+/// Whether a slice names a placement of any run.
+pub(crate) fn names_any_placement(slice: &PlacementDecision) -> bool {
+    texts_of(slice).any(|text| run_of_member(text).is_some())
+}
+
+/// The texts of a slice by which a scheduler may tell its placement.
+fn texts_of(slice: &PlacementDecision) -> impl Iterator<Item = &str> {
+    let keys = [names::LABEL_DECISION_KEY, names::LABEL_PLACEMENT_KEY];
+    let owners = slice.metadata.owner_references.iter().map(|owner| &*owner.name);
+    let labels = keys.into_iter().filter_map(|key| slice.label(key));
+    std::iter::once(&*slice.metadata.name).chain(labels).chain(owners)
+}
+
+/// Whether the text holds the name, and not as a part of a longer one.
+pub fn mentions(text: &str, name: &str) -> bool {
+    let stands_alone = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
+        ends(before) && ends(after)
+    };
+    !name.is_empty() && text.match_indices(name).any(|(at, _)| stands_alone(at))
 }
 
 /// Whether a profile belongs to a conformance run.

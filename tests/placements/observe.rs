@@ -1,11 +1,12 @@
 //! What a run of the suite sees of the reference scheduler on the lab's hub.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use collect::{
     Members, Plan, Quiet, Wish, Workloads,
     clock::Clock,
     collect,
+    driver::{DriverPlan, Fleet, Patience, new_run_id},
     requests::{merge_into, read_audit_text},
 };
 use evidence::{
@@ -13,6 +14,7 @@ use evidence::{
     api::{Edition, names},
 };
 use lab::{
+    driver::SchedulerHooks,
     hub::{AuditLevel, Hub},
     scheduler::{Fault, Scheduler, hub_definitions},
 };
@@ -21,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// How long the run looks: the scheduler's script ends before.
 const WINDOW: Duration = Duration::from_secs(18 * 60);
 
-/// Evidence of a scheduler with these faults, by an edition.
+/// Evidence of a scheduler with these faults that is driven, by an edition.
 pub fn observe(edition: Edition, faults: &[&str]) -> Evidence {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -42,7 +44,19 @@ pub fn observe(edition: Edition, faults: &[&str]) -> Evidence {
         let client = hub.client_as(Scheduler::NAME, Scheduler::NAME).expect("a client");
         let mut scheduler = Scheduler::new(faults, clock);
         scheduler.set_up(&client).await.expect("a world");
-        let plan = plan(edition);
+        let hooks = SchedulerHooks::new(scheduler.remote());
+        let plan = Plan {
+            driver: Some(DriverPlan {
+                run: new_run_id(),
+                hooks: Arc::new(hooks),
+                fleet: Fleet::Made(None),
+                patience: Patience::default(),
+                scale: None,
+                mutations: true,
+                journal: None,
+            }),
+            ..plan(edition)
+        };
         let mut evidence = tokio::select! {
             seen = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new()) => seen.expect("evidence"),
             ended = scheduler.run(client) => panic!("the scheduler ended: {ended:?}"),

@@ -19,6 +19,11 @@ pub(super) fn is_healthy(profile: &ClusterProfile) -> bool {
     is(profile, names::CONDITION_HEALTHY)
 }
 
+/// Whether a scheduler may select the member: it is joined and healthy.
+pub(super) fn is_well(profile: &ClusterProfile) -> bool {
+    is(profile, names::CONDITION_JOINED) && is_healthy(profile)
+}
+
 /// Whether the profile of a member that has left is gone, or says neither that it is joined nor that it is healthy.
 pub(super) fn is_retired(history: &ProfileHistory) -> bool {
     history

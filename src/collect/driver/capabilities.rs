@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{DriverAction, api::names};
+use evidence::{
+    DriverAction,
+    api::{Api, names},
+};
 
 use super::plan::{DriverPlan, Fleet};
 use crate::{
@@ -19,10 +22,10 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// Finds out what can be done by that plan, with those permissions.
-    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String]) -> Self {
+    /// Finds out what can be done by that plan, with those permissions, for the APIs that are judged.
+    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], apis: &[Api]) -> Self {
         let mut capabilities = Self::default();
-        for action in DriverAction::ALL {
+        for action in apis.iter().copied().flat_map(DriverAction::of) {
             match missing(action, plan, permissions, scope) {
                 None => {
                     capabilities.supported.insert(action);
@@ -50,15 +53,21 @@ fn missing(
 ) -> Option<String> {
     let hook = |action| plan.hooks.lacking(action);
     let joined = || hook(DriverAction::Join).or_else(|| hook(DriverAction::Leave));
+    let placed = || hook(DriverAction::Place).or_else(|| hook(DriverAction::Unplace));
     match action {
         DriverAction::Join | DriverAction::Leave => joined(),
         DriverAction::Restart => hook(action),
+        DriverAction::Place | DriverAction::Unplace => placed(),
+        DriverAction::Reschedule => placed().or_else(|| hook(action)),
         DriverAction::Break | DriverAction::Heal | DriverAction::Upgrade => joined().or_else(|| {
             let stand_ins = matches!(plan.fleet, Fleet::StandIns(_));
             if stand_ins { None } else { hook(action) }
         }),
         _ if !plan.mutations => Some(NO_MUTATIONS.to_owned()),
-        DriverAction::PutForeigner => forbidden(action, permissions, scope),
+        DriverAction::PutForeigner | DriverAction::PutForeignSlice => forbidden(action, permissions, scope),
+        DriverAction::DeleteSlice | DriverAction::EmptySlice => {
+            forbidden(action, permissions, scope).or_else(placed)
+        }
         _ => forbidden(action, permissions, scope).or_else(joined),
     }
 }
@@ -66,11 +75,14 @@ fn missing(
 /// What the runner would have to be allowed for a write on the hub.
 fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) -> Option<String> {
     let status = format!("{}/status", names::PLURAL);
-    let profiles = names::PLURAL;
+    let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
     let needed: &[(&str, &str)] = match action {
         DriverAction::DeleteProfile => &[("delete", profiles)],
         DriverAction::TamperStatus => &[("patch", &status)],
         DriverAction::PutForeigner => &[("create", profiles), ("patch", &status), ("delete", profiles)],
+        DriverAction::DeleteSlice => &[("delete", slices)],
+        DriverAction::EmptySlice => &[("patch", slices)],
+        DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
         _ => &[("patch", profiles)],
     };
     let everywhere = [String::new()];

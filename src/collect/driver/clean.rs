@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use evidence::{DriverAction, ObjectRef, redact::without_credentials, runs::LABEL_RUN};
+use evidence::{
+    DriverAction, ObjectKey, ObjectRef, PlacementRequest, api::Api, redact::without_credentials,
+    runs::LABEL_RUN,
+};
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -188,12 +191,12 @@ impl Work<'_> {
                 format!("the member {name} heals"),
                 self.call(run, DriverAction::Heal, name).await,
             ),
-            UndoEntry::Profile { profile } => (
-                format!("ClusterProfile {}/{} goes", profile.namespace, profile.name),
-                undo_creation(client, self.target, run, profile)
-                    .await
-                    .map_err(UndoError::Hub),
+            UndoEntry::Placement { name } => (
+                format!("the placement {name} is taken back"),
+                self.call(run, DriverAction::Unplace, name).await,
             ),
+            UndoEntry::Profile { profile } => self.uncreate(run, Api::ClusterProfile, profile).await,
+            UndoEntry::Slice { slice } => self.uncreate(run, Api::Placement, slice).await,
             UndoEntry::Field(change) => (
                 format!(
                     "{} of ClusterProfile {}/{} is as before",
@@ -204,6 +207,15 @@ impl Work<'_> {
                     .map_err(UndoError::Hub),
             ),
         }
+    }
+
+    /// Deletes an object that the run has created.
+    async fn uncreate(&self, run: &str, api: Api, key: &ObjectKey) -> (String, Result<(), UndoError>) {
+        let gone = undo_creation(&self.hub.timed(), self.target, run, api, key).await;
+        (
+            format!("{} {}/{} goes", api.kind(), key.namespace, key.name),
+            gone.map_err(UndoError::Hub),
+        )
     }
 
     async fn call(&self, run: &str, action: DriverAction, name: &str) -> Result<(), UndoError> {
@@ -223,11 +235,16 @@ impl Work<'_> {
         };
         let profile = own.and_then(|own| own.profile.clone());
         let hooks = Commands::new(file, self.access, run).map_err(UndoError::Hooks)?;
+        let placement = PlacementRequest {
+            name: name.to_owned(),
+            ..PlacementRequest::default()
+        };
+        let is_on_placements = action.is_on_placements();
         let call = Call {
-            action,
-            member: Some(&member),
+            member: (!is_on_placements).then_some(&member),
             profile,
-            version: None,
+            placement: is_on_placements.then_some(&placement),
+            ..Call::of(action)
         };
         match hooks.call(&call, self.stop.clone()).await.failure {
             None => Ok(()),
@@ -236,32 +253,40 @@ impl Work<'_> {
     }
 }
 
-/// Profiles that a run of another machine has created, or one whose journal is gone: it may be going on.
+/// Profiles and slices that a run of another machine has created, or one whose journal is gone: it may be going on.
 async fn strangers(
     hub: &Connection,
     target: &Target,
     going_on: &[String],
     leftovers: &[String],
 ) -> Result<Vec<String>, CleanError> {
-    let path = format!("{}?labelSelector={}", target.profiles(None), segment(LABEL_RUN));
-    let found = Arc::new(Mutex::new(Vec::new()));
-    let into = Arc::clone(&found);
-    let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
-    list(&hub.timed(), &path, each)
-        .await
-        .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
-    let mut seen = BTreeSet::new();
+    let slices = target.placements.as_ref();
+    let slices = slices.map(|target| (Api::Placement, target.slices(None)));
     let mut told = Vec::new();
-    for item in &*found.lock() {
-        let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
-        let object = ObjectRef::of_value(item, evidence::api::names::KIND);
-        let known = going_on.iter().any(|known| known == run)
-            || leftovers.iter().any(|told| told.contains(&object.path()));
-        if !known && seen.insert(run.to_owned()) {
-            told.push(format!(
-                "{object} is of run {run}, of which nothing is written down here: once that run is over, `kubectl delete \
-                 clusterprofiles -A -l {LABEL_RUN}={run}`"
-            ));
+    for (api, path) in [(Api::ClusterProfile, target.profiles(None))]
+        .into_iter()
+        .chain(slices)
+    {
+        let path = format!("{path}?labelSelector={}", segment(LABEL_RUN));
+        let found = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&found);
+        let each = move |json: &[u8]| into.lock().extend(serde_json::from_slice::<Value>(json));
+        list(&hub.timed(), &path, each)
+            .await
+            .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?;
+        let mut seen = BTreeSet::new();
+        for item in &*found.lock() {
+            let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
+            let object = ObjectRef::of_value(item, api.kind());
+            let known = going_on.iter().any(|known| known == run)
+                || leftovers.iter().any(|told| told.contains(&object.path()));
+            if !known && seen.insert(run.to_owned()) {
+                told.push(format!(
+                    "{object} is of run {run}, of which nothing is written down here: once that run is over, `kubectl \
+                     delete {} -A -l {LABEL_RUN}={run}`",
+                    api.plural()
+                ));
+            }
         }
     }
     Ok(told)

@@ -129,6 +129,14 @@ impl Commands {
                     .map(|key| format!("{}/{}", key.namespace, key.name)),
             ),
             ("VERSION", call.version.clone()),
+            (
+                "PLACEMENT",
+                call.placement.map(|placement| placement.name.clone()),
+            ),
+            (
+                "CLUSTERS",
+                call.placement.map(|placement| placement.clusters.to_string()),
+            ),
         ]))
     }
 
@@ -156,11 +164,12 @@ impl Commands {
         // What is left running of a hook that has ended may go on.
         self.order(Order::Gone, group);
         let tail = tail.into_inner();
-        let (output, profile) = tail.finish();
+        let told = tail.finish();
         Called {
-            failure: why(&end, hook.timeout, &output),
-            output,
-            profile,
+            failure: why(&end, hook.timeout, &told.output),
+            output: told.output,
+            profile: told.profile,
+            decision: told.decision,
         }
     }
 

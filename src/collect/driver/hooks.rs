@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evidence::{DriverAction, ObjectKey};
+use evidence::{DriverAction, ObjectKey, PlacementRequest};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,21 @@ pub struct Call<'a> {
     pub profile: Option<ObjectKey>,
     /// The version that the member is to have, for an upgrade.
     pub version: Option<String>,
+    /// What is asked of a scheduler, or taken back.
+    pub placement: Option<&'a PlacementRequest>,
+}
+
+impl<'a> Call<'a> {
+    /// A call that concerns the whole implementation.
+    pub fn of(action: DriverAction) -> Self {
+        Self {
+            action,
+            member: None,
+            profile: None,
+            version: None,
+            placement: None,
+        }
+    }
 }
 
 /// A member, as a hook is told of it.
@@ -58,6 +73,8 @@ pub struct Called {
     pub output: String,
     /// Which profile is the member's, where the hook tells.
     pub profile: Option<ObjectKey>,
+    /// The namespace and the key of the placement's decision, where the hook tells.
+    pub decision: Option<ObjectKey>,
 }
 
 /// A stand-in cannot be offered.

@@ -70,6 +70,10 @@ pub(super) enum UndoEntry {
     Outage { name: String },
     /// A profile was created: delete it.
     Profile { profile: ObjectKey },
+    /// A slice was created: delete it.
+    Slice { slice: ObjectKey },
+    /// A scheduler was asked for clusters: take that back.
+    Placement { name: String },
     /// A field of a profile was changed: restore it.
     Field(FieldUndo),
 }

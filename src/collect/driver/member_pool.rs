@@ -66,7 +66,8 @@ impl MemberPool {
         self.own.is_none()
     }
 
-    fn name(&self) -> String {
+    /// A name that nothing else of the run has.
+    pub fn name(&self) -> String {
         member_name(&self.run, self.next.fetch_add(1, Ordering::Relaxed))
     }
 }

@@ -1,8 +1,9 @@
-//! Drives the implementation through scenarios: a member joins, breaks, heals, is upgraded, leaves.
+//! Drives the implementation through scenarios: a member joins, breaks, heals, is upgraded, leaves; a scheduler is asked
+//! for clusters, for others, and for none.
 //!
 //! The implementation acts by way of hooks: commands of a driver file, or the reference manager's own functions. What
 //! comes of it is seen by the watch that is going on anyway. The run writes to the hub only where that is allowed, and
-//! only to profiles of members that it has joined itself. Whatever it does it undoes, whichever way it ends.
+//! only to profiles of members that it has joined itself, and to slices of placements that it has asked for. Whatever it does it undoes, whichever way it ends.
 
 mod answers;
 mod capabilities;
@@ -20,6 +21,7 @@ mod recognise;
 mod run_context;
 mod scenario;
 mod scenario_member;
+mod scenario_placement;
 mod secrets;
 mod session;
 mod writes;

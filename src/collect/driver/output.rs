@@ -25,6 +25,19 @@ pub(crate) struct Tail {
     in_key: bool,
     /// The profile that the last line of that form has named.
     profile: Option<ObjectKey>,
+    /// The same for a decision.
+    decision: Option<ObjectKey>,
+}
+
+/// What was printed.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// All that is kept.
+    pub output: String,
+    /// The profile that was named.
+    pub profile: Option<ObjectKey>,
+    /// The namespace and the key of the decision that was named.
+    pub decision: Option<ObjectKey>,
 }
 
 /// The lines of one of the two outputs, while they arrive.
@@ -60,10 +73,13 @@ impl Tail {
         }
     }
 
-    /// All that is kept, and the profile that was named.
-    pub fn finish(self) -> (String, Option<ObjectKey>) {
-        let lines = Vec::from(self.lines);
-        (lines.join("\n"), self.profile)
+    /// What is kept, and what was named.
+    pub fn finish(self) -> Told {
+        Told {
+            output: Vec::from(self.lines).join("\n"),
+            profile: self.profile,
+            decision: self.decision,
+        }
     }
 
     fn line(&mut self, cutter: &mut Cutter) {
@@ -73,8 +89,9 @@ impl Tail {
         }
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end_matches('\r');
-        let key = line.trim().strip_prefix("profile:").and_then(profile_key);
-        self.profile = key.or(self.profile.take());
+        let named = |what: &str| line.trim().strip_prefix(what).and_then(profile_key);
+        self.profile = named("profile:").or(self.profile.take());
+        self.decision = named("decision:").or(self.decision.take());
         if self.in_key {
             self.in_key = !ends_key(line);
             return;
@@ -131,7 +148,8 @@ mod tests {
             tail.take(&mut cutter, piece);
         }
         tail.end(&mut cutter);
-        tail.finish()
+        let told = tail.finish();
+        (told.output, told.profile)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use evidence::{
     ObjectKey, ProfileHistory, Scope,
     api::{ClusterProfile, names},
+    runs::mentions,
 };
 
 /// What is known of a member by which its profile can be told from others.
@@ -76,17 +77,6 @@ impl Traits {
             .map(|property| &*property.value);
         servers.chain(endpoints).any(|text| mentions(text, authority))
     }
-}
-
-/// Whether the text holds the name, and not as a part of a longer one.
-fn mentions(text: &str, name: &str) -> bool {
-    let stands_alone = |at: usize| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        let ends = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric());
-        ends(before) && ends(after)
-    };
-    !name.is_empty() && text.match_indices(name).any(|(at, _)| stands_alone(at))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! What a run lends to its driver.
 
+use evidence::api::PlacementDecision;
+
 use crate::{
     Plan, Progress, call::TimedClient, clock::Clock, permissions::Permissions, target::Target, timeline,
 };
@@ -14,4 +16,6 @@ pub(crate) struct RunContext<'a> {
     pub permissions: &'a Permissions,
     /// What the watch has brought so far.
     pub record: timeline::Shared,
+    /// The same of slices.
+    pub slices: timeline::Shared<PlacementDecision>,
 }

@@ -289,12 +289,12 @@ impl ScenarioMember {
             session.stop.clone()
         };
         let call = Call {
-            action,
             member: Some(&self.member),
             profile: self
                 .profile(&session.record())
                 .map(|profile| ObjectKey::from(&ObjectRef::from(profile))),
             version,
+            ..Call::of(action)
         };
         session.call(call, stop).await
     }

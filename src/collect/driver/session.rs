@@ -2,7 +2,10 @@
 
 use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
-use evidence::{Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome};
+use evidence::{
+    Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome, Tracked,
+    api::{Api, PlacementDecision},
+};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
@@ -17,7 +20,7 @@ use super::{
     run_context::RunContext,
     writes::Writes,
 };
-use crate::record::Record;
+use crate::{record::Record, timeline};
 
 /// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
@@ -32,6 +35,8 @@ const DELIVERY: Duration = Duration::from_secs(10);
 pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
+    /// The APIs that are judged, and that the hub serves.
+    apis: Vec<Api>,
     pub capabilities: Capabilities,
     pub stop: CancellationToken,
     pub pool: MemberPool,
@@ -48,6 +53,8 @@ struct State {
     profiles_tell: bool,
     /// Members that would not leave.
     stuck: Vec<StuckMember>,
+    /// Placements that could not be taken back.
+    stuck_placements: Vec<(PlacementRequest, Option<u64>)>,
     /// What could not be undone, for a person.
     leftovers: Vec<String>,
 }
@@ -70,8 +77,13 @@ pub(super) struct StuckMember {
 impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
+        let serves = |api: &Api| *api == Api::ClusterProfile || context.target.placements.is_some();
+        let mut apis = context.plan.written(true);
+        apis.retain(serves);
+        let scope = &context.plan.scope.namespaces;
         Self {
-            capabilities: Capabilities::of(plan, context.permissions, &context.plan.scope.namespaces),
+            capabilities: Capabilities::of(plan, context.permissions, scope, &apis),
+            apis,
             pool: MemberPool::new(plan),
             writes: Writes::new(context.client, context.target),
             state: Mutex::default(),
@@ -89,6 +101,16 @@ impl<'a> Session<'a> {
     /// What the watch has brought so far.
     pub fn record(&self) -> MutexGuard<'_, Record> {
         self.context.record.lock()
+    }
+
+    /// Whether objects of that API are judged, and the hub serves them.
+    pub fn judges(&self, api: Api) -> bool {
+        self.apis.contains(&api)
+    }
+
+    /// What the watch has brought of slices.
+    pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
+        self.context.slices.lock()
     }
 
     /// Begins a step.
@@ -115,6 +137,8 @@ impl<'a> Session<'a> {
             outcome: StepOutcome::Done,
             patience_seconds: patience.unwrap_or(SignedDuration::MAX).as_secs(),
             looked_until: now,
+            placement: None,
+            slice: None,
             change: None,
             secrets_before: None,
             output: String::new(),
@@ -165,12 +189,22 @@ impl<'a> Session<'a> {
         &self,
         deadline: Timestamp,
         step: &mut DriverStep,
-        seen: impl FnMut(&Record) -> bool,
+        mut seen: impl FnMut(&Record) -> bool,
+    ) -> bool {
+        self.look_for(deadline, step, || seen(&self.record())).await
+    }
+
+    /// Waits until `deadline` for an answer to a step that may be seen anywhere.
+    pub async fn look_for(
+        &self,
+        deadline: Timestamp,
+        step: &mut DriverStep,
+        seen: impl FnMut() -> bool,
     ) -> bool {
         if step.outcome != StepOutcome::Done {
             return false;
         }
-        let answered = self.wait(deadline, seen).await;
+        let answered = self.wait_for(deadline, seen).await;
         if answered {
             self.pause(self.plan.patience.with(step.action) / SETTLE).await;
         }
@@ -180,8 +214,12 @@ impl<'a> Session<'a> {
 
     /// Waits until the watch has brought something, the deadline is over or the run stops.
     pub async fn wait(&self, deadline: Timestamp, mut seen: impl FnMut(&Record) -> bool) -> bool {
+        self.wait_for(deadline, || seen(&self.record())).await
+    }
+
+    async fn wait_for(&self, deadline: Timestamp, mut seen: impl FnMut() -> bool) -> bool {
         loop {
-            if seen(&self.record()) {
+            if seen() {
                 return true;
             }
             let left = deadline.duration_since(self.now());
@@ -213,11 +251,16 @@ impl<'a> Session<'a> {
     }
 
     /// Waits a moment until the watch has brought a version that the run itself has written: it is not an answer.
-    pub async fn delivered(&self, uid: &str, resource_version: &str) {
-        self.wait(self.after(DELIVERY), |record| {
-            record.history(uid).is_some_and(|history| {
+    pub async fn delivered<T: Tracked>(
+        &self,
+        record: &timeline::Shared<T>,
+        uid: &str,
+        resource_version: &str,
+    ) {
+        self.wait_for(self.after(DELIVERY), || {
+            record.lock().history(uid).is_some_and(|history| {
                 let mut versions = history.versions.iter().rev();
-                versions.any(|version| version.object.metadata.resource_version == resource_version)
+                versions.any(|version| version.object.metadata().resource_version == resource_version)
             })
         })
         .await;
@@ -271,6 +314,11 @@ impl<'a> Session<'a> {
         self.state().stuck.push(member);
     }
 
+    /// Keeps a placement that could not be taken back for a last attempt.
+    pub fn stuck_placement(&self, placement: PlacementRequest, undo: Option<u64>) {
+        self.state().stuck_placements.push((placement, undo));
+    }
+
     /// Reports what could not be undone.
     pub fn report_leftover(&self, what: String) {
         self.state().leftovers.push(what);
@@ -281,6 +329,10 @@ impl<'a> Session<'a> {
         let stuck = std::mem::take(&mut self.state().stuck);
         for member in stuck {
             self.leave_at_last(member).await;
+        }
+        let placements = std::mem::take(&mut self.state().stuck_placements);
+        for (placement, undo) in placements {
+            self.unplace_at_last(&placement, undo).await;
         }
         let state = self.state.into_inner();
         for what in &state.leftovers {
@@ -296,8 +348,8 @@ impl<'a> Session<'a> {
             able: self.capabilities.supported,
             lacking: self.capabilities.missing,
             steps,
-            touched: self.writes.touched(),
-            touched_slices: Default::default(),
+            touched: self.writes.touched(Api::ClusterProfile),
+            touched_slices: self.writes.touched(Api::Placement),
         }
     }
 
@@ -309,16 +361,30 @@ impl<'a> Session<'a> {
             Some(ObjectKey::from(&ObjectRef::from(profile)))
         });
         let call = Call {
-            action: DriverAction::Leave,
             member: Some(&stuck.member),
             profile,
-            version: None,
+            ..Call::of(DriverAction::Leave)
         };
         match self.call(call, CancellationToken::new()).await.failure {
             None => self.undone(stuck.undo),
             Some(reason) => self.report_leftover(format!(
                 "the member {} is still joined: {reason}",
                 stuck.member.name
+            )),
+        }
+    }
+
+    /// Tries for the last time to take a placement back.
+    async fn unplace_at_last(&self, placement: &PlacementRequest, undo: Option<u64>) {
+        let call = Call {
+            placement: Some(placement),
+            ..Call::of(DriverAction::Unplace)
+        };
+        match self.call(call, CancellationToken::new()).await.failure {
+            None => self.undone(undo),
+            Some(reason) => self.report_leftover(format!(
+                "the placement {} was not taken back: {reason}",
+                placement.name
             )),
         }
     }

@@ -1,10 +1,11 @@
-//! Writes to the hub: only to profiles of members that the run joined, and to one of its own.
+//! Writes to the hub: only to profiles of members that the run joined, to slices of placements that it asked for, and to
+//! a profile and a slice of its own.
 //!
 //! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use evidence::{ObjectKey, ObjectRef, api::names, runs::LABEL_RUN};
+use evidence::{ObjectKey, ObjectRef, api::Api, runs::LABEL_RUN};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -31,12 +32,12 @@ pub(super) struct Writes<'a> {
 struct Ours {
     /// The uids that may be written to.
     uids: HashSet<String>,
-    touched: BTreeSet<ObjectKey>,
+    touched: BTreeMap<Api, BTreeSet<ObjectKey>>,
 }
 
-/// The run does not write to profiles of others.
+/// The run does not write to objects of others.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the profile {0} is none that this run has joined or created: it is not written to")]
+#[error("{0} is none that this run has brought about: it is not written to")]
 pub(super) struct NotOurs(String);
 
 impl<'a> Writes<'a> {
@@ -49,14 +50,19 @@ impl<'a> Writes<'a> {
         }
     }
 
-    /// From now on that profile may be written to: the run has joined its member, and it was not there before.
-    pub fn allow(&self, profile: &ObjectRef) {
-        self.ours.lock().uids.insert(profile.uid.clone());
+    /// From now on that object may be written to: the run has brought it about, and it was not there before.
+    pub fn allow(&self, object: &ObjectRef) {
+        self.ours.lock().uids.insert(object.uid.clone());
     }
 
-    /// The profiles that were written to or created.
-    pub fn touched(&self) -> BTreeSet<ObjectKey> {
-        self.ours.lock().touched.clone()
+    /// The objects that were written to or created.
+    pub fn touched(&self, api: Api) -> BTreeSet<ObjectKey> {
+        self.ours.lock().touched.get(&api).cloned().unwrap_or_default()
+    }
+
+    /// Notes that an object is no longer the implementation's work alone.
+    pub fn touch(&self, api: Api, key: ObjectKey) {
+        self.ours.lock().touched.entry(api).or_default().insert(key);
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
@@ -81,14 +87,15 @@ impl<'a> Writes<'a> {
         expected: Option<&str>,
         wanted: Option<&str>,
     ) -> Result<String, Failure> {
-        self.touch(&change.uid, &change.profile)?;
+        self.claim(Api::ClusterProfile, &change.uid, &change.profile)?;
         let patch = patch(change, expected, wanted);
-        self.patch(&change.profile, change.status, &patch).await
+        let path = self.path(Api::ClusterProfile, &change.profile, change.status);
+        self.patch(&path, &patch).await
     }
 
-    /// Sends a JSON patch (a list) or a merge patch (an object). Gives the profile's new resourceVersion.
-    async fn patch(&self, key: &ObjectKey, status: bool, patch: &Value) -> Result<String, Failure> {
-        let path = format!("{}?fieldManager={OURSELVES}", self.path(key, status));
+    /// Sends a JSON patch (a list) or a merge patch (an object). Gives the object's new resourceVersion.
+    async fn patch(&self, path: &str, patch: &Value) -> Result<String, Failure> {
+        let path = format!("{path}?fieldManager={OURSELVES}");
         let content_type = match patch {
             Value::Array(_) => "application/json-patch+json",
             _ => "application/merge-patch+json",
@@ -101,59 +108,72 @@ impl<'a> Writes<'a> {
         Ok(version.unwrap_or_default().to_owned())
     }
 
-    /// Deletes a profile.
-    pub async fn delete(&self, profile: &ObjectRef) -> Result<(), Failure> {
-        let key = ObjectKey::from(profile);
-        self.touch(&profile.uid, &key)?;
-        delete(self.client, &self.path(&key, false), &profile.uid).await
+    /// Deletes an object.
+    pub async fn delete(&self, api: Api, object: &ObjectRef) -> Result<(), Failure> {
+        let key = ObjectKey::from(object);
+        self.claim(api, &object.uid, &key)?;
+        delete(self.client, &self.path(api, &key, false), &object.uid).await
     }
 
-    /// Creates a profile under that name.
-    pub async fn create(&self, key: &ObjectKey, profile: &Value) -> Result<ObjectRef, Failure> {
-        let path = self.target.profiles(Some(&key.namespace));
+    /// Creates an object under that name.
+    pub async fn create(&self, api: Api, key: &ObjectKey, object: &Value) -> Result<ObjectRef, Failure> {
+        let path = self.target.collection(api, &key.namespace);
         let path = format!("{path}?fieldManager={OURSELVES}");
-        self.ours.lock().touched.insert(key.clone());
-        let created: Value = call(self.client, Method::POST, &path, Some(profile)).await?;
-        let created = ObjectRef::of_value(&created, names::KIND);
+        self.touch(api, key.clone());
+        let created: Value = call(self.client, Method::POST, &path, Some(object)).await?;
+        let created = ObjectRef::of_value(&created, api.kind());
         self.allow(&created);
         Ok(created)
+    }
+
+    /// Takes all clusters out of a slice. Gives its new resourceVersion.
+    pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
+        let key = ObjectKey::from(slice);
+        self.claim(Api::Placement, &slice.uid, &key)?;
+        let patch = json!([
+            {"op": "test", "path": "/metadata/uid", "value": slice.uid},
+            {"op": "add", "path": "/decisions", "value": []},
+        ]);
+        self.patch(&self.path(Api::Placement, &key, false), &patch).await
     }
 
     /// Gives a profile a status. Gives the profile's new resourceVersion.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<String, Failure> {
         let key = ObjectKey::from(profile);
-        self.touch(&profile.uid, &key)?;
+        self.claim(Api::ClusterProfile, &profile.uid, &key)?;
         let patch = json!([
             {"op": "test", "path": "/metadata/uid", "value": profile.uid},
             {"op": "add", "path": "/status", "value": status},
         ]);
-        self.patch(&key, true, &patch).await
+        self.patch(&self.path(Api::ClusterProfile, &key, true), &patch)
+            .await
     }
 
-    /// Checks that a profile may be written to.
-    pub fn check(&self, profile: &ObjectRef) -> Result<(), NotOurs> {
-        let allowed = !profile.uid.is_empty() && self.ours.lock().uids.contains(&profile.uid);
-        allowed.then_some(()).ok_or_else(|| NotOurs(profile.path()))
+    /// Checks that an object may be written to.
+    pub fn check(&self, object: &ObjectRef) -> Result<(), NotOurs> {
+        let allowed = !object.uid.is_empty() && self.ours.lock().uids.contains(&object.uid);
+        allowed.then_some(()).ok_or_else(|| NotOurs(object.to_string()))
     }
 
-    /// Notes that a profile is about to be written to, which it must be allowed to be: checked once more for each write.
-    fn touch(&self, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
-        let profile = ObjectRef {
+    /// Notes that an object is about to be written to, which it must be allowed to be: checked once more for each write.
+    fn claim(&self, api: Api, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
+        let object = ObjectRef {
+            kind: api.kind().to_owned(),
             namespace: key.namespace.clone(),
             name: key.name.clone(),
             uid: uid.to_owned(),
             ..ObjectRef::default()
         };
-        self.check(&profile)
+        self.check(&object)
             .map_err(|error| Failure::broken(error.to_string()))?;
-        self.ours.lock().touched.insert(key.clone());
+        self.touch(api, key.clone());
         Ok(())
     }
 
-    fn path(&self, key: &ObjectKey, status: bool) -> String {
-        let profiles = self.target.profiles(Some(&key.namespace));
+    fn path(&self, api: Api, key: &ObjectKey, status: bool) -> String {
+        let objects = self.target.collection(api, &key.namespace);
         let status = if status { "/status" } else { "" };
-        format!("{profiles}/{}{status}", segment(&key.name))
+        format!("{objects}/{}{status}", segment(&key.name))
     }
 }
 
@@ -210,9 +230,10 @@ pub(super) async fn undo_creation(
     client: &TimedClient,
     target: &Target,
     run: &str,
+    api: Api,
     key: &ObjectKey,
 ) -> Result<(), Failure> {
-    let path = Writes::new(client, target).path(key, false);
+    let path = Writes::new(client, target).path(api, key, false);
     let found: Value = match get(client, &path).await {
         Err(failure) if failure.code() == 404 => return Ok(()),
         found => found?,
@@ -220,5 +241,5 @@ pub(super) async fn undo_creation(
     if found["metadata"]["labels"][LABEL_RUN] != run {
         return Ok(());
     }
-    delete(client, &path, &ObjectRef::of_value(&found, names::KIND).uid).await
+    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await
 }

@@ -102,7 +102,7 @@ impl Processes {
                 format!("took longer than {patience:#} and was ended")
             }
         };
-        let (said, _) = said.into_inner().finish();
+        let said = said.into_inner().finish().output;
         Ran::Failed(match last_words(&said, &printed) {
             last if last.is_empty() => reason,
             last => format!("{reason}; its last words: {last}"),

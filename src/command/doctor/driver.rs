@@ -18,7 +18,9 @@ pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check>
     const CHECK: &str = "evidence/driver";
     let (given, mutations) = match driving {
         None => (String::new(), false),
-        Some(Driving::Reference { mutations }) => ("the reference manager is driven".to_owned(), *mutations),
+        Some(Driving::Reference { mutations }) => {
+            ("the reference implementation is driven".to_owned(), *mutations)
+        }
         Some(Driving::File { file, mutations, .. }) => (described(file), *mutations),
     };
     let mut checks: Vec<Check> = Vec::new();
@@ -72,8 +74,8 @@ fn writes(mutations: bool, permissions: &[Permission]) -> Check {
     if !mutations {
         return Check::missing(
             CHECK,
-            "the driver may not write to the hub, so scenarios that tamper with profiles are left out",
-            "add --allow-mutations; a run writes only to profiles that it joined or created",
+            "the driver may not write to the hub, so scenarios that tamper with objects are left out",
+            "add --allow-mutations; a run writes only to what it has brought about",
         );
     }
     let status = format!("{}/status", names::PLURAL);
@@ -82,6 +84,9 @@ fn writes(mutations: bool, permissions: &[Permission]) -> Check {
         ("patch", names::PLURAL),
         ("delete", names::PLURAL),
         ("patch", &status),
+        ("create", names::PLACEMENT_PLURAL),
+        ("patch", names::PLACEMENT_PLURAL),
+        ("delete", names::PLACEMENT_PLURAL),
     ];
     let refused: BTreeSet<String> = permissions
         .iter()
@@ -90,10 +95,7 @@ fn writes(mutations: bool, permissions: &[Permission]) -> Check {
         .map(|answer| format!("{} {}", answer.verb, answer.resource))
         .collect();
     if refused.is_empty() {
-        return Check::ok(
-            CHECK,
-            "the runner may write to profiles, and the driver is let to",
-        );
+        return Check::ok(CHECK, "the runner may write to the hub, and the driver is let to");
     }
     let refused: Vec<String> = refused.into_iter().collect();
     Check::missing(

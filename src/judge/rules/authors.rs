@@ -1,13 +1,11 @@
-//! Finds who changed or deleted a profile.
+//! Finds who changed or deleted an object.
 
 use std::collections::BTreeSet;
 
-use evidence::{
-    Evidence, ObjectRef, Request,
-    api::{ClusterProfile, Writer},
-};
+use evidence::{Evidence, ObjectRef, Request, Tracked, api::Writer};
 
 use super::{
+    logged::{Judged, judged, key_of},
     text::redacted,
     write_time::{LATE, skew},
 };
@@ -17,18 +15,18 @@ pub(super) fn is_actor(field_manager: &str) -> bool {
     !matches!(field_manager, "before-first-apply" | "ancient-changes")
 }
 
-/// The field managers of a profile; empty without managedFields.
-pub(super) fn writers(profile: &ClusterProfile) -> BTreeSet<&str> {
-    let writers = profile.metadata.writers.as_deref().unwrap_or_default();
+/// The field managers of an object; empty without managedFields.
+pub(super) fn writers<T: Tracked>(object: &T) -> BTreeSet<&str> {
+    let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let names = writers.iter().map(|writer| &*writer.manager);
     names.filter(|name| is_actor(name)).collect()
 }
 
 /// The field managers that wrote between two versions; empty without managedFields. One that only lost a field to
 /// another did not write: the hub keeps its time.
-pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) -> BTreeSet<&'a str> {
-    let old = before.metadata.writers.as_deref().unwrap_or_default();
-    let new = after.metadata.writers.as_deref().unwrap_or_default();
+pub(super) fn authors<'a, T: Tracked>(before: &T, after: &'a T) -> BTreeSet<&'a str> {
+    let old = before.metadata().writers.as_deref().unwrap_or_default();
+    let new = after.metadata().writers.as_deref().unwrap_or_default();
     let has_not_written = |old: &Writer, new: &Writer| {
         (&old.manager, &old.operation, &old.subresource, &old.time)
             == (&new.manager, &new.operation, &new.subresource, &new.time)
@@ -39,45 +37,44 @@ pub(super) fn authors<'a>(before: &ClusterProfile, after: &'a ClusterProfile) ->
     names.filter(|name| is_actor(name)).collect()
 }
 
-/// The field managers of the judged profiles. They are the implementation's, whatever their names.
-pub(super) fn judged_writers(evidence: &Evidence) -> BTreeSet<&str> {
-    let versions = evidence.histories().flat_map(|history| &history.versions);
+/// The field managers of the judged objects. They are the implementation's, whatever their names.
+pub(super) fn judged_writers<T: Judged>(evidence: &Evidence) -> BTreeSet<&str> {
+    let versions = judged::<T>(evidence).flat_map(|history| &history.versions);
     versions.flat_map(|version| writers(&version.object)).collect()
 }
 
-/// Returns the deletion of a profile in the audit log, close enough to the time at which the watch saw it.
-pub(super) fn deletion<'a>(evidence: &'a Evidence, profile: &ObjectRef, seen: i64) -> Option<&'a Request> {
-    let requests = evidence.requests.as_ref()?;
+/// Returns the deletion of an object in the audit log, close enough to the time at which the watch saw it.
+pub(super) fn deletion<'a, T: Judged>(
+    evidence: &'a Evidence,
+    object: &ObjectRef,
+    seen: i64,
+) -> Option<&'a Request> {
+    let requests = T::requests(evidence)?;
     let mut events = requests.events.iter().rev();
     events.find(|event| {
         let at = event.at.as_microsecond().saturating_sub(skew(evidence));
         let names_it = match &*event.verb {
-            "delete" => *event.name == *profile.name && event.subresource.is_empty(),
+            "delete" => *event.name == *object.name && event.subresource.is_empty(),
             "deletecollection" => true,
             _ => false,
         };
         names_it
             && event.is_write()
-            && *event.namespace == *profile.namespace
+            && *event.namespace == *object.namespace
             && (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&at)
     })
 }
 
-/// Whether the audit log shows a write of that user to a judged profile.
-pub(super) fn writes_judged(evidence: &Evidence, user: &str) -> bool {
-    let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
-    let mut writes = requests.filter(|event| event.is_write() && &*event.user == user);
-    writes.any(|event| {
-        let mut histories = evidence.histories_named(&event.namespace, &event.name);
-        histories.any(|history| {
-            let metadata = &history.last().metadata;
-            !evidence.is_touched(&metadata.namespace, &metadata.name)
-                && history
-                    .versions
-                    .iter()
-                    .any(|version| evidence.header.scope.holds(&version.object))
-        })
-    })
+/// Whether the audit log shows a write of that user to a judged object.
+pub(super) fn writes_judged<T: Judged>(evidence: &Evidence, user: &str) -> bool {
+    let requests = T::requests(evidence)
+        .into_iter()
+        .flat_map(|requests| &requests.events);
+    let written: BTreeSet<(&str, &str)> = requests
+        .filter(|event| event.is_write() && &*event.user == user)
+        .map(|event| (&*event.namespace, &*event.name))
+        .collect();
+    judged::<T>(evidence).any(|history| written.contains(&key_of(history)))
 }
 
 /// Returns ` by …` for messages; empty if no author is known.

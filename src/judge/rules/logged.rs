@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Evidence, History, ObjectKey, ObjectRef, Request, Scope, Tracked,
+    Evidence, History, ObjectKey, ObjectRef, Request, Requests, Scope, Tracked,
     api::{ClusterProfile, PlacementDecision},
     parse_time,
+    runs::names_other_run,
 };
 
 use super::write_time::Micros;
@@ -23,6 +24,9 @@ pub(super) trait Judged: Tracked {
 
     /// Whether the objects of one producer are judged only.
     fn has_one_producer(scope: &Scope) -> bool;
+
+    /// The requests on objects of that kind.
+    fn requests(evidence: &Evidence) -> Option<&Requests>;
 }
 
 impl Judged for ClusterProfile {
@@ -37,6 +41,10 @@ impl Judged for ClusterProfile {
     fn has_one_producer(scope: &Scope) -> bool {
         scope.cluster_manager.is_some()
     }
+
+    fn requests(evidence: &Evidence) -> Option<&Requests> {
+        evidence.requests.as_ref()
+    }
 }
 
 impl Judged for PlacementDecision {
@@ -50,12 +58,19 @@ impl Judged for PlacementDecision {
             name: name.to_owned(),
         };
         let driver = evidence.driver.as_ref();
-        driver
-            .is_some_and(|driver| !driver.touched_slices.is_empty() && driver.touched_slices.contains(&key()))
+        let own = driver.map(|driver| driver.run.as_str());
+        names_other_run(name, own)
+            || driver.is_some_and(|driver| {
+                !driver.touched_slices.is_empty() && driver.touched_slices.contains(&key())
+            })
     }
 
     fn has_one_producer(scope: &Scope) -> bool {
         scope.scheduler.is_some()
+    }
+
+    fn requests(evidence: &Evidence) -> Option<&Requests> {
+        evidence.slice_requests.as_ref()
     }
 }
 
@@ -119,6 +134,15 @@ impl<'a, T: Judged> Logged<'a, T> {
             |history| history.last().object_ref(),
         )
     }
+}
+
+/// The histories of the objects that are judged, deleted ones included: those in scope that no run has touched.
+pub(super) fn judged<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &History<T>> {
+    T::histories(evidence).iter().filter(|history| {
+        let mut versions = history.versions.iter();
+        versions.any(|version| version.object.is_in(&evidence.header.scope))
+            && !T::is_touched(evidence, key_of(history))
+    })
 }
 
 /// The name of an object.

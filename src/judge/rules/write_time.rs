@@ -5,7 +5,7 @@
 //! rule reports a violation only if every time in that span breaks it.
 
 use evidence::{
-    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Version,
+    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Tracked, Version,
     api::{ClusterProfile, Writer},
     parse_time,
 };
@@ -123,6 +123,15 @@ pub(super) fn missed_between(
     }
 }
 
+/// The same for slices, of any namespace.
+pub(super) fn missed_slices_between(
+    evidence: &Evidence,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    missed_of(evidence.gaps(Kind::PlacementTimeline), from, until)
+}
+
 fn missed_of<'a>(
     gaps: impl Iterator<Item = &'a Gap>,
     from: Timestamp,
@@ -206,14 +215,14 @@ fn writes_where<'a>(
 }
 
 /// The newest time of the counted writers that the version before lacks.
-fn new_stamp<'a>(
-    before: Option<&ClusterProfile>,
-    after: &'a ClusterProfile,
+fn new_stamp<'a, T: Tracked>(
+    before: Option<&T>,
+    after: &'a T,
     counts: fn(&Writer) -> bool,
 ) -> Option<&'a str> {
-    let old = before.and_then(|before| before.metadata.writers.as_deref());
+    let old = before.and_then(|before| before.metadata().writers.as_deref());
     let old = old.unwrap_or_default();
-    let writers = after.metadata.writers.as_deref().unwrap_or_default();
+    let writers = after.metadata().writers.as_deref().unwrap_or_default();
     writers
         .iter()
         .filter(|writer| counts(writer))
@@ -225,7 +234,7 @@ fn new_stamp<'a>(
 
 /// The earliest time at which a version can have been written: the hub's stamp or, without one, the maximum delay of
 /// a watch before its arrival.
-pub(super) fn earliest(evidence: &Evidence, before: Option<&ClusterProfile>, after: &Version) -> Micros {
+pub(super) fn earliest<T: Tracked>(evidence: &Evidence, before: Option<&T>, after: &Version<T>) -> Micros {
     let arrival = after.at.as_microsecond();
     new_stamp(before, &after.object, |_| true)
         .and_then(|text| on_our_clock(evidence, text))

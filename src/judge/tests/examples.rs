@@ -187,7 +187,7 @@ fn a_conforming_world_trips_no_rule() {
     let mut passed = BTreeSet::new();
     let named = json!([{"metadata": {"name": "m-1"}}]);
     let profiles = [named, busy, driven()].map(|world| (Api::ClusterProfile, world));
-    let placements = [(Api::Placement, placed())];
+    let placements = [placed(), placed_by_driver()].map(|world| (Api::Placement, world));
     let worlds = profiles.iter().chain(&placements);
     for (world, edition) in
         worlds.flat_map(|(api, world)| api.editions().map(move |edition| (world, edition)))
@@ -237,6 +237,44 @@ fn placed() -> Value {
         "consumerUsers": ["consumer"],
         "consumerAccess": [access],
         "workloads": [{"placementKey": "api"}],
+    })
+}
+
+/// The world of a run that drives a scheduler, in which all is answered.
+fn placed_by_driver() -> Value {
+    json!({
+        "observe": "25m",
+        "slices": [{"metadata": {"name": "kept-0"}}],
+        "driver": {
+            "touchedSlices": ["web-0", "foreign"],
+            "steps": [
+                {"action": "place", "at": "1m"},
+                {"action": "put-foreign-slice", "at": "1m"},
+                {"action": "place", "scenario": "slice-limit", "placement": "big", "at": "1m", "clusters": 100},
+                {"action": "delete-slice", "at": "2m"},
+                {"action": "empty-slice", "at": "3m"},
+                {"action": "reschedule", "scenario": "slice-limit", "placement": "big", "at": "3m", "clusters": 101},
+                {"action": "reschedule", "at": "4m", "clusters": 0},
+                {"action": "unplace", "at": "5m"},
+                {"action": "reschedule", "scenario": "slice-limit", "placement": "big", "at": "5m", "clusters": 100},
+                {"action": "unplace", "scenario": "slice-limit", "placement": "big", "at": "7m"},
+                {"action": "restart", "at": "10m", "took": "10s"},
+            ],
+        },
+        "steps": [
+            {"at": "1m", "create": {"metadata": {"name": "foreign"}, "schedulerName": "other", "decisions": []}},
+            {"at": "70s", "create": {}},
+            {"at": "70s", "create": {"metadata": {"name": "big-0"}, "decisions": 100}},
+            {"at": "2m", "delete": "web-0"},
+            {"at": "130s", "create": {}},
+            {"at": "3m", "change": {"metadata": {"name": "web-0"}, "decisions": []}},
+            {"at": "190s", "change": {"metadata": {"name": "web-0"}, "decisions": ["a"]}},
+            {"at": "190s", "create": {"metadata": {"name": "big-1"}, "decisions": ["z"]}},
+            {"at": "250s", "change": {"metadata": {"name": "web-0"}, "decisions": []}},
+            {"at": "310s", "delete": "web-0"},
+            {"at": "310s", "delete": "big-1"},
+            {"at": "430s", "delete": "big-0"},
+        ],
     })
 }
 

@@ -11,7 +11,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::stand_ins::Member;
+use super::{stand_ins::Member, within};
 use crate::{
     manager::{Manager, Remote, RemoteError},
     member::{MemberState, StandIn},
@@ -57,11 +57,7 @@ impl Hooks for ReferenceHooks {
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let name = call.member.map_or("", |member| &member.name);
-            let acted = tokio::select! {
-                acted = self.act(call.action, name) => acted,
-                () = stop.cancelled() => return Called::failed("the run was stopped"),
-            };
-            acted.map_or_else(|error| Called::failed(error.to_string()), |()| Called::done())
+            within(self.act(call.action, name), stop).await
         }
         .boxed()
     }

@@ -7,7 +7,7 @@ use super::{
     remote::Order,
     script::Action,
     slices,
-    world::{PLACEMENTS, SCHEDULER},
+    world::{FULL_FROM, PLACEMENTS, SCHEDULER},
 };
 use crate::client::{RequestError, Via};
 
@@ -20,7 +20,8 @@ impl Controller {
                 name,
                 clusters,
             } => {
-                let placement = Placement::new(&namespace, &name, clusters, MEMBERS);
+                // Of clusters to which the script does nothing.
+                let placement = Placement::new(&namespace, &name, clusters, MEMBERS).skipping(FULL_FROM);
                 self.place(placement).await?;
                 if let Some(placed) = self.placed.get_mut(&(namespace, name)) {
                     placed.is_driven = true;

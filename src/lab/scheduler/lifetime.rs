@@ -24,6 +24,8 @@ pub struct Scheduler {
 impl Scheduler {
     /// The scheduler's name: in its slices, and as a user of the hub.
     pub const NAME: &str = SCHEDULER;
+    /// The namespace of its workloads and their decisions.
+    pub const NAMESPACE: &str = PLACEMENTS;
     /// The user that reads its decisions. The scheduler grants it what it needs.
     pub const CONSUMER: &str = CONSUMER;
     /// The kind of its workloads, which carry a placement key: resource, version and group, as `kubectl` names them.

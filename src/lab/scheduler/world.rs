@@ -46,7 +46,7 @@ const DELETED: usize = 5;
 /// The number of the cluster that fails and recovers. The same have it.
 const OUTAGE: usize = 60;
 /// The first clusters of [`FULL`] and of [`FEW`]: they lose none, and share none.
-const FULL_FROM: usize = 65;
+pub(super) const FULL_FROM: usize = 65;
 pub(super) const FEW_FROM: usize = 170;
 /// How many clusters [`FEW`] has.
 pub(super) const FEW_COUNT: usize = 5;

@@ -37,7 +37,10 @@ fn hub() -> Connection {
 impl World {
     async fn new(leave: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = "hooks:\n  join: [\"true\"]\n  leave: [sh, leave.sh]\n";
+        let unplace = "echo \\\"took back $CONFORMANCE_PLACEMENT\\\" >> left";
+        let file = format!(
+            "hooks:\n  join: [\"true\"]\n  leave: [sh, leave.sh]\n  place: [\"true\"]\n  unplace: [sh, -c, \"{unplace}\"]\n"
+        );
         fs::write(folder.path().join("driver.yaml"), file).expect("a file");
         fs::write(folder.path().join("leave.sh"), leave).expect("a file");
         Self { hub: hub(), folder }
@@ -153,6 +156,13 @@ async fn everything_that_a_killed_run_did_is_undone() {
         UndoEntry::Profile {
             profile: ObjectKey::from(&ours),
         },
+        UndoEntry::Placement {
+            name: "two".to_owned(),
+        },
+        // The hub knows no slices any more.
+        UndoEntry::Slice {
+            slice: ObjectKey::from(&ours),
+        },
         // It was created under that name, but not by us.
         UndoEntry::Profile {
             profile: ObjectKey::from(&other),
@@ -184,7 +194,7 @@ async fn everything_that_a_killed_run_did_is_undone() {
         ["changed: before", "later: theirs", "other: theirs"]
     );
     let left = fs::read_to_string(world.folder.path().join("left")).expect("a file");
-    assert_eq!(left, "r1 one\n");
+    assert_eq!(left, "took back two\nr1 one\n");
     assert_eq!(fs::read_dir(world.journals()).expect("a folder").count(), 0);
 
     let again = world.clean().await;

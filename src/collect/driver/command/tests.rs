@@ -44,13 +44,12 @@ impl World {
             way: Way::Kubeconfig("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
         };
         let call = Call {
-            action,
             member: (action != DriverAction::Restart).then_some(&member),
             profile: Some(ObjectKey {
                 namespace: "fleet".to_owned(),
                 name: "a".to_owned(),
             }),
-            version: None,
+            ..Call::of(action)
         };
         self.commands.call(&call, stop).await
     }

@@ -34,7 +34,7 @@ pub enum DriverFileFlaw {
     #[error(transparent)]
     Text(#[from] UserFileError),
     /// It names no command.
-    #[error("there is no hook: give at least `join` and `leave`, or `restart`")]
+    #[error("there is no hook: give at least `join` and `leave`, `place` and `unplace`, or `restart`")]
     NoHook,
     /// Members could join and never leave, or the reverse.
     #[error("give both of the hooks `join` and `leave`, or neither: what joins must be able to leave")]
@@ -42,6 +42,12 @@ pub enum DriverFileFlaw {
     /// Members could break and never heal, or the reverse.
     #[error("give both of the hooks `break` and `heal`, or neither: what is broken must be healed")]
     BreakAndHeal,
+    /// A scheduler could be asked for clusters, and that never be taken back, or the reverse.
+    #[error("give both of the hooks `place` and `unplace`, or neither: what is placed must be taken back")]
+    PlaceAndUnplace,
+    /// There is nothing that could be rescheduled.
+    #[error("the hook `reschedule` needs `place` and `unplace`: only what is placed can be rescheduled")]
+    RescheduleWithoutPlace,
     /// It asks for stand-ins beside members of its own.
     #[error("`members` are your own, with which there are no stand-ins: leave out one of the two")]
     StandInsBesideMembers,

@@ -143,6 +143,9 @@ impl text::Hooks {
             (DriverAction::Heal, &self.heal),
             (DriverAction::Upgrade, &self.upgrade),
             (DriverAction::Restart, &self.restart),
+            (DriverAction::Place, &self.place),
+            (DriverAction::Reschedule, &self.reschedule),
+            (DriverAction::Unplace, &self.unplace),
         ];
         hooks
             .into_iter()
@@ -161,6 +164,12 @@ fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
     }
     if hooks.break_down.is_some() != hooks.heal.is_some() {
         return Err(DriverFileFlaw::BreakAndHeal);
+    }
+    if hooks.place.is_some() != hooks.unplace.is_some() {
+        return Err(DriverFileFlaw::PlaceAndUnplace);
+    }
+    if hooks.reschedule.is_some() && hooks.place.is_none() {
+        return Err(DriverFileFlaw::RescheduleWithoutPlace);
     }
     if text.stand_ins == Some(true) && !text.members.is_empty() {
         return Err(DriverFileFlaw::StandInsBesideMembers);
@@ -260,11 +269,11 @@ fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFi
     }))
 }
 
-/// Reads `namespace/name`.
+/// Reads `namespace/name`, where the name may be a label's value.
 pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
     let (namespace, name) = text.trim().split_once('/')?;
     let fits = |part: &str| {
-        let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         !part.is_empty() && part.len() <= 253 && part.chars().all(fit)
     };
     (fits(namespace) && fits(name)).then(|| ObjectKey {

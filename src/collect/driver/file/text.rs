@@ -45,6 +45,9 @@ pub(super) struct Hooks {
     pub heal: Option<Hook>,
     pub upgrade: Option<Hook>,
     pub restart: Option<Hook>,
+    pub place: Option<Hook>,
+    pub reschedule: Option<Hook>,
+    pub unplace: Option<Hook>,
 }
 
 /// A command: its words alone, or with more.

@@ -1,6 +1,11 @@
-//! Puts a profile of another manager beside the implementation's, which must not touch it.
+//! Puts a profile of another manager, or a slice of another scheduler, beside those of the implementation, which must not
+//! touch it.
 
-use evidence::{DriverAction, ObjectKey, ObjectRef, Scenario, api::names, runs::LABEL_RUN};
+use evidence::{
+    DriverAction, ObjectKey, ObjectRef, Scenario,
+    api::{Api, names},
+    runs::LABEL_RUN,
+};
 use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
@@ -9,27 +14,36 @@ use crate::{
     driver::{
         hooks::Called,
         journal::UndoEntry,
+        scenario_placement,
         session::{STOPPED, Session},
         writes::{OURSELVES, undo_creation},
     },
 };
 
-/// The scenario: the profile is there until all others are over.
-pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Receiver<bool>) {
-    if !session.capabilities.support(&[DriverAction::PutForeigner]) {
+/// The scenario: the object is there until all others are over.
+pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over: watch::Receiver<bool>) {
+    let (action, first) = match api {
+        Api::ClusterProfile => (DriverAction::PutForeigner, DriverAction::Join),
+        Api::Placement => (DriverAction::PutForeignSlice, DriverAction::Place),
+    };
+    if !session.capabilities.support(&[action]) {
         return;
     }
-    let place = if session.capabilities.support(&[DriverAction::Join]) {
+    let place = if session.capabilities.support(&[first]) {
         select! {
-            place = place(session) => Some(place),
+            place = place(session, api) => Some(place),
             _ = all_are_over.wait_for(|over| *over) => None,
         }
     } else {
         None
     };
-    let mut step = session.begin(Scenario::Foreigner, DriverAction::PutForeigner, "", None);
-    let Some(namespace) = place.or_else(|| any_place(session)) else {
-        session.skip_step(step, "there is no profile of the implementation to put it beside");
+    let mut step = session.begin(Scenario::Foreigner, action, "", None);
+    let Some(namespace) = place.or_else(|| any_place(session, api)) else {
+        let reason = match api {
+            Api::ClusterProfile => "there is no profile of the implementation to put it beside",
+            Api::Placement => "there is no slice of the scheduler to put it beside",
+        };
+        session.skip_step(step, reason);
         return;
     };
     if session.stop.is_cancelled() {
@@ -40,17 +54,32 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
         namespace,
         name: format!("conformance-{}-foreign", session.plan.run),
     };
-    let undo = match session.record_undo(UndoEntry::Profile { profile: key.clone() }) {
+    let undo = match api {
+        Api::ClusterProfile => UndoEntry::Profile { profile: key.clone() },
+        Api::Placement => UndoEntry::Slice { slice: key.clone() },
+    };
+    let undo = match session.record_undo(undo) {
         Ok(undo) => undo,
         Err(reason) => {
             session.skip_step(step, reason);
             return;
         }
     };
-    match put(session, &key).await {
-        Ok(profile) => {
-            session.delivered(&profile.uid, &profile.resource_version).await;
-            step.profile = Some(profile);
+    let put = match api {
+        Api::ClusterProfile => put_profile(session, &key).await,
+        Api::Placement => put_slice(session, &key).await,
+    };
+    match put {
+        Ok(object) => {
+            let (uid, version) = (&object.uid, &object.resource_version);
+            match api {
+                Api::ClusterProfile => session.delivered(&session.context.record, uid, version).await,
+                Api::Placement => session.delivered(&session.context.slices, uid, version).await,
+            }
+            match api {
+                Api::ClusterProfile => step.profile = Some(object),
+                Api::Placement => step.slice = Some(object),
+            }
             session.did(&mut step, Called::done());
             let deadline = step.deadline();
             session.look_until(deadline, &mut step, |_| false).await;
@@ -67,30 +96,40 @@ pub(super) async fn foreigner(session: &Session<'_>, mut all_are_over: watch::Re
         session.context.client,
         session.context.target,
         &session.plan.run,
+        api,
         &key,
     )
     .await
     {
         Ok(()) => session.undone(undo),
         Err(failure) => session.report_leftover(format!(
-            "ClusterProfile {}/{} of the run's own is still there: {}",
-            key.namespace, key.name, failure
+            "{} {}/{} of the run's own is still there: {failure}",
+            api.kind(),
+            key.namespace,
+            key.name,
         )),
     }
 }
 
-/// The namespace of the first profile that the implementation makes for a member of the run.
-async fn place(session: &Session<'_>) -> String {
+/// The namespace of the first object that the implementation makes for the run.
+async fn place(session: &Session<'_>, api: Api) -> String {
     loop {
-        if let Some(namespace) = session.first_place() {
+        let place = match api {
+            Api::ClusterProfile => session.first_place(),
+            Api::Placement => scenario_placement::first_place(session),
+        };
+        if let Some(namespace) = place {
             return namespace;
         }
         session.tick().await;
     }
 }
 
-/// The namespace of any profile that is there.
-fn any_place(session: &Session<'_>) -> Option<String> {
+/// The namespace of any object that is there.
+fn any_place(session: &Session<'_>, api: Api) -> Option<String> {
+    if api == Api::Placement {
+        return scenario_placement::any_place(session);
+    }
     let scope = &session.context.plan.scope;
     let record = session.record();
     let mut there = record.after(0).iter().filter_map(|history| history.current());
@@ -98,24 +137,43 @@ fn any_place(session: &Session<'_>) -> Option<String> {
     Some(profile.metadata.namespace.to_string())
 }
 
-async fn put(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
+/// Identifies an object of another producer.
+fn metadata(session: &Session<'_>, key: &ObjectKey, label: &str, value: &str) -> Value {
+    json!({
+        "namespace": key.namespace,
+        "name": key.name,
+        "labels": {label: value, LABEL_RUN: session.plan.run},
+    })
+}
+
+async fn put_profile(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
     let api_version = format!("{}/{}", names::GROUP, session.context.target.version);
     let profile = json!({
         "apiVersion": api_version,
         "kind": names::KIND,
-        "metadata": {
-            "namespace": key.namespace,
-            "name": key.name,
-            "labels": {names::LABEL_MANAGER: OURSELVES, LABEL_RUN: session.plan.run},
-        },
+        "metadata": metadata(session, key, names::LABEL_MANAGER, OURSELVES),
         "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
     });
-    let created = session.writes.create(key, &profile).await?;
+    let created = session.writes.create(Api::ClusterProfile, key, &profile).await?;
     let resource_version = session.writes.set_status(&created, &status(session)).await?;
     Ok(ObjectRef {
         resource_version,
         ..created
     })
+}
+
+/// A decision for no cluster: a consumer that finds it does nothing.
+async fn put_slice(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
+    let target = &session.context.target;
+    let version = target.placements.as_ref().map(|target| &target.version);
+    let slice = json!({
+        "apiVersion": format!("{}/{}", names::GROUP, version.unwrap_or(&target.version)),
+        "kind": names::PLACEMENT_KIND,
+        "metadata": metadata(session, key, names::LABEL_DECISION_KEY, &key.name),
+        "schedulerName": OURSELVES,
+        "decisions": [],
+    });
+    session.writes.create(Api::Placement, key, &slice).await
 }
 
 /// A status like any other: who fills the empty ones of others would be found out too, but so is who overwrites.

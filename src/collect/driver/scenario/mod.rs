@@ -2,12 +2,14 @@
 
 mod foreigner;
 mod outage;
+mod placement;
 mod restart;
 mod scale;
+mod slice_limit;
 mod tampering;
 mod upgrade;
 
-use evidence::{DriverAction, Scenario};
+use evidence::{DriverAction, Scenario, api::Api};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
@@ -21,7 +23,9 @@ pub(super) async fn all(session: &Session<'_>) {
     let (tell_others, others) = watch::channel(false);
     let (tell_all, all) = watch::channel(false);
     let first = async {
-        join_all(side_by_side(session)).await;
+        let mut scenarios = side_by_side(session);
+        scenarios.extend(on_placements(session));
+        join_all(scenarios).await;
         let _ = tell_others.send(true);
     };
     // Members come and go meanwhile; a restart would disturb that.
@@ -29,12 +33,19 @@ pub(super) async fn all(session: &Session<'_>) {
         futures::join!(first, restart::restart(session, others));
         let _ = tell_all.send(true);
     };
-    futures::join!(last, foreigner::foreigner(session, all));
+    futures::join!(
+        last,
+        foreigner::foreigner(session, Api::ClusterProfile, all.clone()),
+        foreigner::foreigner(session, Api::Placement, all),
+    );
 }
 
 /// The scenarios that do not disturb each other.
 fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
     let mut scenarios = Vec::new();
+    if !session.judges(Api::ClusterProfile) {
+        return scenarios;
+    }
     let mut add = |needs: &[DriverAction], scenario: BoxFuture<'a, ()>| {
         if session.capabilities.support(needs)
             && session
@@ -63,6 +74,18 @@ fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
     }
     if let Some(scale) = session.plan.scale {
         add(&[], scale::scale(session, scale).boxed());
+    }
+    scenarios
+}
+
+/// The scenarios of placements.
+fn on_placements<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
+    let mut scenarios = Vec::new();
+    if session.capabilities.support(&[DriverAction::Place]) {
+        scenarios.push(placement::placement(session).boxed());
+        if session.capabilities.support(&[DriverAction::Reschedule]) {
+            scenarios.push(slice_limit::slice_limit(session).boxed());
+        }
     }
     scenarios
 }

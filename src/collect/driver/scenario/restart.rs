@@ -1,9 +1,9 @@
-//! The implementation restarts, with a member of the run's own among those that it keeps.
+//! The implementation restarts, with a member and a placement of the run's own among those that it keeps.
 
-use evidence::{DriverAction, Scenario};
+use evidence::{DriverAction, Scenario, api::Api};
 use tokio::sync::watch;
 
-use super::with_member;
+use super::{placement::with_placement, with_member};
 use crate::driver::{hooks::Call, session::Session};
 
 /// The scenario. The restart comes when the others are over: it would disturb them.
@@ -15,9 +15,10 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
         // The sender is gone if the run goes down.
         let _ = others_are_over.wait_for(|over| *over).await;
     };
-    if !session.capabilities.support(&[DriverAction::Join]) {
+    let joins = session.judges(Api::ClusterProfile) && session.capabilities.support(&[DriverAction::Join]);
+    if !joins {
         wait().await;
-        return restart_now(session).await;
+        return restart_with_placement(session).await;
     }
     // Of a few members, none is kept from the others meanwhile.
     if !session.pool.is_unlimited() {
@@ -25,19 +26,25 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
     }
     with_member(session, Scenario::Restart, async |_, _| {
         wait().await;
-        restart_now(session).await;
+        restart_with_placement(session).await;
     })
     .await;
 }
 
+async fn restart_with_placement(session: &Session<'_>) {
+    if session.capabilities.support(&[DriverAction::Place]) {
+        with_placement(session, Scenario::Restart, async |_, _| {
+            restart_now(session).await
+        })
+        .await;
+    } else {
+        restart_now(session).await;
+    }
+}
+
 async fn restart_now(session: &Session<'_>) {
     let mut step = session.begin(Scenario::Restart, DriverAction::Restart, "", None);
-    let call = Call {
-        action: DriverAction::Restart,
-        member: None,
-        profile: None,
-        version: None,
-    };
+    let call = Call::of(DriverAction::Restart);
     let called = session.call(call, session.stop.clone()).await;
     session.did(&mut step, called);
     // That nothing happens is seen at the end alone.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evidence::{Scenario, StepOutcome};
+use evidence::{DriverStep, Scenario, StepOutcome};
 use futures::future::join_all;
 use tokio::sync::Semaphore;
 
@@ -13,15 +13,29 @@ const STAY: Duration = Duration::from_secs(60);
 
 /// The scenario. So many hooks at once as the plan says; all members are there at the same time.
 pub(super) async fn scale(session: &Session<'_>, scale: Scale) {
-    let members = ScenarioMember::take(session, Scenario::Scale, scale.members).await;
+    let joined = join_many(session, Scenario::Scale, scale).await;
+    session.pause(STAY).await;
+    leave_all(session, joined).await;
+}
+
+/// Has many members join. Their steps are not over yet.
+pub(super) async fn join_many(
+    session: &Session<'_>,
+    scenario: Scenario,
+    scale: Scale,
+) -> Vec<(ScenarioMember, DriverStep)> {
+    let members = ScenarioMember::take(session, scenario, scale.members).await;
     let turns = Arc::new(Semaphore::new(scale.at_once.min(Semaphore::MAX_PERMITS)));
     let joining = members.into_iter().map(async |mut member| {
         member.take_turns(&turns);
         let step = member.enter(session).await;
         (member, step)
     });
-    let joined = join_all(joining).await;
-    session.pause(STAY).await;
+    join_all(joining).await
+}
+
+/// Has them leave.
+pub(super) async fn leave_all(session: &Session<'_>, joined: Vec<(ScenarioMember, DriverStep)>) {
     let leaving = joined.into_iter().map(async |(member, mut step)| {
         // What is written to their profiles meanwhile belongs to the step.
         if step.outcome == StepOutcome::Done {

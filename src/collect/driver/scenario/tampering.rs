@@ -2,7 +2,7 @@
 
 use evidence::{
     Change, DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome,
-    api::{ClusterProfile, names},
+    api::{Api, ClusterProfile, names},
 };
 
 use super::{NO_PROFILE, with_member};
@@ -46,7 +46,7 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
                 return;
             }
         };
-        let deleted = session.writes.delete(&profile).await;
+        let deleted = session.writes.delete(Api::ClusterProfile, &profile).await;
         session.did(&mut step, called(deleted));
         if step.outcome == StepOutcome::Done {
             member.forget_profile();
@@ -169,7 +169,9 @@ async fn write(session: &Session<'_>, step: &mut DriverStep, change: &FieldUndo)
     match session.writes.set(change).await {
         Ok(version) => {
             session.did(step, Called::done());
-            session.delivered(&change.uid, &version).await;
+            session
+                .delivered(&session.context.record, &change.uid, &version)
+                .await;
             true
         }
         Err(failure) => {
@@ -216,7 +218,8 @@ async fn set_back(
     }
 }
 
-fn called(outcome: Result<(), Failure>) -> Called {
+/// A write as what came of a call.
+pub(super) fn called(outcome: Result<(), Failure>) -> Called {
     match outcome {
         Ok(()) => Called::done(),
         Err(failure) => Called::failed(failure.to_string()),

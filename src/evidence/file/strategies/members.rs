@@ -104,6 +104,12 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
             outcome,
             patience_seconds: 120,
             looked_until: at,
+            placement: change.is_some().then(|| PlacementRequest {
+                name: text.clone(),
+                clusters: 101,
+                decision: None,
+            }),
+            slice: None,
             change,
             output: text,
         });

@@ -1,7 +1,7 @@
-//! The states of a profile name over time, and the driver's steps that concern it.
+//! The states of an object's name over time, and the driver's steps that concern it.
 
 use evidence::{
-    DriverStep, Evidence, ObjectRef, Origin, ProfileHistory,
+    DriverStep, Evidence, History, ObjectRef, Origin, ProfileHistory, Tracked,
     api::{ClusterProfile, names},
 };
 use jiff::Timestamp;
@@ -11,21 +11,27 @@ use crate::rules::{
     write_time::{LATE, Micros, earliest},
 };
 
-/// The state of a profile name from a time on.
+/// The state of an object's name from a time on.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::rules) struct State<'a> {
+pub(in crate::rules) struct State<'a, T = ClusterProfile> {
     /// When it was seen.
     pub(in crate::rules) at: Timestamp,
     /// The earliest time at which it may have begun.
     pub(in crate::rules) earliest: Micros,
-    /// The profile; none after its deletion.
-    pub(in crate::rules) profile: Option<&'a ClusterProfile>,
+    /// The object; none after its deletion.
+    pub(in crate::rules) object: Option<&'a T>,
 }
 
-/// All observed states of the profiles with one name, in order of time: a name may be reused.
-pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) -> Vec<State<'a>> {
-    let histories = evidence.histories_named(&profile.namespace, &profile.name);
-    let mut histories: Vec<&ProfileHistory> = histories.collect();
+/// All observed states of the objects with one name, in order of time: a name may be reused.
+pub(in crate::rules) fn states<'a, T: Tracked>(
+    evidence: &'a Evidence,
+    object: &ObjectRef,
+) -> Vec<State<'a, T>> {
+    let is_named = |history: &&History<T>| {
+        let metadata = history.last().metadata();
+        *metadata.namespace == *object.namespace && *metadata.name == *object.name
+    };
+    let mut histories: Vec<&History<T>> = T::histories(evidence).iter().filter(is_named).collect();
     histories.sort_by_key(|history| history.versions[0].at);
     let mut states = Vec::new();
     for (index, history) in histories.iter().enumerate() {
@@ -34,7 +40,7 @@ pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
             states.push(State {
                 at: version.at,
                 earliest: earliest(evidence, before, version),
-                profile: Some(&version.object),
+                object: Some(&version.object),
             });
             before = Some(&version.object);
         }
@@ -44,7 +50,7 @@ pub(in crate::rules) fn states<'a>(evidence: &'a Evidence, profile: &ObjectRef) 
         states.extend(gone.map(|at| State {
             at,
             earliest: at.as_microsecond().saturating_sub(LATE),
-            profile: None,
+            object: None,
         }));
     }
     states
@@ -85,19 +91,20 @@ pub(in crate::rules) fn steps_about<'a>(
     })
 }
 
-/// The profile just before a time; none if it was absent or terminating.
-pub(in crate::rules) fn alive(history: &ProfileHistory, at: Timestamp) -> Option<&ClusterProfile> {
+/// The object just before a time; none if it was absent or terminating.
+pub(in crate::rules) fn alive<T: Tracked>(history: &History<T>, at: Timestamp) -> Option<&T> {
     if history.deleted.is_some_and(|deleted| deleted < at) {
         return None;
     }
     let seen = history.versions.iter().take_while(|version| version.at < at);
-    let profile = &seen.last()?.object;
-    profile.metadata.deletion_timestamp.is_none().then_some(profile)
+    let object = &seen.last()?.object;
+    object.metadata().deletion_timestamp.is_none().then_some(object)
 }
 
 /// Describes a step.
 pub(in crate::rules) fn did(step: &DriverStep) -> String {
-    match step.member.as_str() {
+    let placement = step.placement.as_ref().map(|placement| placement.name.as_str());
+    match placement.unwrap_or(&step.member) {
         "" => format!("`{}`", step.action),
         member => format!("`{}` of {}", step.action, redacted(member)),
     }
@@ -137,10 +144,10 @@ mod tests {
         let relisted = evidence.profiles[1].versions[0].at;
         evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
         let profile = ObjectRef::from(evidence.profiles[1].last());
-        let states = states(&evidence, &profile);
+        let states = states::<ClusterProfile>(&evidence, &profile);
         let uids: Vec<_> = states
             .iter()
-            .map(|state| state.profile.map(|profile| &*profile.metadata.uid))
+            .map(|state| state.object.map(|profile| &*profile.metadata.uid))
             .collect();
         assert_eq!(uids, [Some("uid-default-a"), None, Some("uid-default-a-2")]);
         assert!(states.is_sorted_by_key(|state| state.at));

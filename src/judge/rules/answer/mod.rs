@@ -4,10 +4,12 @@
 //! answer that may have been in time counts as given. If the run did not look long enough, or the watch missed part of
 //! the time, the answer is unknown.
 
+mod foreign;
 mod history;
 mod steps;
 mod verdict;
 
-pub(super) use history::{State, alive, did, member, states, steps_about, to_the_second};
+pub(super) use foreign::{Foreigners, untouched};
+pub(super) use history::{alive, did, member, states, steps_about, to_the_second};
 pub(super) use steps::{ExecutedStep, executed, steps};
 pub(super) use verdict::{Answer, Shortfall, Span};

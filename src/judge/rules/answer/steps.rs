@@ -30,7 +30,12 @@ pub(in crate::rules) fn steps<'a>(
     let Some(driver) = &evidence.driver else {
         return Vec::new();
     };
-    if let Asked::No(reason) = evidence.asked(Kind::Timeline) {
+    let watched = if action.is_on_placements() {
+        Kind::PlacementTimeline
+    } else {
+        Kind::Timeline
+    };
+    if let Asked::No(reason) = evidence.asked(watched) {
         findings.not_asked(format!(
             "the results of the driver's steps were not watched: {reason}"
         ));
@@ -112,7 +117,7 @@ impl<'a> ExecutedStep<'a> {
     /// The profile when the step began; none if there was none.
     pub(in crate::rules) fn before(&self) -> Option<&'a ClusterProfile> {
         let known = self.states.iter().take_while(|state| state.at < self.step.from);
-        known.last()?.profile
+        known.last()?.object
     }
 
     /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
@@ -124,7 +129,7 @@ impl<'a> ExecutedStep<'a> {
         let own = self
             .states
             .iter()
-            .position(|state| state.at >= self.step.from && state.profile.is_some_and(&is_own));
+            .position(|state| state.at >= self.step.from && state.object.is_some_and(&is_own));
         let Some(own) = own else {
             findings.cannot_tell(format!("the watch did not show what {} wrote", did(self.step)));
             return None;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::rules::{
     finding::{Finding, Findings},
-    write_time::{earliest, missed_between},
+    write_time::{earliest, missed_between, missed_slices_between},
 };
 
 /// How a step was answered.
@@ -67,6 +67,11 @@ impl<'a> Span<'a> {
         newborns(self.evidence, &self.step.member, self.from, self.looked)
     }
 
+    /// When the step was done.
+    pub(super) fn done(&self) -> Timestamp {
+        self.step.until
+    }
+
     /// Describes the step.
     pub(in crate::rules) fn did(&self) -> String {
         did(self.step)
@@ -87,9 +92,13 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Explains that the watch missed part of the span, for one profile or any, if so.
+    /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
-        let missed = missed_between(self.evidence, profile, self.from, self.deadline)?;
+        let missed = if self.step.action.is_on_placements() {
+            missed_slices_between(self.evidence, self.from, self.deadline)?
+        } else {
+            missed_between(self.evidence, profile, self.from, self.deadline)?
+        };
         Some(format!(
             "the watch missed part of the time after {}, from {} on",
             did(self.step),
@@ -117,10 +126,10 @@ impl<'a> Span<'a> {
             if state.at <= self.deadline {
                 last = Some(state);
             } else if state.earliest <= deadline {
-                late |= expected(state.profile);
+                late |= expected(state.object);
             }
         }
-        if late || expected(last.and_then(|state| state.profile)) {
+        if late || expected(last.and_then(|state| state.object)) {
             return Answer::Given;
         }
         self.doubt(Some(profile)).map_or(Answer::Missing, Answer::Unknown)
@@ -168,7 +177,7 @@ impl ExecutedStep<'_> {
                 findings.examine();
                 let known = self.states.iter();
                 let known = known.take_while(|state| state.at <= span.deadline && state.at < span.looked);
-                let profile = known.last().and_then(|state| state.profile);
+                let profile = known.last().and_then(|state| state.object);
                 let object = profile.map_or_else(|| self.profile.clone(), ObjectRef::from);
                 let shortfall = missing(profile);
                 findings.report(

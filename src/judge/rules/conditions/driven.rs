@@ -74,8 +74,8 @@ fn is_never_reported(evidence: &Evidence) -> bool {
     let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
     let mut states = steps
         .filter_map(|step| step.profile.as_ref())
-        .flat_map(|profile| states(evidence, profile))
-        .filter_map(|state| state.profile)
+        .flat_map(|profile| states::<ClusterProfile>(evidence, profile))
+        .filter_map(|state| state.object)
         .peekable();
     states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
 }

@@ -2,11 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
+use evidence::{
+    Change, Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome,
+    api::names,
+};
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::{reference::profile_reference, time::moment};
+
+/// The placement that steps ask for: the decision of the conforming slices.
+const PLACEMENT: &str = "web";
+/// The first of these slices.
+const SLICE: &str = "web-0";
 
 /// The executed steps; every action that is not `lacking` was available.
 #[derive(Clone, Debug, Deserialize)]
@@ -40,6 +48,14 @@ struct StepText {
     /// When the run stopped looking for the answer; by default, at the end of the patience.
     looked_until: Option<SignedDuration>,
     failed: Option<String>,
+    /// The placement's name; by default that of the conforming slices.
+    placement: Option<String>,
+    /// How many clusters the placement asks for; by default, one.
+    clusters: Option<usize>,
+    /// Namespace and key of its decision, where the hook tells.
+    decision: Option<String>,
+    /// A slice's name, or namespace and name; by default the first conforming one.
+    slice: Option<String>,
     change: Option<Change>,
     secrets_before: Option<usize>,
 }
@@ -66,6 +82,7 @@ impl StepText {
         let patience = self.patience.unwrap_or(SignedDuration::from_mins(2));
         let profile = match (self.action, &self.profile) {
             (DriverAction::Join | DriverAction::Restart, None) => None,
+            (action, None) if action.is_on_placements() => None,
             (_, path) => Some(key(path.as_deref().unwrap_or("a"))),
         };
         DriverStep {
@@ -76,6 +93,7 @@ impl StepText {
                 .clone()
                 .unwrap_or_else(|| match (self.action, &profile) {
                     (DriverAction::Restart | DriverAction::PutForeigner, _) => String::new(),
+                    (action, _) if action.is_on_placements() => String::new(),
                     (_, Some(key)) => key.name.clone(),
                     (_, None) => "a".to_owned(),
                 }),
@@ -90,10 +108,39 @@ impl StepText {
             },
             patience_seconds: patience.as_secs(),
             looked_until: moment(self.looked_until.unwrap_or(done.saturating_add(patience))),
+            placement: self.placement(),
+            slice: self.slice(),
             change: self.change.clone(),
             secrets_before: self.secrets_before,
             output: String::new(),
         }
+    }
+}
+
+impl StepText {
+    fn placement(&self) -> Option<PlacementRequest> {
+        let is_placed = self.action.is_on_placements() && self.action != DriverAction::PutForeignSlice;
+        is_placed.then(|| PlacementRequest {
+            name: self.placement.clone().unwrap_or_else(|| PLACEMENT.to_owned()),
+            clusters: self.clusters.unwrap_or(1),
+            decision: self.decision.as_deref().map(key),
+        })
+    }
+
+    fn slice(&self) -> Option<ObjectRef> {
+        let default = match self.action {
+            DriverAction::DeleteSlice | DriverAction::EmptySlice => Some(SLICE),
+            DriverAction::PutForeignSlice => Some("foreign"),
+            _ => None,
+        };
+        let key = key(self.slice.as_deref().or(default)?);
+        Some(ObjectRef {
+            kind: names::PLACEMENT_KIND.to_owned(),
+            uid: format!("uid-{}-{}", key.namespace, key.name),
+            namespace: key.namespace,
+            name: key.name,
+            ..ObjectRef::default()
+        })
     }
 }
 
@@ -112,7 +159,12 @@ fn scenario(action: DriverAction) -> Scenario {
         DriverAction::Break | DriverAction::Heal => Scenario::Outage,
         DriverAction::Upgrade => Scenario::Upgrade,
         DriverAction::Restart => Scenario::Restart,
-        DriverAction::PutForeigner => Scenario::Foreigner,
+        DriverAction::PutForeigner | DriverAction::PutForeignSlice => Scenario::Foreigner,
+        DriverAction::Place
+        | DriverAction::Reschedule
+        | DriverAction::Unplace
+        | DriverAction::DeleteSlice
+        | DriverAction::EmptySlice => Scenario::Placement,
         DriverAction::DeleteProfile
         | DriverAction::TamperStatus
         | DriverAction::RemoveLabel

@@ -37,7 +37,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
             .collect();
         let mut lost = seen
             .windows(2)
-            .filter_map(|pair| match (pair[0].profile, pair[1].profile) {
+            .filter_map(|pair| match (pair[0].object, pair[1].object) {
                 (Some(before), Some(after)) => (!is_wanted(after)).then_some((before, after, pair[1].at)),
                 _ => None,
             });
@@ -54,7 +54,7 @@ pub(in crate::rules) fn display_name_kept(evidence: &Evidence, findings: &mut Fi
                         by(&authors(before, after))
                     )),
             );
-        } else if seen.iter().any(|state| state.profile.is_none()) {
+        } else if seen.iter().any(|state| state.object.is_none()) {
             findings.cannot_tell(format!("{} was deleted after {}", set.profile, did(set.step)));
         } else if let Some(doubt) = span.doubt(Some(set.profile)) {
             findings.cannot_tell(doubt);

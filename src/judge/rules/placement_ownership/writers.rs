@@ -204,7 +204,7 @@ fn installation(user: &str) -> Option<&str> {
 }
 
 /// Whether a part is one by which a scheduler publishes its decision.
-pub(super) fn is_published(part: &str) -> bool {
+pub(in crate::rules) fn is_published(part: &str) -> bool {
     part == "decisions"
         || part.starts_with("decisions.")
         || part == "schedulerName"

@@ -1,6 +1,8 @@
 //! Writes after a restart and in a growing fleet (KEP-4322 › Scalability implication).
 
-use evidence::{DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario};
+use evidence::{
+    DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario, api::ClusterProfile,
+};
 
 use super::log::Log;
 use crate::rules::{
@@ -67,7 +69,8 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
             .find_map(|account| overdraw(&account.within(&span), BURST, 0));
         if let Some(overdrawn) = overdrawn {
-            let object = states(evidence, profile).last().and_then(|state| state.profile);
+            let object: Option<&ClusterProfile> =
+                states(evidence, profile).last().and_then(|state| state.object);
             each.report(
                 Finding::on(
                     object.map_or_else(|| profile.clone(), ObjectRef::from),

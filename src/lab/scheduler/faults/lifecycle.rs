@@ -21,6 +21,8 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "keeps an empty slice when the clusters fit into one again",
         |world| world.lapse(Lapse::KeepsNeedlessSlices),
     )
+    // It lasts.
+    .also(&["placement-slices/no-needless-slices"])
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/unplaced",

@@ -1,6 +1,7 @@
 //! A manager that is driven, and what is seen of it.
 
 mod manager;
+mod placements;
 mod safety;
 mod scenarios;
 mod side_by_side;

@@ -186,7 +186,7 @@ async fn a_driver_that_was_done_before_the_run_is_stopped_is_whole() {
     );
 }
 
-fn journal(folder: &Path, world: &World) -> Journal {
+pub(super) fn journal(folder: &Path, world: &World) -> Journal {
     let head = Head {
         run: "t".to_owned(),
         began: world.clock.now(),

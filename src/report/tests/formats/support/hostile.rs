@@ -4,7 +4,7 @@ use std::fs;
 
 use evidence::{
     Asked, Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login,
-    LoginOutcome, LoginWith, ObjectRef, Scenario, StepOutcome, Unreadable, read_input,
+    LoginOutcome, LoginWith, ObjectRef, PlacementRequest, Scenario, StepOutcome, Unreadable, read_input,
 };
 use jiff::Timestamp;
 use judge::{RuleVerdict, Verdict, WaiverOutcome, Waivers, rules::Finding};
@@ -167,7 +167,12 @@ pub fn evidence(texts: &[String]) -> Evidence {
             scenario: Scenario::JoinAndLeave,
             action: DriverAction::Leave,
             member: text.clone(),
-            profile: Some(object),
+            profile: Some(object.clone()),
+            placement: Some(PlacementRequest {
+                name: text.clone(),
+                ..PlacementRequest::default()
+            }),
+            slice: Some(object),
             from: Timestamp::UNIX_EPOCH,
             until: Timestamp::UNIX_EPOCH,
             outcome: StepOutcome::Failed { reason: text.clone() },

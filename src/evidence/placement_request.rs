@@ -1,0 +1,81 @@
+//! What a run asks a scheduler for, and the slices that answer.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ObjectKey, Scope, SliceHistory,
+    api::{ClusterProfileReference, PlacementDecision, names},
+    runs::{names_any_placement, names_placement},
+};
+
+/// A placement that a run asks a scheduler for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PlacementRequest {
+    /// Its name: unique to the run.
+    pub name: String,
+    /// How many clusters the run asks for.
+    pub clusters: usize,
+    /// The namespace and the decision key (as its name), if the hook tells them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<ObjectKey>,
+}
+
+impl PlacementRequest {
+    /// The histories of its slices in scope: those that name it or have the key that the hook told, and others of the
+    /// same key.
+    pub fn histories<'h>(&self, all: &'h [SliceHistory], scope: &Scope) -> Vec<&'h SliceHistory> {
+        let is_its = |slice: &PlacementDecision| names_placement(slice, &self.name) || self.is_told(slice);
+        let is_named = |history: &&SliceHistory| {
+            let mut versions = history.versions.iter();
+            versions.any(|version| is_its(&version.object))
+        };
+        let keys: BTreeSet<_> = all
+            .iter()
+            .filter(is_named)
+            .flat_map(|history| &history.versions)
+            .filter_map(|version| key(&version.object))
+            .collect();
+        let has_key = |history: &SliceHistory| {
+            let shares = key(history.last()).is_some_and(|key| keys.contains(&key));
+            shares && !names_any_placement(history.last())
+        };
+        let is_judged = |history: &SliceHistory| {
+            let mut versions = history.versions.iter();
+            versions.any(|version| scope.holds_slice(&version.object))
+        };
+        all.iter()
+            .filter(|history| (is_named(history) || has_key(history)) && is_judged(history))
+            .collect()
+    }
+
+    /// Whether these slices hold as many clusters as asked for, and no slice is needless.
+    pub fn is_met_by(&self, slices: &[&PlacementDecision]) -> bool {
+        let count = clusters_of(slices).len();
+        let is_needed = |slice: &&PlacementDecision| !slice.clusters().is_empty();
+        // Without a cluster, a slice says so, or there is none.
+        count == self.clusters && (count == 0 || slices.iter().all(is_needed))
+    }
+
+    /// Whether a slice is of the decision that the hook told.
+    fn is_told(&self, slice: &PlacementDecision) -> bool {
+        self.decision.as_ref().is_some_and(|decision| {
+            *decision.namespace == *slice.metadata.namespace
+                && slice.label(names::LABEL_DECISION_KEY) == Some(&decision.name)
+        })
+    }
+}
+
+/// The clusters that slices select together.
+pub(crate) fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProfileReference> {
+    slices.iter().flat_map(|slice| slice.references()).collect()
+}
+
+/// Namespace, scheduler and key; none for a slice without a key.
+fn key(slice: &PlacementDecision) -> Option<(&str, &str, &str)> {
+    let key = slice.label(names::LABEL_DECISION_KEY)?;
+    (!key.is_empty()).then(|| (&*slice.metadata.namespace, slice.scheduler(), key))
+}

@@ -1,0 +1,131 @@
+//! What became of an object that the run created as another producer's.
+
+use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario};
+
+use super::{
+    history::{State, states, to_the_second},
+    steps::steps,
+    verdict::Span,
+};
+use crate::rules::{
+    authors::{authors, by, deletion, judged_writers, writers, writes_judged},
+    finding::{Finding, Findings},
+    logged::Judged,
+};
+
+/// A kind of objects of other producers, in the steps of a run.
+pub(in crate::rules) struct Foreigners<T> {
+    /// The action that creates one.
+    pub(in crate::rules) action: DriverAction,
+    /// The object of a step.
+    pub(in crate::rules) object: fn(&DriverStep) -> Option<&ObjectRef>,
+    /// Whether a write whose author is unknown counts as the judged producer's.
+    pub(in crate::rules) is_only_producer: bool,
+    /// The part in which two versions differ.
+    pub(in crate::rules) changed: fn(&T, &T) -> Option<&'static str>,
+    /// The message if it was changed.
+    pub(in crate::rules) message_changed: &'static str,
+    /// The message if it was deleted.
+    pub(in crate::rules) message_deleted: &'static str,
+}
+
+/// Judges whether objects of other producers stay as the run created them.
+pub(in crate::rules) fn untouched<T: Judged>(
+    evidence: &Evidence,
+    findings: &mut Findings,
+    foreigners: &Foreigners<T>,
+) {
+    for step in steps(evidence, findings, Scenario::Foreigner, foreigners.action) {
+        let states = (foreigners.object)(step).map(|object| (object, states::<T>(evidence, object)));
+        let (object, states) = match states {
+            Some((object, states)) if !states.is_empty() => (object, states),
+            Some((object, _)) => {
+                findings.cannot_tell(format!("the watch never showed {object}"));
+                continue;
+            }
+            None => {
+                findings.cannot_tell("the object that the run created is unknown");
+                continue;
+            }
+        };
+        let span = Span::of(evidence, step);
+        let found = touches(evidence, foreigners, &states, &span);
+        match span.doubt(Some(object)) {
+            Some(doubt) if found.iter().all(|finding| finding.advisory) => findings.cannot_tell(doubt),
+            _ => findings.examine(),
+        }
+        found.into_iter().for_each(|finding| findings.report(finding));
+    }
+}
+
+/// At most one change, and the deletion.
+fn touches<T: Judged>(
+    evidence: &Evidence,
+    foreigners: &Foreigners<T>,
+    states: &[State<T>],
+    span: &Span,
+) -> Vec<Finding> {
+    // When it stops looking, the run itself may delete the object.
+    let seen = |state: &&State<T>| span.from <= state.at && state.at < span.looked;
+    let states: Vec<&State<T>> = states.iter().filter(seen).collect();
+    let Some(first) = states.first().and_then(|state| state.object) else {
+        return Vec::new();
+    };
+    let (own, theirs) = (writers(first), judged_writers::<T>(evidence));
+    let (mut change, mut deleted) = (None, None);
+    for pair in states.windows(2) {
+        let (Some(before), after) = (pair[0].object, pair[1]) else {
+            continue;
+        };
+        let going = |object: &T| object.metadata().deletion_timestamp.is_some();
+        match after.object {
+            Some(object) if going(before) || !going(object) => {
+                let authors = authors(before, object);
+                let is_own = after.at <= span.done() || (!authors.is_empty() && authors.is_subset(&own));
+                let path = (foreigners.changed)(before, object);
+                if let Some(path) = path.filter(|_| !is_own && change.is_none()) {
+                    let finding = Finding::on(object.object_ref(), foreigners.message_changed)
+                        .at(path)
+                        .expected(span.untouched())
+                        .observed(format!("changed at {}{}", to_the_second(after.at), by(&authors)));
+                    let proven = if authors.is_empty() {
+                        foreigners.is_only_producer
+                    } else {
+                        !authors.is_disjoint(&theirs)
+                    };
+                    change = Some(if proven { finding } else { finding.advisory() });
+                }
+            }
+            _ if going(before) => {}
+            _ => deleted = deleted.or_else(|| deletion_of(evidence, foreigners, before, after, span)),
+        }
+    }
+    change.into_iter().chain(deleted).collect()
+}
+
+fn deletion_of<T: Judged>(
+    evidence: &Evidence,
+    foreigners: &Foreigners<T>,
+    before: &T,
+    gone: &State<T>,
+    span: &Span,
+) -> Option<Finding> {
+    let object = before.object_ref();
+    let request = deletion::<T>(evidence, &object, gone.at.as_microsecond());
+    if request.is_some_and(|request| request.is_the_suites()) {
+        return None;
+    }
+    let user = request.map(|request| &*request.user);
+    let finding = Finding::on(object, foreigners.message_deleted)
+        .at("metadata.name")
+        .expected(span.untouched())
+        .observed(format!(
+            "deleted at {}{}",
+            to_the_second(gone.at),
+            by(&user.into_iter().collect())
+        ));
+    let proven = user.map_or(foreigners.is_only_producer, |user| {
+        writes_judged::<T>(evidence, user)
+    });
+    Some(if proven { finding } else { finding.advisory() })
+}

@@ -1,0 +1,56 @@
+//! Decisions that cross the limit of a slice.
+
+use evidence::{
+    DriverAction, Evidence, Scenario,
+    api::{PlacementDecision, names::LARGEST_SLICE},
+};
+
+use super::answer::{Request, clusters, count_of, requests};
+use crate::rules::finding::{Finding, Findings};
+
+/// `placement-lifecycle/crosses-the-limit`
+///
+/// A decision gets a second slice for its 101st cluster, and loses it with that cluster.
+///
+/// Slices may be filled partly, as EndpointSlices are, but not be empty beside others. A decision that has another number
+/// of clusters than was asked for shows nothing of the limit, unless it ends just there.
+pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Findings) {
+    for request in requests(evidence, findings, Scenario::SliceLimit, DriverAction::Reschedule) {
+        let asked = request.placement.clusters;
+        let what = match asked.div_ceil(LARGEST_SLICE) {
+            0 | 1 => clusters(asked),
+            _ => format!("{} in several slices", clusters(asked)),
+        };
+        request.judge(
+            findings,
+            request.step.from,
+            &what,
+            |slices| {
+                let is_cut = !slices.iter().any(|slice| is_too_large(slice));
+                request.placement.is_met_by(slices) && is_cut
+            },
+            |slices| shortfall(&request, slices),
+        );
+    }
+}
+
+fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
+    let (asked, count) = (request.placement.clusters, count_of(slices));
+    let large = slices.iter().find(|slice| is_too_large(slice));
+    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
+    let (message, slice) = if let Some(large) = large {
+        ("a slice holds more than 100 clusters", Some(large))
+    } else if let (true, Some(empty)) = (count == asked, empty.next()) {
+        ("an empty slice is left beside others", Some(empty))
+    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE {
+        ("a decision ends where its first slice is full", slices.last())
+    } else {
+        return request.other_clusters(slices);
+    };
+    let object = slice.map_or_else(|| request.object(slices), |slice| (*slice).into());
+    Finding::on(object, message).at("decisions")
+}
+
+fn is_too_large(slice: &PlacementDecision) -> bool {
+    slice.clusters().len() > LARGEST_SLICE
+}

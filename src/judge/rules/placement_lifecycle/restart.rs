@@ -1,0 +1,199 @@
+//! Slices after a restart of the scheduler.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    DriverAction, Evidence, Scenario, SliceHistory, Tracked as _, Version,
+    api::{PlacementDecision, names},
+    runs::names_placement,
+};
+use jiff::Timestamp;
+
+use super::answer::count_of;
+use crate::rules::{
+    answer::{Span, alive, steps, to_the_second},
+    authors::authors,
+    finding::{Finding, Findings},
+    placement::{Actor, owner},
+    placement_ownership::is_published,
+    text::redacted,
+    write_time::missed_slices_between,
+};
+
+/// `placement-lifecycle/restart-keeps`
+///
+/// A restart of the scheduler neither deletes nor recreates slices, and writes none that stays the same.
+///
+/// Another decision may change or end while the scheduler restarts, so only a slice that comes back was recreated; of the
+/// run's own placement, each has to stay.
+pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findings) {
+    let schedulers = schedulers(evidence);
+    for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
+        let span = Span::of(evidence, step);
+        let there: Vec<(&SliceHistory, &PlacementDecision)> = evidence
+            .slice_histories()
+            .filter_map(|history| Some((history, alive(history, span.from)?)))
+            .collect();
+        if there.is_empty() {
+            findings.cannot_tell(format!("there was no slice before {}", span.did()));
+            continue;
+        }
+        let newborns: Vec<&PlacementDecision> = evidence
+            .slice_histories()
+            .filter(|history| {
+                let first = history.versions[0].at;
+                span.from <= first && first < span.looked
+            })
+            .map(SliceHistory::first)
+            .collect();
+        let mut found = Vec::new();
+        for (history, slice) in &there {
+            found.extend(match history.deleted.filter(|at| *at < span.looked) {
+                Some(at) => lost(evidence, slice, at, &newborns, &span),
+                None => rewritten(history, &schedulers, &span),
+            });
+        }
+        let missed = || missed_slices_between(evidence, span.from, span.deadline);
+        let doubt = span.cut_short().or_else(|| {
+            let missed = to_the_second(missed()?);
+            Some(format!(
+                "the watch missed part of the time after {}, from {missed} on",
+                span.did()
+            ))
+        });
+        match doubt.filter(|_| found.is_empty()) {
+            Some(doubt) => findings.cannot_tell(doubt),
+            None => there.iter().for_each(|_| findings.examine()),
+        }
+        found.into_iter().for_each(|finding| findings.report(finding));
+    }
+}
+
+/// The field managers by which schedulers write decisions.
+fn schedulers(evidence: &Evidence) -> BTreeSet<&str> {
+    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
+    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
+    let publish = writers.filter(|writer| writer.owns.iter().any(|part| is_published(part)));
+    publish
+        .filter(|writer| owner(writer) == Actor::Program)
+        .map(|writer| &*writer.manager)
+        .collect()
+}
+
+/// A slice that was recreated, or one of the run's own placement that was deleted.
+fn lost(
+    evidence: &Evidence,
+    slice: &PlacementDecision,
+    at: Timestamp,
+    newborns: &[&PlacementDecision],
+    span: &Span,
+) -> Option<Finding> {
+    let heir = newborns.iter().find(|heir| succeeds(slice, heir));
+    let (message, observed) = match heir {
+        Some(heir) => (
+            "a slice was recreated when the scheduler restarted",
+            format!("{} of {}", redacted(&heir.metadata.uid), heir.object_ref().path()),
+        ),
+        None if is_of_restart(evidence, slice) => (
+            "a slice was deleted when the scheduler restarted",
+            format!("deleted at {}", to_the_second(at)),
+        ),
+        None => return None,
+    };
+    Some(
+        Finding::on(slice, message)
+            .at("metadata.uid")
+            .expected(format!(
+                "{} as before {}",
+                redacted(&slice.metadata.uid),
+                span.did()
+            ))
+            .observed(observed),
+    )
+}
+
+/// Whether one slice takes the place of another: by its name, or by the decision and its clusters.
+fn succeeds(slice: &PlacementDecision, heir: &PlacementDecision) -> bool {
+    let (old, new) = (&slice.metadata, &heir.metadata);
+    let key = |slice: &PlacementDecision| {
+        let key = slice.label(names::LABEL_DECISION_KEY);
+        key.filter(|key| !key.is_empty()).map(str::to_owned)
+    };
+    old.namespace == new.namespace
+        && slice.scheduler() == heir.scheduler()
+        && (old.name == new.name
+            || (key(slice).is_some() && key(slice) == key(heir) && set_of(slice) == set_of(heir)))
+}
+
+/// Whether a slice is of the placement that the run keeps over the restart.
+fn is_of_restart(evidence: &Evidence, slice: &PlacementDecision) -> bool {
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let mut placements = steps
+        .filter(|step| step.scenario == Scenario::Restart)
+        .filter_map(|step| step.placement.as_ref());
+    placements.any(|placement| names_placement(slice, &placement.name))
+}
+
+/// A slice that the scheduler wrote and that stays the same: the same clusters in another order, or the same altogether.
+fn rewritten(history: &SliceHistory, schedulers: &BTreeSet<&str>, span: &Span) -> Option<Finding> {
+    let in_span = |after: &Version<PlacementDecision>| span.from <= after.at && after.at < span.looked;
+    let needless = history.steps().filter(|(before, after)| {
+        let authors = authors(&before.object, &after.object);
+        is_same(&before.object, &after.object) && !authors.is_empty() && authors.is_subset(schedulers)
+    });
+    let (in_span, others): (Vec<_>, Vec<_>) = needless.partition(|(_, after)| in_span(after));
+    // What a scheduler does anyway is the matter of the suite `placement-updates`.
+    if !others.is_empty() {
+        return None;
+    }
+    let (before, after) = in_span.last()?;
+    let is_order = before.object.decisions != after.object.decisions;
+    Some(
+        Finding::on(
+            &after.object,
+            "a slice was written anew when the scheduler restarted",
+        )
+        .at(if is_order {
+            "decisions"
+        } else {
+            "metadata.resourceVersion"
+        })
+        .expected(format!("no write after {}", span.did()))
+        .observed(format!(
+            "{} at {}",
+            if is_order {
+                format!("another order of {} clusters", count_of(&[&after.object]))
+            } else {
+                "a write that changes nothing".to_owned()
+            },
+            to_the_second(after.at)
+        )),
+    )
+}
+
+/// Whether two versions of a slice say the same to a consumer that minds no order.
+fn is_same(before: &PlacementDecision, after: &PlacementDecision) -> bool {
+    let (was, is) = (&before.metadata, &after.metadata);
+    set_of(before) == set_of(after)
+        && before.scheduler_name == after.scheduler_name
+        && was.labels == is.labels
+        && was.owner_references == is.owner_references
+        && was.deletion_timestamp == is.deletion_timestamp
+}
+
+/// The clusters of a slice with their reasons, whatever their order.
+fn set_of(slice: &PlacementDecision) -> BTreeSet<(String, String, &str)> {
+    let decisions = slice.clusters().iter().map(|decision| {
+        let reference = decision.cluster_profile_ref.as_ref();
+        let reference = reference
+            .map(|reference| slice.resolved(reference))
+            .unwrap_or_default();
+        let reason = decision.reason.as_deref().unwrap_or_default();
+        (
+            reference.namespace.to_string(),
+            reference.name.to_string(),
+            reason,
+        )
+    });
+    decisions.collect()
+}
