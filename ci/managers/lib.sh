@@ -44,8 +44,30 @@ build_manager() {
     [ -n "${VERSION:-}" ] || says_version "$pin" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
     say "building $2 $version"
     (cd "$pin" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
-    (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
+    build_agents
     export version module
+}
+
+# build_checkout FOLDER PROGRAM...: builds programs of a manager that no version of its module has, from a git checkout of
+# the commit that conformance.yaml names, with the dependencies that are vendored there.
+build_checkout() {
+    local folder=$1 program
+    shift
+    version=$(sed -n 's/^  version: //p' "$here/$name/conformance.yaml")
+    git -C "$folder" rev-parse HEAD 2>/dev/null | grep -q "^${version##*-}" ||
+        fail "SOURCE is to be a git checkout of commit ${version##*-}: $here/$name/run says how to get it"
+    for program; do
+        say "building $program $version"
+        (cd "$folder" && GOFLAGS=-mod=vendor go build -buildvcs=false -trimpath -o "$cache/$program" "./cmd/$program") ||
+            fail "failed to build $program"
+    done
+    build_agents
+    export version
+}
+
+# build_agents: what stands for the members' agents.
+build_agents() {
+    (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
 }
 
 # pin_version MODULE PACKAGE FOLDER: pins $VERSION there. Its dependencies are those that the module's own go.mod names, and
@@ -90,10 +112,10 @@ build_suite() {
     export SUITE
 }
 
-# build_hub: the API server, etcd and kubectl.
+# build_hub [--node]: the API server, etcd and kubectl; with --node also controllers of the control plane.
 build_hub() {
     local assets
-    assets=$("$root/ci/envtest/build" | tail -n 1) || fail "failed to build the API server"
+    assets=$("$root/ci/envtest/build" "$@" | tail -n 1) || fail "failed to build the API server"
     export "${assets?}"
     export PATH="$KUBEBUILDER_ASSETS:$PATH"
 }
