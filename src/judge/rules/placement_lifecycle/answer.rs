@@ -263,8 +263,8 @@ impl<'e> Request<'e> {
 
     /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.
     pub(super) fn object(&self, slices: &[&PlacementDecision]) -> ObjectRef {
-        let known = self.histories.iter().map(|history| history.last());
-        match slices.first().copied().or(known.last()) {
+        let known = self.histories.last().map(|history| history.last());
+        match slices.first().copied().or(known) {
             Some(slice) => ObjectRef::from(slice),
             None => ObjectRef {
                 kind: names::PLACEMENT_KIND.to_owned(),
