@@ -21,7 +21,7 @@ use crate::rules::{
 
 /// A step that asked something of the scheduler, or tampered with its answer.
 pub(super) struct Request<'e> {
-    evidence: &'e Evidence,
+    pub(super) evidence: &'e Evidence,
     pub(super) step: &'e DriverStep,
     pub(super) placement: &'e PlacementRequest,
     pub(super) histories: Vec<&'e SliceHistory>,
@@ -117,7 +117,12 @@ impl<'e> Request<'e> {
             }
             last = slices.to_vec();
         });
-        let in_time = self.step.deadline() + SignedDuration::from_micros(LATE);
+        let late = SignedDuration::from_micros(LATE);
+        let in_time = self
+            .step
+            .deadline()
+            .saturating_add(late)
+            .unwrap_or(Timestamp::MAX);
         match first_right {
             Some(at) if at <= in_time => return Answer::Given,
             Some(at) => {
@@ -263,8 +268,8 @@ impl<'e> Request<'e> {
 
     /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.
     pub(super) fn object(&self, slices: &[&PlacementDecision]) -> ObjectRef {
-        let known = self.histories.iter().map(|history| history.last());
-        match slices.first().copied().or(known.last()) {
+        let known = self.histories.last().map(|history| history.last());
+        match slices.first().copied().or(known) {
             Some(slice) => ObjectRef::from(slice),
             None => ObjectRef {
                 kind: names::PLACEMENT_KIND.to_owned(),

@@ -2,11 +2,18 @@
 
 use evidence::{
     DriverAction, Evidence, Scenario,
-    api::{PlacementDecision, names::LARGEST_SLICE},
+    api::{
+        ClusterProfile, PlacementDecision,
+        names::{self, LARGEST_SLICE},
+    },
 };
 
 use super::answer::{Request, clusters, count_of, requests};
-use crate::rules::finding::{Finding, Findings};
+use crate::rules::{
+    answer::alive,
+    conditions::has_status,
+    finding::{Finding, Findings},
+};
 
 /// `placement-lifecycle/crosses-the-limit`
 ///
@@ -42,13 +49,26 @@ fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
         ("a slice holds more than 100 clusters", Some(large))
     } else if let (true, Some(empty)) = (count == asked, empty.next()) {
         ("an empty slice is left beside others", Some(empty))
-    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE {
+    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE && members_that_are_well(request) >= asked {
         ("a decision ends where its first slice is full", slices.last())
     } else {
         return request.other_clusters(slices);
     };
     let object = slice.map_or_else(|| request.object(slices), |slice| (*slice).into());
     Finding::on(object, message).at("decisions")
+}
+
+/// How many members there were to select when the run gave up: some may have failed since it asked.
+fn members_that_are_well(request: &Request<'_>) -> usize {
+    let at = request.step.last_deadline();
+    let members = request
+        .evidence
+        .histories()
+        .filter_map(|history| alive(history, at));
+    let is = |profile: &ClusterProfile, condition| has_status(profile, condition, "True");
+    members
+        .filter(|profile| is(profile, names::CONDITION_JOINED) && is(profile, names::CONDITION_HEALTHY))
+        .count()
 }
 
 fn is_too_large(slice: &PlacementDecision) -> bool {

@@ -46,7 +46,8 @@ fn message(action: DriverAction) -> &'static str {
 /// How many clusters the decision had just before the tampering, beside those of the slice. The answer may have the time
 /// of the tampering, if the watch brought both together.
 fn count_without(request: &Request<'_>, seen: Timestamp) -> usize {
-    let mut slices = request.slices_at(seen - SignedDuration::from_micros(1));
+    let before = seen.saturating_sub(SignedDuration::from_micros(1));
+    let mut slices = request.slices_at(before.unwrap_or(Timestamp::MIN));
     let tampered = request.step.slice.as_ref().map(|slice| slice.name.as_str());
     slices.retain(|slice| Some(&*slice.metadata.name) != tampered);
     count_of(&slices)

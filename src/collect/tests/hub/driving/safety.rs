@@ -119,7 +119,7 @@ async fn a_profile_that_was_there_before_is_not_written_to_whoever_names_it() {
     ] {
         let step = seen.step(Scenario::Tampering, action);
         assert!(
-            reason(step).contains("none that this run has joined or created"),
+            reason(step).contains("none that this run has brought about"),
             "{step:?}"
         );
     }
