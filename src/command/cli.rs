@@ -3,7 +3,7 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, rbac, replay,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, policies, rbac, replay,
     report, run, schema, sonobuoy, version,
 };
 
@@ -32,6 +32,8 @@ enum Command {
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
+    #[command(name = "policies")]
+    Policies(policies::PrintPolicies),
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Sonobuoy(sonobuoy::Sonobuoy),
@@ -66,6 +68,7 @@ impl Cli {
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
+            Command::Policies(policies) => policies.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Sonobuoy(plugin) => plugin.execute(),
