@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, policies, rbac, replay,
-    report, run, schema, sonobuoy, version,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, policies, rbac,
+    replay, report, run, schema, sonobuoy, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.

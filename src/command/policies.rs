@@ -57,7 +57,9 @@ enum LevelName {
 fn must(given: &str) -> Result<LevelName, String> {
     match LevelName::from_str(given, true) {
         Ok(LevelName::Must) => Ok(LevelName::Must),
-        Ok(_) => Err("only must can be denied: managers may have reasons to break a SHOULD or a MAY".to_owned()),
+        Ok(_) => {
+            Err("only must can be denied: managers may have reasons to break a SHOULD or a MAY".to_owned())
+        }
         Err(_) => Err("there is no such level: the only one that can be denied is must".to_owned()),
     }
 }

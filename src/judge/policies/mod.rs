@@ -13,14 +13,13 @@ use evidence::{
     Scope,
     api::{Edition, Feature},
 };
+pub use policy::is_denying;
 use serde_json::Value;
 
 use crate::{
     Selection,
     rules::{self, Level, PolicyFacts, Resource, Rule},
 };
-
-pub use policy::is_denying;
 
 /// The label of all policies and bindings: its value is the edition whose rules they are made from.
 pub const LABEL_EDITION: &str = "conformance.clusterprofile/edition";
@@ -83,10 +82,9 @@ pub fn rules_of(options: &Options) -> impl Iterator<Item = (&'static Rule, &'sta
 impl Options {
     fn holds(&self, rule: &Rule) -> bool {
         let claimed = |feature: &Feature| self.features.contains(feature);
-        let counts = rule
-            .facts
-            .in_edition(self.edition)
-            .is_some_and(|applies| !applies.only_if_claimed() || rule.facts.feature.is_some_and(|f| claimed(&f)));
+        let counts = rule.facts.in_edition(self.edition).is_some_and(|applies| {
+            !applies.only_if_claimed() || rule.facts.feature.is_some_and(|f| claimed(&f))
+        });
         // A MUST is the least level.
         counts && self.level.is_none_or(|level| rule.facts.level <= level) && self.selection.holds(rule.id)
     }

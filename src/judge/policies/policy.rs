@@ -43,7 +43,8 @@ pub(super) fn with_binding(
     });
     let manager = options.scope.cluster_manager.as_deref();
     if let Some(manager) = manager.filter(|_| resource != Resource::Secrets) {
-        policy["spec"]["matchConditions"] = json!([{"name": "cluster-manager", "expression": of_manager(manager)}]);
+        policy["spec"]["matchConditions"] =
+            json!([{"name": "cluster-manager", "expression": of_manager(manager)}]);
     }
     let actions: &[&str] = match action {
         Action::Warn => &["Audit", "Warn"],
@@ -162,7 +163,11 @@ fn of_manager(manager: &str) -> String {
              == {manager}"
         )
     };
-    format!("{} || (oldObject != null && {})", named("object"), named("oldObject"))
+    format!(
+        "{} || (oldObject != null && {})",
+        named("object"),
+        named("oldObject")
+    )
 }
 
 fn within(scope: &Scope) -> Option<Value> {

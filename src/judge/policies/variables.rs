@@ -23,7 +23,11 @@ static SHARED: LazyLock<Vec<Variable>> = LazyLock::new(|| {
 /// `other` expressions use of the shared ones stands before them.
 pub(super) fn declare(own: &[(String, String)], other: &[&str]) -> Value {
     let mut used = vec![false; SHARED.len()];
-    let mut texts: Vec<&str> = own.iter().map(|(_, cel)| &**cel).chain(other.iter().copied()).collect();
+    let mut texts: Vec<&str> = own
+        .iter()
+        .map(|(_, cel)| &**cel)
+        .chain(other.iter().copied())
+        .collect();
     while let Some(text) = texts.pop() {
         for (place, variable) in SHARED.iter().enumerate() {
             if !used[place] && uses(text, &variable.name) {
@@ -81,7 +85,10 @@ mod tests {
 
     #[test]
     fn a_policy_declares_what_it_uses_in_an_order_in_which_it_can_be_evaluated() {
-        let own = [("mine".to_owned(), "variables.endpoint == 'variables.labelsOfOthers'".to_owned())];
+        let own = [(
+            "mine".to_owned(),
+            "variables.endpoint == 'variables.labelsOfOthers'".to_owned(),
+        )];
         let declared = declare(&own, &[]);
         let names: Vec<&str> = declared
             .as_array()
@@ -91,7 +98,15 @@ mod tests {
             .collect();
         assert_eq!(
             names,
-            ["ipv4", "hostName", "host", "port", "afterScheme", "endpoint", "mine"]
+            [
+                "ipv4",
+                "hostName",
+                "host",
+                "port",
+                "afterScheme",
+                "endpoint",
+                "mine"
+            ]
         );
     }
 
