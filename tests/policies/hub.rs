@@ -46,23 +46,16 @@ pub async fn an_api_server_agrees(assets: &Assets) {
     };
     let strict = Ground::new(assets, &crd::all(), true).await;
     let mut refused = Vec::new();
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     for play in &plays {
         match strict.play(play).await {
             Ok(warned) => agreement.add(play, &warned),
-            Err(why) => {
-                *reasons.entry(why).or_default() += 1;
-                refused.push(play);
-            }
+            Err(_) => refused.push(play),
         }
     }
     strict.the_same_status_again_is_an_empty_write().await;
     strict.a_large_profile_stays_within_the_budget().await;
     strict.hostile_text_leaves_the_warning_readable().await;
     strict.hub.stop().await.unwrap();
-    for (why, times) in &reasons {
-        println!("{times} {}", why.chars().take(300).collect::<String>());
-    }
     let loose = Ground::new(assets, &loose(), false).await;
     let again = refused.len();
     for play in refused {
@@ -75,10 +68,8 @@ pub async fn an_api_server_agrees(assets: &Assets) {
         }
     }
     loose.hub.stop().await.unwrap();
-    report(
-        &format!("played on an API server, {again} of them under CRDs that take anything"),
-        &agreement,
-    );
+    println!("{again} examples were played under CRDs that take anything");
+    report(&agreement);
 }
 
 /// The suite's CRDs with schemas that take anything.

@@ -25,9 +25,9 @@ pub enum Write {
     /// Creates a profile or a Secret.
     Create { object: Value },
     /// Replaces metadata and spec.
-    Update { old: Value, object: Value },
+    Update { object: Value },
     /// Replaces the status.
-    Status { old: Value, object: Value },
+    Status { object: Value },
     /// Begins the deletion of a profile that a finalizer keeps.
     Delete { object: Value },
 }
@@ -83,8 +83,8 @@ impl Write {
     pub fn object(&self) -> &Value {
         match self {
             Write::Create { object }
-            | Write::Update { object, .. }
-            | Write::Status { object, .. }
+            | Write::Update { object }
+            | Write::Status { object }
             | Write::Delete { object } => object,
         }
     }
@@ -160,10 +160,7 @@ fn of_history(history: &ProfileHistory) -> Vec<Step> {
         set_status(&mut next, stored.get("status").cloned());
         if next != stored {
             steps.push(Step {
-                write: Write::Update {
-                    old: stored,
-                    object: next.clone(),
-                },
+                write: Write::Update { object: next.clone() },
                 settles,
             });
             stored = next;
@@ -171,7 +168,6 @@ fn of_history(history: &ProfileHistory) -> Vec<Step> {
         if version.get("status") != stored.get("status") {
             steps.push(Step {
                 write: Write::Status {
-                    old: stored,
                     object: version.clone(),
                 },
                 settles,
