@@ -20,6 +20,8 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
+    /// Read the suite's own admission policies, which needs a role for the cluster.
+    pub policies: bool,
     /// Let a driver write to profiles of members that it joined, and to one of its own. RBAC cannot distinguish these
     /// from other profiles.
     pub mutations: bool,
@@ -212,6 +214,17 @@ impl Grants {
                 rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
             }
         }
+        if self.policies && namespace.is_none() {
+            let comment = "For the report on the suite's own admission policies.";
+            let resource = "validatingadmissionpolicies, validatingadmissionpolicybindings";
+            rule(
+                Some(comment),
+                "admissionregistration.k8s.io",
+                resource,
+                None,
+                "list",
+            );
+        }
         if self.secrets {
             let comment = format!(
                 "For the consumers' Secrets (label {}): RBAC cannot select by label.",
@@ -305,7 +318,9 @@ mod tests {
             mutations: true,
             placements: true,
             consumer_access: false,
+            policies: true,
         });
+        assert!(!all[0].to_string().contains("validatingadmissionpolicies"));
         assert_eq!(all.len(), 2);
         assert_eq!(all[1]["metadata"]["namespace"], "true");
         assert!(all.iter().all(|role| role["kind"] == "Role"));

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use evidence::{
     Claim, Scope,
     api::{Api, Edition, Feature},
+    policies::LABEL_EDITION,
 };
 use judge::{
     policies::{self, Options},
@@ -128,7 +129,7 @@ fn head(options: &Options) -> String {
         options.edition,
         rules.len() - whole,
         env!("CARGO_PKG_VERSION"),
-        policies::LABEL_EDITION,
+        LABEL_EDITION,
     );
     if options.denies {
         let _ = writeln!(text, "# WARNING: {OUTAGE}.");

@@ -26,6 +26,7 @@ mod member;
 pub mod merge;
 mod object;
 mod open;
+pub mod policies;
 mod probe;
 pub mod redact;
 mod request;

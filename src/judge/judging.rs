@@ -11,7 +11,7 @@ use crate::{
     decision::decide,
     judgement::{Judgement, RuleVerdict},
     missing::missing,
-    reasons,
+    policed, reasons,
     rules::{self, Applies, Finding, Findings, Level, Rule},
     selection::Selection,
     side_by_side::side_by_side,
@@ -64,6 +64,19 @@ fn threads(evidence: &Evidence) -> usize {
 }
 
 fn verdict(
+    rule: &'static Rule,
+    applies: &Applies,
+    evidence: &Evidence,
+    selection: &Selection,
+) -> RuleVerdict {
+    let mut verdict = examined(rule, applies, evidence, selection);
+    if selection.holds(rule.id) {
+        verdict.notes.extend(policed::note(rule, evidence));
+    }
+    verdict
+}
+
+fn examined(
     rule: &'static Rule,
     applies: &Applies,
     evidence: &Evidence,

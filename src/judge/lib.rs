@@ -6,6 +6,7 @@ mod decision;
 mod judgement;
 mod judging;
 mod missing;
+mod policed;
 pub mod policies;
 mod prospect;
 pub mod reasons;

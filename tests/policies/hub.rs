@@ -3,6 +3,8 @@
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
+    fs,
+    process::{Command, Output, Stdio},
     time::Duration,
 };
 
@@ -21,7 +23,7 @@ use serde_json::{Value, json};
 use super::{
     Agreement, BINDING, POLICY, of_kind,
     play::{LeftOut, Play, Write},
-    plays, printed, report,
+    plays, printed, printed_with, report,
 };
 
 const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
@@ -55,6 +57,7 @@ pub async fn an_api_server_agrees(assets: &Assets) {
     strict.the_same_status_again_is_an_empty_write().await;
     strict.a_large_profile_stays_within_the_budget().await;
     strict.hostile_text_leaves_the_warning_readable().await;
+    strict.the_audit_log_and_a_run_tell_of_them().await;
     strict.hub.stop().await.unwrap();
     let loose = Ground::new(assets, &loose(), false).await;
     let again = refused.len();
@@ -100,7 +103,8 @@ impl Ground {
             .await
             .unwrap();
         let ground = Self {
-            client: hub.connection.client.clone(),
+            // Not as the suite, whose own writes no audit log counts.
+            client: hub.client_as("reference-manager", "reference-manager").unwrap(),
             hub,
             namespaces: Cell::new(0),
             is_strict,
@@ -365,6 +369,85 @@ impl Ground {
         }
     }
 
+    /// A run reads the policies, and finds in the audit log what they found, denied writes among them.
+    async fn the_audit_log_and_a_run_tell_of_them(&self) {
+        for object in printed_with(&["--deny", "must", "identity/", "version/"]) {
+            let mut object = object.clone();
+            let path = if object["kind"] == BINDING {
+                BINDINGS
+            } else {
+                POLICIES
+            };
+            if path == BINDINGS {
+                object["spec"]["matchResources"] =
+                    json!({"namespaceSelector": {"matchLabels": {EDITION: "denied"}}});
+            }
+            self.created(path, &object).await;
+        }
+        let namespace = self.namespace(&json!({EDITION: "denied"})).await;
+        let mut profile = self.conforming().await;
+        profile["metadata"]["namespace"] = namespace.clone().into();
+        let mut unlabelled = profile.clone();
+        unlabelled["metadata"]["labels"] = json!({});
+        let mut denied = None;
+        for _ in 0..100 {
+            let path = format!("{}?dryRun=All", plural(&unlabelled));
+            let answer = self.send("POST", &path, &unlabelled).await;
+            if !answer.status.is_success() {
+                denied = Some(answer);
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let message = denied.expect("it is denied within 10 s").body["message"].to_string();
+        assert!(
+            message.contains("identity/manager-label-present (MUST): expected m"),
+            "{message}"
+        );
+        self.send("POST", &plural(&unlabelled), &unlabelled).await;
+        self.send("POST", &plural(&profile), &profile).await;
+        for version in ["v1.x", "v1.y"] {
+            profile["status"]["version"]["kubernetes"] = version.into();
+            self.status(&profile).await;
+        }
+        let envtest = self.hub.as_envtest().unwrap();
+        let kubeconfig = envtest.folder().join("kubeconfig");
+        fs::write(&kubeconfig, envtest.kubeconfig("conformance")).unwrap();
+        let report = envtest.folder().join("report.json");
+        let paths = [&kubeconfig, &envtest.audit_log().to_path_buf(), &report];
+        let [kubeconfig, log, json] = paths.map(|path| path.to_str().unwrap());
+        let run = [
+            "run",
+            "--observe",
+            "0s",
+            "--no-probe",
+            "-n",
+            &namespace,
+            "--kubeconfig",
+            kubeconfig,
+        ];
+        let done = suite(&[&run[..], &["--audit-log", log, "--json", json]].concat());
+        let told = String::from_utf8_lossy(&done.stdout);
+        assert!(
+            told.contains("policies on the hub: it denies writes that break"),
+            "{told}"
+        );
+        let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        assert!(
+            report["evidence"]["policies"].as_array().unwrap().len() > 20,
+            "{}",
+            report["evidence"]
+        );
+        let notes = |rule: &str| {
+            let verdicts = report["verdicts"].as_array().unwrap();
+            verdicts.iter().find(|verdict| verdict["rule"] == rule).unwrap()["notes"].to_string()
+        };
+        let version = notes("version/well-formed");
+        assert!(version.contains("broken by 2 writes, to 1 profile"), "{version}");
+        let label = notes("identity/manager-label-present");
+        assert!(label.contains("1 write, 1 of which failed"), "{label}");
+    }
+
     async fn hostile_text_leaves_the_warning_readable(&self) {
         let mut profile = self.conforming().await;
         let long = "9".repeat(2000);
@@ -405,6 +488,16 @@ fn without_usual_arguments(profile: &mut Value) {
             }
         }
     }
+}
+
+/// The suite as a user runs it.
+pub fn suite(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+        .args(arguments)
+        .env_remove("KUBECONFIG")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 fn rename(name: &mut Value, edition: Edition) {

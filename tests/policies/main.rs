@@ -8,7 +8,7 @@ mod support;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    process::{Command, ExitCode},
+    process::ExitCode,
 };
 
 use evidence::api::{Api, Edition};
@@ -43,21 +43,13 @@ fn main() -> ExitCode {
 
 /// The objects that the command prints for an edition.
 fn printed(edition: Edition) -> Vec<Value> {
-    let command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args([
-            "policies",
-            "--edition",
-            edition.name(),
-            "--feature",
-            "consumer-secrets",
-        ])
-        .output()
-        .unwrap();
-    assert!(
-        command.status.success(),
-        "{}",
-        String::from_utf8_lossy(&command.stderr)
-    );
+    printed_with(&["--edition", edition.name(), "--feature", "consumer-secrets"])
+}
+
+fn printed_with(arguments: &[&str]) -> Vec<Value> {
+    let command = hub::suite(&[&["policies"], arguments].concat());
+    let told = String::from_utf8_lossy(&command.stderr);
+    assert!(command.status.success(), "{told}");
     let text = String::from_utf8(command.stdout).unwrap();
     let documents = text.split("---\n").skip(1);
     documents

@@ -13,20 +13,12 @@ use evidence::{
     Scope,
     api::{Edition, Feature},
 };
-pub use policy::is_denying;
 use serde_json::Value;
 
 use crate::{
     Selection,
     rules::{self, Level, PolicyFacts, Resource, Rule},
 };
-
-/// The label of all policies and bindings: its value is the edition whose rules they are made from.
-pub const LABEL_EDITION: &str = "conformance.clusterprofile/edition";
-/// The label with the version of the suite that made them.
-pub const LABEL_VERSION: &str = "conformance.clusterprofile/suite-version";
-/// On a policy: the ids of its rules, separated by commas.
-pub const ANNOTATION_RULES: &str = "conformance.clusterprofile/rules";
 
 /// Which rules become policies, and what happens to a write that breaks one.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +37,9 @@ pub struct Options {
     pub scope: Scope,
 }
 
+/// A rule, and what a policy says of it.
+pub type PolicyRule = (&'static Rule, &'static PolicyFacts);
+
 /// What happens to a write that breaks a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
@@ -55,7 +50,7 @@ enum Action {
 /// Returns the policies, each with its binding, as objects of the API `admissionregistration.k8s.io/v1`. They come in the
 /// order of the rules. None if no rule is left.
 pub fn manifests(options: &Options) -> Vec<Value> {
-    let mut groups: BTreeMap<(usize, Resource, Action), Vec<(&Rule, &PolicyFacts)>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, Resource, Action), Vec<PolicyRule>> = BTreeMap::new();
     let mut suites: Vec<&str> = Vec::new();
     for (rule, facts) in rules_of(options) {
         if suites.last() != Some(&rule.suite()) {
@@ -71,7 +66,7 @@ pub fn manifests(options: &Options) -> Vec<Value> {
 }
 
 /// The rules that become policies, in the order of the reports.
-pub fn rules_of(options: &Options) -> impl Iterator<Item = (&'static Rule, &'static PolicyFacts)> {
+pub fn rules_of(options: &Options) -> impl Iterator<Item = PolicyRule> {
     let rules = rules::all().iter();
     rules
         .filter(|rule| options.holds(rule))

@@ -3,24 +3,24 @@
 use evidence::{
     Scope,
     api::names::{GROUP, LABEL_MANAGER, LABEL_SECRET_PROFILE, VERSIONS},
+    policies::{ANNOTATION_RULES, AUDIT_KEY, LABEL_EDITION, LABEL_VERSION, NAME_PREFIX},
 };
 use serde_json::{Value, json};
 
 use super::{
-    ANNOTATION_RULES, Action, LABEL_EDITION, LABEL_VERSION, Options, message,
+    Action, Options, PolicyRule, message,
     variables::{declare, of_rule},
 };
 use crate::rules::{Expected, Operation, PolicyFacts, Resource, Rule};
 
 const API: &str = "admissionregistration.k8s.io/v1";
-const DENY: &str = "Deny";
 
 /// A policy of these rules, and its binding.
 pub(super) fn with_binding(
     options: &Options,
     resource: Resource,
     action: Action,
-    rules: &[(&Rule, &PolicyFacts)],
+    rules: &[PolicyRule],
 ) -> [Value; 2] {
     let suite = rules[0].0.suite();
     let name = name(suite, resource, action);
@@ -38,6 +38,8 @@ pub(super) fn with_binding(
             "failurePolicy": "Ignore",
             "matchConstraints": constraints(resource, rules),
             "variables": variables(resource, rules),
+            // The API server's own annotation keeps one failure of each write, of all policies together.
+            "auditAnnotations": [{"key": AUDIT_KEY, "valueExpression": broken_rules(&ids)}],
             "validations": rules.iter().map(|(rule, facts)| validation(rule, facts)).collect::<Vec<_>>(),
         },
     });
@@ -49,7 +51,7 @@ pub(super) fn with_binding(
     let actions: &[&str] = match action {
         Action::Warn => &["Audit", "Warn"],
         // The API server takes no warning beside a denial.
-        Action::Deny => &["Audit", DENY],
+        Action::Deny => &["Audit", "Deny"],
     };
     let mut binding = json!({
         "apiVersion": API,
@@ -63,12 +65,6 @@ pub(super) fn with_binding(
     [policy, binding]
 }
 
-/// Whether a binding denies what breaks its policy. `spec` is that of the binding.
-pub fn is_denying(spec: &Value) -> bool {
-    let actions = spec["validationActions"].as_array();
-    actions.is_some_and(|actions| actions.iter().any(|action| action == DENY))
-}
-
 /// Short: a warning repeats it twice, and the API server cuts warnings.
 fn name(suite: &str, resource: Resource, action: Action) -> String {
     let part = match resource {
@@ -80,10 +76,10 @@ fn name(suite: &str, resource: Resource, action: Action) -> String {
         Action::Warn => "",
         Action::Deny => "-must",
     };
-    format!("clusterprofile-{suite}{part}{denying}")
+    format!("{NAME_PREFIX}{suite}{part}{denying}")
 }
 
-fn constraints(resource: Resource, rules: &[(&Rule, &PolicyFacts)]) -> Value {
+fn constraints(resource: Resource, rules: &[PolicyRule]) -> Value {
     let (group, versions): (&str, &[&str]) = match resource {
         Resource::Profiles | Resource::ProfileStatus => (GROUP, &VERSIONS),
         Resource::Secrets => ("", &["v1"]),
@@ -117,7 +113,7 @@ fn judges(facts: &PolicyFacts, operation: Operation) -> bool {
 }
 
 /// The faults that each rule finds, and what the rules share.
-fn variables(resource: Resource, rules: &[(&Rule, &PolicyFacts)]) -> Value {
+fn variables(resource: Resource, rules: &[PolicyRule]) -> Value {
     let own: Vec<(String, String)> = rules
         .iter()
         .map(|(rule, facts)| (of_rule(rule.id), guarded(resource, facts)))
@@ -142,6 +138,15 @@ fn guarded(resource: Resource, facts: &PolicyFacts) -> String {
         }
         _ => wrong,
     }
+}
+
+/// CEL: the ids of the rules that a write breaks, separated by commas. The API server leaves out an empty annotation.
+fn broken_rules(ids: &[&str]) -> String {
+    let broken = ids
+        .iter()
+        .map(|id| format!("variables.{}.size() == 0 ? '' : '{id}'", of_rule(id)));
+    let broken: Vec<String> = broken.collect();
+    format!("[{}].filter(id, id != '').join(',')", broken.join(", "))
 }
 
 fn validation(rule: &Rule, facts: &PolicyFacts) -> Value {
