@@ -23,6 +23,8 @@ mod managers;
 mod network;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/policies.rs"]
+mod policies;
 #[path = "cli/reports.rs"]
 mod reports;
 #[path = "cli/schemas.rs"]

@@ -26,6 +26,7 @@ mod patience;
 mod permissions;
 mod plan;
 pub mod plugins;
+mod policies;
 mod probe;
 mod rbac;
 mod record;

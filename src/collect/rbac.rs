@@ -20,6 +20,8 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
+    /// Read the suite's own admission policies, which needs a role for the cluster.
+    pub policies: bool,
     /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Api>,
@@ -212,6 +214,17 @@ impl Grants {
                 rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
             }
         }
+        if self.policies && namespace.is_none() {
+            let comment = "For the report on the suite's own admission policies.";
+            let resource = "validatingadmissionpolicies, validatingadmissionpolicybindings";
+            rule(
+                Some(comment),
+                "admissionregistration.k8s.io",
+                resource,
+                None,
+                "list",
+            );
+        }
         if self.secrets {
             let comment = format!(
                 "For the consumers' Secrets (label {}): RBAC cannot select by label.",
@@ -314,7 +327,9 @@ mod tests {
             mutations: Api::ALL.to_vec(),
             placements: true,
             consumer_access: false,
+            policies: true,
         });
+        assert!(!all[0].to_string().contains("validatingadmissionpolicies"));
         assert_eq!(all.len(), 2);
         assert_eq!(all[1]["metadata"]["namespace"], "true");
         assert!(all.iter().all(|role| role["kind"] == "Role"));

@@ -6,6 +6,7 @@ use evidence::{
     ServedVersion,
     api::{Api, Edition, names},
     crd::served_versions,
+    policies::InstalledPolicy,
 };
 use http::Method;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -17,6 +18,7 @@ use super::{
     call::{
         ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send,
     },
+    policies,
     skew::Skew,
     words::one_line,
 };
@@ -41,6 +43,8 @@ pub(super) struct Target {
     pub skew: Skew,
     /// How the hub serves PlacementDecisions; none if they are not judged, or not served.
     pub placements: Option<PlacementTarget>,
+    /// The suite's own policies on the hub; none where it does not show them.
+    pub policies: Option<Vec<InstalledPolicy>>,
 }
 
 /// How the hub serves PlacementDecisions.
@@ -152,6 +156,7 @@ pub(super) async fn target(
         served: served_by_crd(client, Api::ClusterProfile).await,
         skew,
         placements,
+        policies: policies::installed(client).await,
     })
 }
 

@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, rbac, replay,
-    report, run, schema, sonobuoy, version,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, policies, rbac,
+    replay, report, run, schema, sonobuoy, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -32,6 +32,8 @@ enum Command {
     Explain(explain::Explain),
     Crd(crd::Crd),
     Rbac(rbac::Rbac),
+    #[command(name = "policies")]
+    Policies(policies::PrintPolicies),
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Sonobuoy(sonobuoy::Sonobuoy),
@@ -66,6 +68,7 @@ impl Cli {
             Command::Explain(explain) => explain.execute(),
             Command::Crd(crd) => crd.execute(),
             Command::Rbac(rbac) => rbac.execute(),
+            Command::Policies(policies) => policies.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Sonobuoy(plugin) => plugin.execute(),

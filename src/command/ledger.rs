@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use evidence::api::Edition;
-use judge::rules::{Applies, Basis, Facts, Rule};
+use judge::rules::{Applies, Basis, Facts, PolicyFacts, Rule};
 
 use super::rule::{editions, evidence, examples};
 
 const HEAD: &str = "\
-| Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
-|---|---|---|---|---|---|---|---|
+| Rule | Level | Basis | Editions | Evidence | What holds | Source | Policy | Examples |
+|---|---|---|---|---|---|---|---|---|
 ";
 
 /// Writes all facts of these rules, suite by suite, as Markdown.
@@ -23,7 +23,8 @@ pub(super) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
          `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
          documents in these or equal words, *derived* ones follow from them; `clusterprofile-conformance explain RULE` \
          tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
-         and those that show when the rule does not tell.",
+         and those that show when the rule does not tell. *Policy* says whether the rule can also be an admission policy \
+         (`clusterprofile-conformance policies`), whole or in part.",
         rules.len()
     );
     let mut suite = "";
@@ -60,6 +61,7 @@ fn row(text: &mut String, rule: &Rule) {
         evidence,
         title,
         source(facts),
+        facts.policy.as_ref().map_or("", PolicyFacts::extent).to_owned(),
         format!("{passing} + {failing} + {other}"),
     ];
     let cells = cells.map(|cell| cell.replace('|', "\\|"));

@@ -103,6 +103,11 @@ fn json(rules: &[&Rule]) -> String {
                 "wholeFleet": facts.whole_fleet,
                 "feature": facts.feature,
                 "unjudged": facts.unjudged,
+                "policy": facts.policy.as_ref().map(|policy| json!({
+                    "resource": policy.of.name(),
+                    "extent": policy.extent(),
+                    "lacks": policy.lacks,
+                })),
                 "remedy": facts.remedy,
                 "examples": {"passing": passing, "failing": failing, "other": other},
             })

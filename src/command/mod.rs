@@ -27,6 +27,7 @@ mod members;
 mod observe;
 mod output;
 mod plan;
+mod policies;
 mod print;
 mod progress;
 mod rbac;

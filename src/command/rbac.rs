@@ -18,6 +18,9 @@ pub struct Rbac {
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
     consumer_users: bool,
+    /// Grant reading the policies that `policies` printed, so that the report says which rules the hub enforces itself
+    #[arg(long, conflicts_with = "namespaces")]
+    policies: bool,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]
     no_secrets: bool,
@@ -29,7 +32,7 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it
     #[arg(long, value_name = "NAMESPACE:NAME")]
@@ -50,6 +53,7 @@ impl Rbac {
             namespaces: self.namespaces,
             placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
             consumer_access: self.consumer_users,
+            policies: self.policies,
             secrets: !self.no_secrets,
             probe: !self.no_probe,
             mutations: written.collect(),

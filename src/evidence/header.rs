@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Kind, ObjectKey, Shard, Share};
+use super::{
+    Asked, Kind, ObjectKey, Shard, Share,
+    policies::{InstalledPolicy, PolicyFailures},
+};
 use crate::api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names};
 
 /// The version of the evidence format that this suite writes.
@@ -127,6 +130,12 @@ pub struct Hub {
     /// The versions of PlacementDecision that the CRD serves; empty if the CRD could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placement_served: Vec<ServedVersion>,
+    /// The suite's admission policies on the hub; none if the hub did not show whether it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Vec<InstalledPolicy>>,
+    /// What those policies found, as its audit log tells.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub policy_failures: Vec<PolicyFailures>,
 }
 
 /// A version that the hub's CRD of one kind serves.

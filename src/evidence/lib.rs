@@ -27,6 +27,7 @@ pub mod merge;
 mod object;
 mod open;
 mod placement_request;
+pub mod policies;
 mod probe;
 pub mod redact;
 mod request;

@@ -11,7 +11,7 @@ use crate::{
     decision::decide,
     judgement::{Judgement, RuleVerdict},
     missing::missing,
-    reasons,
+    policed, reasons,
     rules::{self, Applies, Conclusion, Finding, Findings, Level, Rule},
     selection::Selection,
     side_by_side::side_by_side,
@@ -55,8 +55,13 @@ pub(crate) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> 
 }
 
 /// Decides by the verdicts on all rules.
-pub(crate) fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
+pub(crate) fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     let header = &evidence.header;
+    for verdict in &mut verdicts {
+        if verdict.reason.as_deref() != Some(DESELECTED) {
+            verdict.notes.extend(policed::note(verdict.rule, evidence));
+        }
+    }
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     Judgement {
         edition: header.claim.edition,

@@ -6,6 +6,8 @@ mod decision;
 mod judgement;
 mod judging;
 mod missing;
+mod policed;
+pub mod policies;
 mod prospect;
 pub mod reasons;
 pub mod rules;

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, io};
 
-use evidence::{Claim, Kind, Scope, Traffic, Unreadable, Window, api::Edition};
+use evidence::{Claim, Kind, Scope, Traffic, Unreadable, Window, api::Edition, policies::InstalledPolicy};
 use jiff::Timestamp;
 use judge::{
     Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
@@ -90,6 +90,9 @@ struct Source<'a> {
     /// The API version that the profiles were read in.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_version: Option<&'a str>,
+    /// The suite's admission policies on the hub, where it showed whether it has any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policies: Option<&'a [InstalledPolicy]>,
     /// The file that holds the evidence; `null` where it was not kept.
     file: Option<&'a str>,
 }
@@ -176,6 +179,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             collected_by: &header.suite_version,
             server_version: header.hub.server_version.as_deref(),
             api_version: header.hub.api_version.as_deref(),
+            policies: header.hub.policies.as_deref(),
             file: report.file,
         },
         edition: report.judgement.edition,

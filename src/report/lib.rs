@@ -21,6 +21,7 @@ mod outputs;
 pub mod page;
 mod part;
 mod place;
+mod policed;
 mod report;
 pub mod sarif;
 mod shared;

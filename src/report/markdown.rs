@@ -9,7 +9,7 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, cost::cost, decision, escape, failure, number};
+use super::{Report, cost::cost, decision, escape, failure, number, policed::policed};
 
 /// The number of findings to show for a rule, and of characters in a table cell.
 const SHOWN: usize = 20;
@@ -54,9 +54,13 @@ fn head(text: &mut String, report: &Report) {
     };
     let source = &report.evidence.header.hub.source;
     let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to it: {cost})"));
+    let policed = policed(report);
+    let policed = policed.map_or_else(String::new, |policed| {
+        format!(". By its policies {}", plain(&policed))
+    });
     let _ = writeln!(
         text,
-        "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
+        "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}{policed}\n",
         report.judgement.subject(),
         decision::headline(report),
         // It quotes names of the user's own, made one line.

@@ -4,7 +4,8 @@ use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
 use super::{
-    COMMAND, Coverage, Report, cost::cost, decision, escape, failure, number::count, page::Page, unread,
+    COMMAND, Coverage, Report, cost::cost, decision, escape, failure, number::count, page::Page,
+    policed::policed, unread,
 };
 
 /// The number of unreadable objects to list.
@@ -28,6 +29,13 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     to_mend(&mut page, report);
     if let Some(cost) = cost(report) {
         page.styled(0, &format!("cost to the hub: {cost}"), Style::new().dimmed());
+    }
+    if let Some(policed) = policed(report) {
+        page.styled(
+            0,
+            &format!("policies on the hub: {policed}"),
+            Style::new().dimmed(),
+        );
     }
     decide(&mut page, report);
     page.into_text()

@@ -1,6 +1,6 @@
 //! The shape of an audit event, as far as it is used (`audit.k8s.io/v1`).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use evidence::api::{Api, names};
 use jiff::Timestamp;
@@ -42,6 +42,8 @@ pub(super) struct Event<'a> {
     pub response_object: Option<&'a RawValue>,
     pub request_received_timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
+    #[serde(borrow)]
+    pub annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
     /// The events of a list.
     #[serde(borrow)]
     pub items: Option<Vec<&'a RawValue>>,

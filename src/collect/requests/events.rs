@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{
     answered::Answered,
     body,
+    broken::Broken,
     changes::tell_changes,
     coverage::gap,
     event::{Event, Head, is_foreign, is_of_the_suite, object},
@@ -32,6 +33,8 @@ pub(super) struct Events {
     names: HashSet<Arc<str>>,
     /// The APIs that any event is about.
     known: HashSet<Api>,
+    /// What the hub's own policies found in the writes.
+    pub(super) broken: Broken,
 }
 
 /// What was taken from a line.
@@ -77,6 +80,9 @@ impl Events {
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
                     let answered = self.answered(event, api, logged);
+                    if api == Api::ClusterProfile {
+                        self.broken.take(event, &answered.request);
+                    }
                     self.answered.push(answered);
                 }
                 Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),

@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 
 use super::{
     RequestsError,
+    broken::Broken,
     coverage::{End, holes},
     files::find,
     lines::Lines,
@@ -31,6 +32,8 @@ pub struct AuditLog {
     pub cut_short: bool,
     /// How long the log may be silent without anything missing.
     pub silence: SignedDuration,
+    /// What the suite's policies on the hub found in the writes, whenever they were made.
+    pub broken: Broken,
     /// Remarks for a person: which files were read besides those given, and what was left out.
     pub notes: Vec<String>,
 }
@@ -101,8 +104,10 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
             "the audit log was read with {files} files that belong to it"
         )),
     }
+    let broken = std::mem::take(&mut reading.events.broken);
     let (profiles, slices) = reading.events.into_requests();
     Some(AuditLog {
+        broken,
         silent_on,
         slice_requests: Requests {
             covers,

@@ -24,6 +24,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         mut gaps,
         cut_short,
         silence,
+        broken,
         notes: _,
     } = log;
     if let Some(window) = evidence.header.window {
@@ -42,6 +43,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         };
         slice_requests.covers = requests.covers;
     }
+    evidence.header.hub.policy_failures = broken.by_rule(&evidence.header.scope);
     let claim = &evidence.header.claim;
     let judged = silent_on
         .into_iter()

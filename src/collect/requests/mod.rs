@@ -7,6 +7,7 @@
 
 mod answered;
 mod body;
+mod broken;
 mod changes;
 mod coverage;
 mod error;
@@ -21,6 +22,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use broken::Broken;
 pub use error::RequestsError;
 pub use log::{AuditLog, read_audit_log, read_audit_text};
 pub use merge::merge_into;

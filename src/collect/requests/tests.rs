@@ -280,3 +280,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_policies_found_is_counted_also_before_the_window() {
+    let failures = json!([
+        {"message": "version/well-formed (SHOULD): expected a, observed b", "policy": "clusterprofile-version-status"},
+        {"message": "identity/forged (MUST)", "policy": "another"},
+        {"message": "No rule at all", "policy": "clusterprofile-x"},
+    ]);
+    let annotated = json!({"annotations": {
+        "authorization.k8s.io/decision": "allow",
+        "validation.policy.admission.k8s.io/validation_failure": failures.to_string(),
+        "clusterprofile-conditions-status/broken-rules": "conditions/joined-reported,<b>",
+        "another/broken-rules": "identity/forged",
+    }});
+    let mut denied = annotated.clone();
+    denied["responseStatus"] = json!({"code": 422});
+    let mut dry = annotated.clone();
+    dry["requestURI"] = json!("/x?dryRun=All");
+    let events = [("1", annotated), ("2", denied), ("3", dry)];
+    let lines = events.map(|(id, more)| event(id, &format!("00:00:0{id}"), more).to_string());
+    let log = read_audit_text("log", lines.join("\n").as_bytes()).unwrap();
+    let mut evidence = Evidence::default();
+    evidence.header.window = Some(Window {
+        from: time("00:30:00"),
+        until: time("00:40:00"),
+    });
+    merge_into(&mut evidence, log.clone());
+    let told = &evidence.header.hub.policy_failures;
+    let rules: Vec<&str> = told.iter().map(|failures| &*failures.rule).collect();
+    assert_eq!(rules, ["conditions/joined-reported", "version/well-formed"]);
+    let version = &told[1];
+    assert_eq!((version.writes, version.failed, version.profiles), (2, 1, 1));
+    assert_eq!((&*version.namespace, &*version.name), ("n", "a"));
+    assert_eq!(
+        (version.from, version.until),
+        (time("00:00:01"), time("00:00:02"))
+    );
+    evidence.header.scope.namespaces = vec!["other".to_owned()];
+    merge_into(&mut evidence, log);
+    assert_eq!(evidence.header.hub.policy_failures, []);
+}

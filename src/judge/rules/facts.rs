@@ -9,7 +9,10 @@ use evidence::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::examples_text::{Examples, read_yaml};
+use super::{
+    examples_text::{Examples, read_yaml},
+    policy::PolicyFacts,
+};
 
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
@@ -51,6 +54,9 @@ pub struct Facts {
     pub unjudged: Option<String>,
     /// How to fix a violation.
     pub remedy: String,
+    /// What of the rule an admission policy can say; none if nothing.
+    #[serde(default)]
+    pub policy: Option<PolicyFacts>,
     /// Examples that pass and examples that fail.
     #[serde(default)]
     pub examples: Examples,

@@ -7,7 +7,7 @@ use super::{
     sign::{self, Sign},
     text::shown,
 };
-use crate::{Coverage, Report, cost::cost, decision};
+use crate::{Coverage, Report, cost::cost, decision, policed::policed};
 
 /// The top of the page.
 pub(super) struct Head {
@@ -104,6 +104,7 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Edition", Some(editions.join(", "))),
         ("Observed", window),
         ("Cost to the hub", cost(report)),
+        ("Policies on the hub", policed(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
         ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),

@@ -1,0 +1,90 @@
+//! `policies`: what it prints, and what it refuses.
+
+use super::*;
+
+#[test]
+fn policies_warn_unless_they_are_told_to_deny() {
+    let printed = expect(0, &["policies"]);
+    assert!(
+        printed.contains("name: clusterprofile-access-status\n"),
+        "{printed}"
+    );
+    assert!(
+        !printed.contains("Deny") && !printed.contains("WARNING"),
+        "{printed}"
+    );
+    let done = call(&["policies", "--deny", "must", "identity/"]);
+    let (printed, told) = (done.out, done.err);
+    assert!(
+        told.contains("a denied status write is an outage of the inventory"),
+        "{told}"
+    );
+    assert!(
+        printed.contains("# WARNING: a denied status write is an outage"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("name: clusterprofile-identity-profiles-must\n"),
+        "{printed}"
+    );
+    // SHOULD and MAY rules stay warnings.
+    let warned = printed
+        .split("---\n")
+        .find(|one| one.contains("name: clusterprofile-identity-profiles\n"));
+    assert!(
+        warned.unwrap().contains("identity/name-follows-guidance"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn levels_editions_and_scopes_narrow_the_policies() {
+    let musts = expect(0, &["policies", "--level", "must"]);
+    assert!(musts.contains("access/server-is-url") && !musts.contains("access/tls-verified"));
+    let newer = expect(0, &["policies", "--edition", "2026-09"]);
+    assert!(newer.contains("identity/member-id-set") && !newer.contains("cluster-endpoints-present"));
+    // A feature that the edition wants claimed.
+    assert!(!newer.contains("consumers/"));
+    let claimed = expect(
+        0,
+        &[
+            "policies",
+            "--edition",
+            "2026-09",
+            "--feature",
+            "consumer-secrets",
+        ],
+    );
+    assert!(claimed.contains("consumers/secret-has-kubeconfig"));
+    let one = expect(
+        0,
+        &[
+            "policies",
+            "-n",
+            "fleet",
+            "--cluster-manager",
+            "o'clock",
+            "identity/manager-label",
+        ],
+    );
+    for text in ["- fleet\n", "o\\'clock", "kubernetes.io/metadata.name"] {
+        assert!(one.contains(text), "{text} in {one}");
+    }
+}
+
+#[test]
+fn what_no_policy_can_say_is_refused_with_words() {
+    for (arguments, words) in [
+        (&["policies", "--deny", "should"][..], "only must can be denied"),
+        (&["policies", "--deny", "all"], "there is no such level"),
+        (&["policies", "--level", "high"], "must, should, may"),
+        (
+            &["policies", "--edition", "placement-2025-09"],
+            "no policy can say them",
+        ),
+        (&["policies", "lifecycle/"], "none of these rules can be a policy"),
+        (&["policies", "identiy/"], "did you mean `identity/`?"),
+    ] {
+        refused(arguments, &[words]);
+    }
+}
