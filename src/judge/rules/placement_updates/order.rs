@@ -142,7 +142,14 @@ fn stale(id: DecisionId, before: &Indices, now: &Indices) -> Option<Finding> {
         return None;
     }
     let slices = now.slices.iter().enumerate();
-    let wrong = slices.filter(|(rank, (index, slices))| *rank != **index as usize || slices.len() > 1);
+    // Of an old slice and a new one with the same index, the new one may be wrong.
+    let has_two_old = |slices: &[&PlacementDecision]| {
+        let old = slices
+            .iter()
+            .filter(|slice| before.of_uid.contains_key(&*slice.metadata.uid));
+        old.count() > 1
+    };
+    let wrong = slices.filter(|(rank, (index, slices))| *rank != **index as usize || has_two_old(slices));
     let mut wrong = wrong.flat_map(|(_, (index, slices))| slices.iter().map(move |slice| (*index, *slice)));
     let (index, slice) =
         wrong.find(|(index, slice)| before.of_uid.get(&*slice.metadata.uid) == Some(index))?;
