@@ -7,7 +7,7 @@ mod world;
 use std::{collections::BTreeSet, env, sync::Mutex, thread};
 
 use evidence::{Evidence, api::Edition};
-use judge::{Judgement, Selection, judge};
+use judge::{Judgement, Selection, Standing, judge, rules, rules::example::Example};
 use proptest::{
     collection::vec,
     prelude::{Strategy, any},
@@ -158,4 +158,26 @@ fn standing_verdicts_are_those_of_a_whole_judgement() {
     // Where nothing is ever found, all verdicts agree.
     let broken = broken.into_inner().expect("no panic");
     assert!(broken.len() >= 40, "{broken:?}");
+}
+
+/// Evidence of all kinds: with drivers, members, Secrets, audit logs and slices, and without a window.
+#[test]
+fn examples_are_judged_alike() {
+    let mut tried = 0;
+    for rule in rules::all() {
+        // Some of each rule's: whole judgements take their time.
+        for example in Example::of(rule).expect("examples").iter().step_by(4) {
+            let evidence = example.evidence();
+            let mut standing = Standing::new(Selection::default());
+            let standing = standing.judgement(evidence);
+            if let Some(difference) = difference(&standing, evidence) {
+                panic!(
+                    "suites/{}.yaml, example `{}`: {difference}",
+                    rule.id, example.name
+                );
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 200, "{tried} examples");
 }
