@@ -7,6 +7,8 @@ use evidence::api::{
     syntax::{is_dns_label, is_dns_subdomain},
 };
 
+use super::lease::LeaseName;
+
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -20,13 +22,28 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
+    /// What a monitor needs beside, if the role is for one. Its role has another name.
+    pub monitor: Option<MonitorGrants>,
     /// Let a driver write to profiles of members that it joined, and to one of its own. RBAC cannot distinguish these
     /// from other profiles.
     pub mutations: bool,
 }
 
-/// The name of every role and binding.
+/// What a monitor needs beside a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MonitorGrants {
+    /// The Lease by which its replicas choose the one that works.
+    pub lease: Option<LeaseName>,
+    /// Write Events.
+    pub events: bool,
+}
+
+/// The name of the role of a run, and of its binding.
 const NAME: &str = "clusterprofile-conformance";
+/// The name of the role of a monitor, and of its binding.
+const MONITOR_NAME: &str = "clusterprofile-conformance-monitor";
+/// The name of the role for a Lease, and of its binding.
+const LEASE_NAME: &str = "clusterprofile-conformance-monitor-lease";
 /// The name of the role on a member, and of its binding.
 const MEMBER_NAME: &str = "clusterprofile-conformance-member";
 
@@ -154,14 +171,21 @@ impl Grants {
         account.bound(&self.roles())
     }
 
+    /// Writes the role for leading by a Lease. A comment shows how to bind it.
+    pub(super) fn of_lease(lease: &LeaseName) -> String {
+        lease_role(lease).unbound("Bind it to the user that runs the monitor")
+    }
+
     fn roles(&self) -> Vec<Role<'_>> {
-        if self.namespaces.is_empty() {
-            return vec![self.role(None)];
-        }
-        self.namespaces
-            .iter()
-            .map(|namespace| self.role(Some(namespace)))
-            .collect()
+        let mut roles: Vec<Role> = if self.namespaces.is_empty() {
+            vec![self.role(None)]
+        } else {
+            let namespaces = self.namespaces.iter();
+            namespaces.map(|namespace| self.role(Some(namespace))).collect()
+        };
+        let lease = self.monitor.as_ref().and_then(|monitor| monitor.lease.as_ref());
+        roles.extend(lease.map(lease_role));
+        roles
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> Role<'a> {
@@ -224,6 +248,10 @@ impl Grants {
                 "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
+        if self.monitor.as_ref().is_some_and(|monitor| monitor.events) {
+            let comment = "For Events on profiles that break a rule.";
+            rule(Some(comment), "events.k8s.io", "events", None, "create, patch");
+        }
         if self.mutations {
             let comment = "For a driver that may write: only to profiles that the run has joined or created.";
             rule(
@@ -238,10 +266,28 @@ impl Grants {
         }
         Role {
             kind,
-            name: NAME,
+            name: if self.monitor.is_some() {
+                MONITOR_NAME
+            } else {
+                NAME
+            },
             namespace,
             rules,
         }
+    }
+}
+
+fn lease_role(lease: &LeaseName) -> Role<'_> {
+    Role {
+        kind: "Role",
+        name: LEASE_NAME,
+        namespace: Some(&lease.namespace),
+        rules: format!(
+            "- apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  resourceNames: [{:?}]\n  \
+             verbs: [get, update]\n# RBAC cannot limit by name what does not exist yet.\n\
+             - apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  verbs: [create]\n",
+            lease.name
+        ),
     }
 }
 
