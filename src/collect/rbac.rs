@@ -327,7 +327,7 @@ fn member_role() -> Role<'static> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -351,6 +351,7 @@ mod tests {
             mutations: true,
             placements: true,
             consumer_access: false,
+            monitor: None,
         });
         assert_eq!(all.len(), 2);
         assert_eq!(all[1]["metadata"]["namespace"], "true");
@@ -386,6 +387,35 @@ mod tests {
             !without.contains("placement") && !without.contains("reviews"),
             "{without}"
         );
+    }
+
+    #[test]
+    fn a_monitor_writes_its_lease_and_events_alone() {
+        let monitor = |lease: Option<&str>, events: bool| {
+            rules(&Grants {
+                monitor: Some(MonitorGrants {
+                    lease: lease.map(|lease| lease.parse().expect("a name")),
+                    events,
+                }),
+                ..Grants::default()
+            })
+        };
+        let [reads] = &monitor(None, false)[..] else {
+            panic!("one role")
+        };
+        // Beside the role of a run, on the same hub.
+        assert_ne!(reads["metadata"]["name"], NAME);
+        assert_eq!(reads["rules"], rules(&Grants::default())[0]["rules"]);
+        let [role, lease] = &monitor(Some("fleet/monitor"), true)[..] else {
+            panic!("two roles")
+        };
+        let events = r#"{"apiGroups":["events.k8s.io"],"resources":["events"],"verbs":["create","patch"]}"#;
+        assert!(role.to_string().contains(events), "{role}");
+        assert_eq!(lease["kind"], "Role");
+        assert_eq!(lease["metadata"]["namespace"], "fleet");
+        assert_eq!(lease["rules"][0]["resourceNames"][0], "monitor");
+        assert_eq!(lease["rules"][0]["verbs"], json!(["get", "update"]));
+        assert_eq!(lease["rules"][1]["verbs"], json!(["create"]));
     }
 
     #[test]

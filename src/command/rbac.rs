@@ -1,7 +1,9 @@
 //! `rbac`: the permissions that a run needs.
 
 use clap::Args;
-use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
+use collect::{
+    Grants, MonitorGrants, ServiceAccount, lease::LeaseName, member_manifest, member_manifest_bound_to,
+};
 
 use super::{Exit, Failure, apis::Apis, print::print};
 
@@ -26,6 +28,15 @@ pub struct Rbac {
     /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined, and to one of its own
     #[arg(long)]
     allow_mutations: bool,
+    /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
+    #[arg(long, conflicts_with_all = ["consumer_users", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    monitor: bool,
+    /// Grant the use of this Lease (`monitor --lease`), by a Role in its namespace
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "monitor")]
+    lease: Option<LeaseName>,
+    /// Grant Events on profiles (`monitor --events`)
+    #[arg(long, requires = "monitor")]
+    events: bool,
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
@@ -44,9 +55,13 @@ impl Rbac {
             namespaces: self.namespaces,
             placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
             consumer_access: self.consumer_users,
-            secrets: !self.no_secrets,
-            probe: !self.no_probe,
+            secrets: !self.no_secrets && !self.monitor,
+            probe: !self.no_probe && !self.monitor,
             mutations: self.allow_mutations,
+            monitor: self.monitor.then_some(MonitorGrants {
+                lease: self.lease,
+                events: self.events,
+            }),
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

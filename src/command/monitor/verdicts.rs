@@ -1,0 +1,34 @@
+//! From evidence as of now to a judgement. The one place that chooses how to judge.
+
+use collect::ongoing::News;
+use evidence::Evidence;
+use jiff::Timestamp;
+use judge::{Judgement, Selection, Waivers, judge};
+
+/// Judges, by these rules and with these waivers.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    selection: Selection,
+    waivers: Option<Waivers>,
+}
+
+impl Verdicts {
+    /// Judges the selected rules.
+    pub fn new(selection: Selection, waivers: Option<Waivers>) -> Self {
+        Self { selection, waivers }
+    }
+
+    /// The selected rules.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Judges the evidence, of which `news` tells what has changed since the last time.
+    pub fn judge(&mut self, evidence: &Evidence, _news: &News, at: Timestamp) -> Judgement {
+        let mut judgement = judge(evidence, &self.selection);
+        if let Some(waivers) = &self.waivers {
+            judgement.waive(waivers, Waivers::day(at), evidence.header.claim.strict);
+        }
+        judgement
+    }
+}
