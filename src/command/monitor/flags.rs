@@ -19,7 +19,7 @@ use crate::command::{
     Exit, Failure,
     claim::ClaimFlags,
     config::ConfigFlags,
-    duration::{self, DurationError},
+    duration,
     observe::start,
     print::print,
     scope::ScopeFlags,
@@ -88,20 +88,13 @@ pub struct Monitor {
 
 /// Why the value of `--window` is none.
 #[derive(Debug, thiserror::Error)]
-enum WindowError {
-    #[error(transparent)]
-    NoDuration(#[from] DurationError),
-    #[error("give a window from 1m to 24h")]
-    OutOfRange,
-}
+#[error("give a window from 1m to 24h, such as 30m or 1h30m")]
+struct WindowError;
 
 fn window(given: &str) -> Result<Duration, WindowError> {
-    let window = duration::parse(given, "no window")?;
-    if (SHORTEST..=LONGEST).contains(&window) {
-        Ok(window)
-    } else {
-        Err(WindowError::OutOfRange)
-    }
+    let window = duration::parse(given, "no window").ok();
+    let window = window.filter(|window| (SHORTEST..=LONGEST).contains(window));
+    window.ok_or(WindowError)
 }
 
 impl Monitor {
