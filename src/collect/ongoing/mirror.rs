@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use evidence::{Gap, History, Tracked, Unreadable};
+use evidence::{Gap, History, ObjectKey, Tracked, Unreadable};
 use jiff::Timestamp;
 
 use crate::timeline::{self, BRIEF, SILENCE, gap};
@@ -23,8 +23,8 @@ pub(super) struct Mirror<T: Tracked> {
 
 /// What a refresh brought.
 pub(super) struct Refreshed {
-    /// The uids of the objects that changed, came or went.
-    pub changed: Vec<Arc<str>>,
+    /// The names of the objects that changed, came or went.
+    pub changed: Vec<ObjectKey>,
     /// True if everything was copied anew.
     pub whole: bool,
 }
@@ -71,8 +71,8 @@ impl<T: Tracked> Mirror<T> {
         let changed = record.take_changes();
         let whole = forget.is_some() || !self.is_begun || record.misfits() != self.misfits;
         self.misfits = record.misfits();
-        let uids = |index: &usize| record.after(*index).first().map(uid);
-        let uids = changed.iter().filter_map(uids).collect();
+        let names = |index: &usize| record.after(*index).first().map(name);
+        let names = changed.iter().filter_map(names).collect();
         if whole {
             self.is_begun = true;
             let left_out = record.left_out();
@@ -103,7 +103,10 @@ impl<T: Tracked> Mirror<T> {
                 }
             }
         }
-        Refreshed { changed: uids, whole }
+        Refreshed {
+            changed: names,
+            whole,
+        }
     }
 
     /// Adds up the gaps that were not counted yet.
@@ -160,6 +163,10 @@ fn interruptions<T: Tracked>(
     })
 }
 
-fn uid<T: Tracked>(history: &History<T>) -> Arc<str> {
-    Arc::clone(&history.last().metadata().uid)
+fn name<T: Tracked>(history: &History<T>) -> ObjectKey {
+    let metadata = history.last().metadata();
+    ObjectKey {
+        namespace: metadata.namespace.to_string(),
+        name: metadata.name.to_string(),
+    }
 }

@@ -1,6 +1,12 @@
 //! Follows the Namespaces. Only their present state counts, so each interruption ends in a new list.
 
-use std::{collections::BTreeMap, convert::Infallible, mem, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+    mem,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::BytesMut;
 use evidence::{Namespace, ObjectRef, Unreadable, lenient, lenient::Untyped};
@@ -33,8 +39,10 @@ const LASTING: Duration = Duration::from_secs(10);
 pub(super) struct Seen {
     namespaces: BTreeMap<String, Namespace>,
     unreadable: BTreeMap<String, Unreadable>,
-    /// True if they have changed since somebody looked.
-    changed: bool,
+    /// The names of those that have changed since somebody looked.
+    changed: BTreeSet<String>,
+    /// True if it has become unknown since then how they are, or known again.
+    is_news: bool,
     /// Why they are not known as they are now, if so.
     pub outage: Option<String>,
 }
@@ -51,13 +59,14 @@ impl Seen {
     }
 
     fn take(&mut self, object: Untyped<'_>) {
-        self.changed = true;
         match lenient::namespace(object) {
             Ok(namespace) => {
+                self.changed.insert(namespace.name.clone());
                 self.unreadable.remove(&namespace.name);
                 self.namespaces.insert(namespace.name.clone(), namespace);
             }
             Err(unreadable) => {
+                self.changed.insert(unreadable.object.name.clone());
                 self.namespaces.remove(&unreadable.object.name);
                 self.unreadable
                     .insert(unreadable.object.name.clone(), *unreadable);
@@ -66,32 +75,41 @@ impl Seen {
     }
 
     fn remove(&mut self, object: &ObjectRef) {
-        self.changed = true;
+        self.changed.insert(object.name.clone());
         self.namespaces.remove(&object.name);
         self.unreadable.remove(&object.name);
     }
 
     fn replace(&mut self, with: Self) {
-        let same = self.namespaces == with.namespaces
-            && self.unreadable.keys().eq(with.unreadable.keys())
-            && self.outage.is_none();
-        let changed = self.changed || !same;
-        *self = Self { changed, ..with };
+        let mut changed = mem::take(&mut self.changed);
+        let names = self.namespaces.keys().chain(with.namespaces.keys());
+        let names = names.chain(self.unreadable.keys()).chain(with.unreadable.keys());
+        let differs = |name: &&String| {
+            self.namespaces.get(*name) != with.namespaces.get(*name)
+                || self.unreadable.get(*name) != with.unreadable.get(*name)
+        };
+        changed.extend(names.filter(differs).cloned());
+        *self = Self {
+            changed,
+            is_news: self.is_news || self.outage.is_some(),
+            ..with
+        };
     }
 
     fn lose(&mut self, failure: &Failure) {
-        self.changed |= self.outage.is_none();
+        self.is_news |= self.outage.is_none();
         self.outage = Some(failure.to_string());
     }
 
-    /// True once after each change.
-    pub fn take_changed(&mut self) -> bool {
-        mem::take(&mut self.changed)
+    /// The names of those that have changed since the last time.
+    pub fn take_changed(&mut self) -> Vec<String> {
+        self.is_news = false;
+        mem::take(&mut self.changed).into_iter().collect()
     }
 
-    /// True if they have changed since somebody took note.
+    /// True if something has changed since somebody took note.
     pub fn has_changed(&self) -> bool {
-        self.changed
+        self.is_news || !self.changed.is_empty()
     }
 
     /// All namespaces, sorted by name.

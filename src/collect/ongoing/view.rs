@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, Traffic, Window,
+    Asked, Evidence, Gap, Kind, ObjectKey, Traffic, Window,
     api::{ClusterProfile, PlacementDecision},
     runs::of_other_runs,
 };
@@ -35,9 +35,11 @@ pub struct View {
 /// What a refresh of the evidence brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// The uids of the profiles that changed, came or went.
-    pub profiles: Vec<Arc<str>>,
-    /// True if something else changed too: Namespaces, slices of decisions, gaps, unreadable objects.
+    /// The names of the profiles that changed, came or went.
+    pub profiles: Vec<ObjectKey>,
+    /// The names of the Namespaces that changed, came or went.
+    pub namespaces: Vec<String>,
+    /// True if something else changed too: slices of decisions, gaps, unreadable objects.
     pub beside: bool,
     /// True if all of the evidence was built anew, and the window begins later now.
     pub whole: bool,
@@ -124,6 +126,7 @@ impl View {
         let mut beside = self.profiles.beside(now);
         let mut news = News {
             profiles: refreshed.changed,
+            namespaces: Vec::new(),
             beside: false,
             whole: refreshed.whole,
         };
@@ -136,9 +139,9 @@ impl View {
         }
         if let Some(seen) = &self.namespaces {
             let mut seen = seen.lock();
-            if seen.take_changed() || refreshed.whole {
+            news.namespaces = seen.take_changed();
+            if !news.namespaces.is_empty() || refreshed.whole {
                 self.evidence.namespaces = seen.namespaces();
-                news.beside = true;
             }
             beside.unreadable.extend(seen.unreadable().cloned());
             beside.gaps.extend(

@@ -58,7 +58,11 @@ async fn shows_what_a_run_sees_until_now() {
             .await;
         after(1).await;
         let news = view.refresh(false);
-        assert_eq!((news.profiles.len(), news.whole, news.beside), (1, false, true));
+        assert_eq!((&*news.profiles[0].name, news.profiles.len()), ("b", 1));
+        assert_eq!(
+            (&news.namespaces[..], news.whole, news.beside),
+            (&["new".to_owned()][..], false, false)
+        );
         assert_eq!(story(view.evidence(), "b"), ["Created -@10 gone@20"]);
         assert!(view.evidence().namespace("new").is_some());
     })
