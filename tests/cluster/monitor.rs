@@ -23,14 +23,17 @@ const LABEL: &str = "identity/manager-label-matches";
 /// Waits until `look` finds something, within so many seconds.
 fn within<T>(seconds: u64, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let runtime = Runtime::new().expect("a runtime");
-    let found = runtime.block_on(timeout(Duration::from_secs(seconds), async {
-        loop {
-            if let Some(found) = look() {
-                return found;
+    let found = runtime.block_on(async {
+        let looking = async {
+            loop {
+                if let Some(found) = look() {
+                    return found;
+                }
+                sleep(Duration::from_millis(250)).await;
             }
-            sleep(Duration::from_millis(250)).await;
-        }
-    }));
+        };
+        timeout(Duration::from_secs(seconds), looking).await
+    });
     found.unwrap_or_else(|_| panic!("not within {seconds} s: {what}"))
 }
 

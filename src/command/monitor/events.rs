@@ -46,6 +46,11 @@ impl Outcomes {
     }
 }
 
+/// The beginning of the time in which Events may have been left out, so that as many may follow each other at once.
+fn earliest(now: Instant) -> Instant {
+    now.checked_sub(INTERVAL * BURST).unwrap_or(now)
+}
+
 /// The findings of a judgement as Events.
 pub fn findings(judgement: &Judgement, api_version: &str) -> Vec<Told> {
     let each = judgement.verdicts.iter().flat_map(|verdict| {
@@ -120,7 +125,7 @@ impl Teller {
             writer,
             known: BTreeMap::new(),
             outcomes: Outcomes::default(),
-            due: Instant::now(),
+            due: earliest(Instant::now()),
             is_warned: false,
         }
     }
@@ -173,9 +178,7 @@ impl Teller {
 
     /// Waits until an Event may be written.
     async fn turn(&mut self) {
-        let now = Instant::now();
-        let earliest = now.checked_sub(INTERVAL * BURST).unwrap_or(now);
-        self.due = self.due.max(earliest) + INTERVAL;
+        self.due = self.due.max(earliest(Instant::now())) + INTERVAL;
         sleep_until(self.due).await;
     }
 
