@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use collect::clock::Clock;
 use evidence::{Claim, Traffic};
 use jiff::{SignedDuration, Timestamp};
 use prometheus::{Histogram, HistogramOpts};
@@ -9,10 +10,10 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
     bench::{Bench, Measured, Told},
+    events::Outcomes,
     exposition::PREFIX,
     figures::{Figures, Owner},
 };
-use crate::command::monitor::events::Outcomes;
 
 /// How long a watch may be interrupted before what it showed last is no longer shown.
 pub const LOST: SignedDuration = SignedDuration::from_secs(60);
@@ -20,6 +21,8 @@ pub const LOST: SignedDuration = SignedDuration::from_secs(60);
 pub const SILENT: SignedDuration = SignedDuration::from_secs(5 * 60);
 /// How old a judgement may be: there is one each minute.
 pub const OLD: SignedDuration = SignedDuration::from_secs(3 * 60);
+/// How long until something is tried again.
+pub const AGAIN: Duration = Duration::from_secs(15);
 /// The buckets of the histogram, in seconds.
 const TIMES: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
 
@@ -28,7 +31,7 @@ pub type SharedBench = Arc<AsyncMutex<Bench>>;
 
 /// What the parts of the monitor share.
 pub struct Shared {
-    clock: collect::clock::Clock,
+    clock: Clock,
     state: std::sync::Mutex<State>,
     times: Histogram,
     edition: String,
@@ -116,7 +119,7 @@ impl Shown {
 
 impl Shared {
     /// Nothing is known yet. With a Lease, another replica may lead.
-    pub fn new(clock: collect::clock::Clock, claim: &Claim, by_lease: bool) -> Self {
+    pub fn new(clock: Clock, claim: &Claim, by_lease: bool) -> Self {
         let options = HistogramOpts::new(
             format!("{PREFIX}_judge_duration_seconds"),
             "How long it takes to judge what has changed.",
@@ -249,6 +252,3 @@ fn unready(state: &State, now: Timestamp) -> Option<String> {
     let age = now.duration_since(judged_at);
     (age > OLD).then(|| format!("the last judgement is {} s old", age.as_secs()))
 }
-
-/// How long until something is tried again.
-pub const AGAIN: Duration = Duration::from_secs(15);
