@@ -83,6 +83,18 @@ fn wrong_values_are_refused() {
     assert_eq!(done.code, Some(2), "{}", done.err);
 }
 
+#[test]
+fn the_configuration_that_it_prints_is_one_that_it_reads() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("conformance.yaml").display().to_string();
+    let flags = ["--strict", "--namespace", "fleet", "--window", "30m"];
+    let printed = expect(0, &[&["monitor", "--print-config"][..], &flags].concat());
+    fs::write(&file, &printed).expect("it is written");
+    let again = expect(0, &["monitor", "--print-config", "--config", &file]);
+    assert_eq!(again, printed);
+    assert!(printed.contains("strict: true"), "{printed}");
+}
+
 /// The metrics that a text names.
 fn metrics(text: &str) -> BTreeSet<String> {
     let names = Regex::new("clusterprofile_conformance_[a-z_]+").expect("a pattern");
