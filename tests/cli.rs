@@ -19,6 +19,8 @@ mod input;
 mod installed;
 #[path = "cli/managers.rs"]
 mod managers;
+#[path = "cli/monitor.rs"]
+mod monitor;
 #[path = "cli/network.rs"]
 mod network;
 #[path = "cli/pages.rs"]

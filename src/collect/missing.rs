@@ -5,6 +5,8 @@ pub use evidence::dump::NO_AUDIT_LOG;
 
 /// The hub is listed once, so that there is no timeline.
 pub const ONE_LOOK: &str = "the hub was looked at only once";
+/// The observation goes on, and so reads only what can be watched.
+pub const NOT_BY_A_WATCH: &str = "an observation that goes on reads only what can be watched";
 /// The plan names no way to any member.
 pub const NO_MEMBERS: &str = "no member was asked";
 /// The plan names no credential plugin.

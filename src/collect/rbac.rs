@@ -7,6 +7,8 @@ use evidence::api::{
     syntax::{is_dns_label, is_dns_subdomain},
 };
 
+use super::lease::LeaseName;
+
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -25,10 +27,25 @@ pub struct Grants {
     /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Api>,
+    /// What a monitor needs beside, if the role is for one. Its role has another name.
+    pub monitor: Option<MonitorGrants>,
 }
 
-/// The name of every role and binding.
+/// What a monitor needs beside a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MonitorGrants {
+    /// The Lease by which its replicas choose the one that works.
+    pub lease: Option<LeaseName>,
+    /// Write Events.
+    pub events: bool,
+}
+
+/// The name of the role of a run, and of its binding.
 const NAME: &str = "clusterprofile-conformance";
+/// The name of the role of a monitor, and of its binding.
+const MONITOR_NAME: &str = "clusterprofile-conformance-monitor";
+/// The name of the role for a Lease, and of its binding.
+const LEASE_NAME: &str = "clusterprofile-conformance-monitor-lease";
 /// The name of the role on a member, and of its binding.
 const MEMBER_NAME: &str = "clusterprofile-conformance-member";
 
@@ -156,14 +173,21 @@ impl Grants {
         account.bound(&self.roles())
     }
 
+    /// Writes the role for leading by a Lease. A comment shows how to bind it.
+    pub(super) fn of_lease(lease: &LeaseName) -> String {
+        lease_role(lease).unbound("Bind it to the user that runs the monitor")
+    }
+
     fn roles(&self) -> Vec<Role<'_>> {
-        if self.namespaces.is_empty() {
-            return vec![self.role(None)];
-        }
-        self.namespaces
-            .iter()
-            .map(|namespace| self.role(Some(namespace)))
-            .collect()
+        let mut roles: Vec<Role> = if self.namespaces.is_empty() {
+            vec![self.role(None)]
+        } else {
+            let namespaces = self.namespaces.iter();
+            namespaces.map(|namespace| self.role(Some(namespace))).collect()
+        };
+        let lease = self.monitor.as_ref().and_then(|monitor| monitor.lease.as_ref());
+        roles.extend(lease.map(lease_role));
+        roles
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> Role<'a> {
@@ -237,6 +261,10 @@ impl Grants {
                 "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
+        if self.monitor.as_ref().is_some_and(|monitor| monitor.events) {
+            let comment = "For Events on profiles that break a rule.";
+            rule(Some(comment), "events.k8s.io", "events", None, "create, patch");
+        }
         for api in &self.mutations {
             let comment = match api {
                 Api::ClusterProfile => {
@@ -260,10 +288,28 @@ impl Grants {
         }
         Role {
             kind,
-            name: NAME,
+            name: if self.monitor.is_some() {
+                MONITOR_NAME
+            } else {
+                NAME
+            },
             namespace,
             rules,
         }
+    }
+}
+
+fn lease_role(lease: &LeaseName) -> Role<'_> {
+    Role {
+        kind: "Role",
+        name: LEASE_NAME,
+        namespace: Some(&lease.namespace),
+        rules: format!(
+            "- apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  resourceNames: [{:?}]\n  \
+             verbs: [get, update]\n# RBAC cannot limit by name what does not exist yet.\n\
+             - apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  verbs: [create]\n",
+            lease.name
+        ),
     }
 }
 
@@ -303,7 +349,7 @@ fn member_role() -> Role<'static> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -328,6 +374,7 @@ mod tests {
             placements: true,
             consumer_access: false,
             policies: true,
+            monitor: None,
         });
         assert!(!all[0].to_string().contains("validatingadmissionpolicies"));
         assert_eq!(all.len(), 2);
@@ -365,6 +412,35 @@ mod tests {
             !without.contains("placement") && !without.contains("reviews"),
             "{without}"
         );
+    }
+
+    #[test]
+    fn a_monitor_writes_its_lease_and_events_alone() {
+        let monitor = |lease: Option<&str>, events: bool| {
+            rules(&Grants {
+                monitor: Some(MonitorGrants {
+                    lease: lease.map(|lease| lease.parse().expect("a name")),
+                    events,
+                }),
+                ..Grants::default()
+            })
+        };
+        let [reads] = &monitor(None, false)[..] else {
+            panic!("one role")
+        };
+        // Beside the role of a run, on the same hub.
+        assert_ne!(reads["metadata"]["name"], NAME);
+        assert_eq!(reads["rules"], rules(&Grants::default())[0]["rules"]);
+        let [role, lease] = &monitor(Some("fleet/monitor"), true)[..] else {
+            panic!("two roles")
+        };
+        let events = r#"{"apiGroups":["events.k8s.io"],"resources":["events"],"verbs":["create","patch"]}"#;
+        assert!(role.to_string().contains(events), "{role}");
+        assert_eq!(lease["kind"], "Role");
+        assert_eq!(lease["metadata"]["namespace"], "fleet");
+        assert_eq!(lease["rules"][0]["resourceNames"][0], "monitor");
+        assert_eq!(lease["rules"][0]["verbs"], json!(["get", "update"]));
+        assert_eq!(lease["rules"][1]["verbs"], json!(["create"]));
     }
 
     #[test]

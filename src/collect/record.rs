@@ -11,7 +11,11 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::room::Room;
+use super::{call::Failure, room::Room};
+
+mod rolling;
+
+pub(super) use rolling::Lost;
 
 /// The histories so far.
 #[derive(Default)]
@@ -33,6 +37,12 @@ pub(super) struct Record<T: Tracked = ClusterProfile> {
     pub room: Room,
     /// Until when each watch knows every change; none for a watch at rest.
     heard: Vec<Option<Timestamp>>,
+    /// Why each watch is interrupted, if it is.
+    lost: Vec<Option<Lost>>,
+    /// The indices of histories that have changed since somebody looked; none if nobody does.
+    changed: Option<BTreeSet<usize>>,
+    /// How often an object became unreadable, or was so no longer.
+    misfits: u64,
 }
 
 struct Place {
@@ -99,13 +109,16 @@ impl<T: Tracked> Record<T> {
             if concerned && place.pass < pass.number && history.deleted.is_none() {
                 history.deleted = Some(at);
                 self.alive -= 1;
+                note(&mut self.changed, place.index);
             }
         }
+        let misfits = self.unreadable.len();
         self.unreadable.retain(|_, misfit| {
             let of = misfit.unreadable.object.namespace.as_str();
             let concerned = namespace.is_none_or(|name| of.is_empty() || name == of);
             !concerned || misfit.pass >= pass.number
         });
+        self.misfits += (misfits - self.unreadable.len()) as u64;
     }
 
     /// Records a creation or a change that the watch brings. Returns the resourceVersion.
@@ -132,6 +145,7 @@ impl<T: Tracked> Record<T> {
                 history.deleted = Some(at);
                 self.alive -= 1;
                 self.news += 1;
+                note(&mut self.changed, place.index);
             }
         }
         object.resource_version
@@ -232,6 +246,16 @@ impl<T: Tracked> Record<T> {
         newest.collect()
     }
 
+    /// The objects that do not fit the type.
+    pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
+        self.unreadable.values().map(|misfit| &misfit.unreadable)
+    }
+
+    /// The indices of histories whose newest version is unreadable, as a set.
+    pub fn left_out(&self) -> HashSet<usize> {
+        self.misplaced().collect()
+    }
+
     /// The indices of histories whose newest version is unreadable.
     fn misplaced(&self) -> impl Iterator<Item = usize> {
         let misfits = self.unreadable.values().map(|misfit| &misfit.unreadable.object);
@@ -243,6 +267,7 @@ impl<T: Tracked> Record<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
         self.heard.push(Some(now));
+        self.lost.push(None);
         self.heard.len() - 1
     }
 
@@ -324,7 +349,8 @@ impl<T: Tracked> Record<T> {
                 },
                 pass: self.passes,
             };
-            self.unreadable.insert(whole_key(&object), misfit);
+            let before = self.unreadable.insert(whole_key(&object), misfit);
+            self.misfits += u64::from(before.is_none());
             object
         })
     }
@@ -364,6 +390,7 @@ impl<T: Tracked> Record<T> {
     /// A profile that was unreadable is readable again, or gone: its versions until now were missed.
     fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
         if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
+            self.misfits += 1;
             self.gaps.push(Gap {
                 kind: T::WATCHED,
                 from: Some(misfit.since),
@@ -394,6 +421,7 @@ impl<T: Tracked> Record<T> {
             self.news += 1;
             object.share_with(history.last());
             history.versions.push(Version { at, object });
+            note(&mut self.changed, place.index);
             return;
         }
         if !self.room.take(at) {
@@ -407,6 +435,7 @@ impl<T: Tracked> Record<T> {
             index: self.histories.len(),
             pass: self.passes,
         };
+        note(&mut self.changed, place.index);
         self.places.insert(key, place);
         self.alive += 1;
         self.news += 1;
@@ -416,6 +445,13 @@ impl<T: Tracked> Record<T> {
             versions: vec![Version { at, object }],
             deleted: None,
         });
+    }
+}
+
+/// Notes that the history at `index` has changed, if somebody looks.
+fn note(changed: &mut Option<BTreeSet<usize>>, index: usize) {
+    if let Some(changed) = changed {
+        changed.insert(index);
     }
 }
 

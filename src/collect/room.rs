@@ -47,6 +47,16 @@ impl Room {
         false
     }
 
+    /// Gives back the room of versions that are no longer kept.
+    pub fn give(&mut self, versions: usize) {
+        self.left = self.left.saturating_add(versions).min(self.most);
+    }
+
+    /// True if a version found no room.
+    pub fn was_full(&self) -> bool {
+        self.missed.is_some()
+    }
+
     /// What is missing of the evidence for want of room: of the inventory and of its changes.
     pub fn gaps<T: Tracked>(&self) -> Vec<Gap> {
         let Some((from, until)) = self.missed else {

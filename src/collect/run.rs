@@ -45,7 +45,7 @@ const TICK: Duration = Duration::from_secs(1);
 const GLANCE: u64 = 5;
 const LARGEST_GLANCE: usize = 10_000;
 /// How many lists of profiles are read at a time.
-const AT_ONCE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 /// How often a list beside the profiles is tried.
 pub(super) const ATTEMPTS: u32 = 3;
 /// Why the Namespaces were not listed.
@@ -70,42 +70,8 @@ pub async fn collect(
     progress: &dyn Progress,
     stop: CancellationToken,
 ) -> Result<Evidence, CollectError> {
-    progress.phase("asking the hub what it serves and allows");
-    let client = hub.timed();
-    let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
     let before = hub.traffic();
-    let unprepared = |unfinished| match unfinished {
-        Unfinished::Stopped => CollectError::Stopped,
-        Unfinished::Late(_) | Unfinished::NoTime => {
-            let silent = Failure::silent("no whole answer came", patience.list);
-            CollectError::of(&silent, &hub.source, "")
-        }
-    };
-    let target = target(&client, clock, &hub.source, plan);
-    let target = patience.within(patience.list, target).await;
-    let target = target.map_err(unprepared)??;
-    let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
-    let written = plan.written(writes);
-    let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written);
-    let permissions = patience.within(patience.list, permissions).await;
-    let permissions = permissions.map_err(unprepared)?;
-    let evidence = Evidence {
-        header: header(hub, plan, &target),
-        ..Evidence::default()
-    };
-    let mut run = Run {
-        hub,
-        plan,
-        clock,
-        progress,
-        stop,
-        target,
-        permissions,
-        evidence,
-        observed: Observed::of_scope(&plan.scope.namespaces),
-        is_stale: false,
-        patience,
-    };
+    let mut run = Run::prepare(hub, plan, clock, progress, stop).await?;
     run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     // The parts of a run are on the heap: together they would fill the stack of a thread.
@@ -141,6 +107,55 @@ pub(super) struct Run<'a> {
     /// Whether the profiles could not be listed at the end of the window.
     pub(super) is_stale: bool,
     pub(super) patience: Patience,
+}
+
+impl<'a> Run<'a> {
+    /// Asks the hub what it serves and allows.
+    ///
+    /// # Errors
+    /// When it does not say, or serves nothing that can be judged.
+    pub(super) async fn prepare(
+        hub: &'a Connection,
+        plan: &'a Plan,
+        clock: Clock,
+        progress: &'a dyn Progress,
+        stop: CancellationToken,
+    ) -> Result<Self, CollectError> {
+        progress.phase("asking the hub what it serves and allows");
+        let client = hub.timed();
+        let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
+        let unprepared = |unfinished| match unfinished {
+            Unfinished::Stopped => CollectError::Stopped,
+            Unfinished::Late(_) | Unfinished::NoTime => {
+                let silent = Failure::silent("no whole answer came", patience.list);
+                CollectError::of(&silent, &hub.source, "")
+            }
+        };
+        let target = target(&client, clock, &hub.source, plan);
+        let target = patience.within(patience.list, target).await;
+        let target = target.map_err(unprepared)??;
+        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let written = plan.written(writes);
+        let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written);
+        let permissions = patience.within(patience.list, permissions).await;
+        let permissions = permissions.map_err(unprepared)?;
+        Ok(Self {
+            hub,
+            plan,
+            clock,
+            progress,
+            stop,
+            permissions,
+            evidence: Evidence {
+                header: header(hub, plan, &target),
+                ..Evidence::default()
+            },
+            target,
+            observed: Observed::of_scope(&plan.scope.namespaces),
+            is_stale: false,
+            patience,
+        })
+    }
 }
 
 impl Run<'_> {

@@ -29,11 +29,11 @@ use super::{
 use crate::clock::Clock;
 
 /// The `timeoutSeconds` of a watch: the hub ends it then, which reveals dead connections.
-const LIFETIME: u64 = 240;
+pub(super) const LIFETIME: u64 = 240;
 /// How long a watch may be silent: longer than its lifetime.
-const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
+pub(super) const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
 /// The longest interruption that leaves no gap: no rule notices a delay as short as this.
-const BRIEF: SignedDuration = SignedDuration::from_secs(10);
+pub(super) const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// How long a silence may be before the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
 /// How long a new watch is heard at the end, after a long silence.
@@ -152,10 +152,10 @@ impl<T: Tracked> Watch<T> {
                 Ok(ended) => self.pause(&ended).await,
                 Err(failure) => {
                     self.close(false);
+                    self.lose(&failure);
                     if failure.code() == 410 {
                         self.look_again(&failure).await;
                     } else {
-                        self.outage = Some(failure.to_string());
                         let wait = self.reopening.next().max(failure.asked_wait());
                         sleep(wait.min(LONGEST_WAIT)).await;
                         self.client.toll.turn().await;
@@ -254,6 +254,12 @@ impl<T: Tracked> Watch<T> {
         self.hear(now);
     }
 
+    /// The watch is interrupted.
+    fn lose(&mut self, failure: &Failure) {
+        self.outage = Some(failure.to_string());
+        self.record.lock().lose(self.number, failure);
+    }
+
     fn lateness(&self) -> String {
         let (place, cause) = (self.place(), &self.cause);
         format!("the watch{place} was interrupted: changes during that time were seen late ({cause})")
@@ -275,6 +281,7 @@ impl<T: Tracked> Watch<T> {
         let response = send(&self.client, request(Method::GET, &path)?).await?;
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
         self.is_paused = false;
+        self.record.lock().find(self.number);
         self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
     }
@@ -310,12 +317,11 @@ impl<T: Tracked> Watch<T> {
 
     /// The hub no longer has the changes since the last known resourceVersion: only a new list can show their outcome.
     async fn look_again(&mut self, gone: &Failure) {
-        self.outage = Some(gone.to_string());
         sleep(self.relisting.next()).await;
         self.client.toll.turn().await;
         while let Err(failure) = self.look(Origin::Relisted).await {
             self.stream = None;
-            self.outage = Some(failure.to_string());
+            self.lose(&failure);
             let wait = self.relisting.next().max(failure.asked_wait());
             sleep(wait.min(LONGEST_BETWEEN_LISTS)).await;
             self.client.toll.turn().await;
@@ -330,6 +336,7 @@ impl<T: Tracked> Watch<T> {
         );
         self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
         self.hear(now);
+        self.record.lock().find(self.number);
     }
 
     /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.
@@ -425,7 +432,7 @@ impl<T: Tracked> Watch<T> {
     }
 }
 
-fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: String) -> Gap {
+pub(super) fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: String) -> Gap {
     Gap {
         kind: T::WATCHED,
         from: Some(from),

@@ -3,8 +3,8 @@
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, policies, rbac,
-    replay, report, run, schema, sonobuoy, version,
+    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, monitor,
+    policies, rbac, replay, report, run, schema, sonobuoy, version,
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -27,6 +27,7 @@ enum Command {
     Run(Box<run::Run>),
     Doctor(Box<doctor::Doctor>),
     Replay(Box<replay::Replay>),
+    Monitor(Box<monitor::Monitor>),
     Report(report::Report),
     List(list::List),
     Explain(explain::Explain),
@@ -50,6 +51,7 @@ impl Cli {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
             Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),
             Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
+            Command::Monitor(monitor) => Some((&mut monitor.config, &mut monitor.claim)),
             _ => None,
         }
     }
@@ -63,6 +65,7 @@ impl Cli {
             Command::Run(run) => run.execute(),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Replay(replay) => replay.execute(),
+            Command::Monitor(monitor) => monitor.execute(),
             Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),
             Command::Explain(explain) => explain.execute(),

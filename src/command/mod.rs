@@ -24,6 +24,7 @@ mod ledger;
 mod list;
 mod man;
 mod members;
+mod monitor;
 mod observe;
 mod output;
 mod plan;

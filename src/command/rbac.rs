@@ -1,7 +1,9 @@
 //! `rbac`: the permissions that a run needs.
 
 use clap::Args;
-use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
+use collect::{
+    Grants, MonitorGrants, ServiceAccount, lease::LeaseName, member_manifest, member_manifest_bound_to,
+};
 use evidence::api::Api;
 
 use super::{Exit, Failure, apis::Apis, print::print};
@@ -31,6 +33,15 @@ pub struct Rbac {
     /// `--api placement`, to slices instead
     #[arg(long)]
     allow_mutations: bool,
+    /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
+    #[arg(long, conflicts_with_all = ["consumer_users", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    monitor: bool,
+    /// Grant the use of this Lease (`monitor --lease`), by a Role in its namespace
+    #[arg(long, value_name = "NAMESPACE/NAME", requires = "monitor")]
+    lease: Option<LeaseName>,
+    /// Grant Events on profiles (`monitor --events`)
+    #[arg(long, requires = "monitor")]
+    events: bool,
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
@@ -54,9 +65,13 @@ impl Rbac {
             placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
             consumer_access: self.consumer_users,
             policies: self.policies,
-            secrets: !self.no_secrets,
-            probe: !self.no_probe,
+            secrets: !self.no_secrets && !self.monitor,
+            probe: !self.no_probe && !self.monitor,
             mutations: written.collect(),
+            monitor: self.monitor.then_some(MonitorGrants {
+                lease: self.lease,
+                events: self.events,
+            }),
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

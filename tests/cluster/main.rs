@@ -1,4 +1,4 @@
-//! The suite as a Job, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
+//! The suite as a Job and as a Deployment, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
 //!
 //! The trials share one cluster, so they run one after the other. Each may run again on the same cluster.
 
@@ -9,6 +9,7 @@ mod hub;
 mod job;
 mod kubectl;
 mod kustomization;
+mod monitor;
 mod sharded;
 
 use std::process::ExitCode;
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
         trial(
             "the_namespace_refuses_pods_with_more_privileges",
             job::the_namespace_refuses_pods_with_more_privileges,
+        ),
+        trial(
+            "a_monitor_tells_of_a_broken_rule_and_survives_its_pod",
+            monitor::tells_of_a_broken_rule_and_survives_its_pod,
         ),
     ];
     let arguments = Arguments {

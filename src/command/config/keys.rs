@@ -15,7 +15,19 @@ pub const IMPLEMENTATION: &str = "implementation";
 pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 6] = ["config", "print_config", "clean", "color", "help", "version"];
+const NO_KEYS: [&str; 10] = [
+    "config",
+    "print_config",
+    "clean",
+    "color",
+    "help",
+    "version",
+    // Those of `monitor` alone: the keys are the flags of `run`.
+    "window",
+    "listen",
+    "lease",
+    "events",
+];
 
 /// Flags whose names would be ambiguous in a file.
 const RENAMED: [(&str, &str); 1] = [("api_version", "profileApiVersion")];

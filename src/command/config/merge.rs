@@ -39,7 +39,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
-    if !matches!(name, "run" | "replay" | "doctor") {
+    if !matches!(name, "run" | "replay" | "doctor" | "monitor") {
         return Ok(cli(&first));
     }
     let whole = Cli::command();

@@ -3,10 +3,12 @@
 mod beside;
 mod confirming;
 mod driving;
+mod leading;
 mod long_runs;
 mod looking;
 mod members;
 mod misbehaving;
+mod ongoing;
 mod paging;
 mod refusals;
 #[path = "../send.rs"]
@@ -15,6 +17,7 @@ mod sharing;
 mod snapshots;
 mod sparing;
 mod tampering;
+mod telling;
 mod watching;
 
 use std::{

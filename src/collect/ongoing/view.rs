@@ -1,0 +1,226 @@
+//! What an observation shows: evidence as of now, and how well it knows it.
+
+use std::{sync::Arc, time::Duration};
+
+use evidence::{
+    Asked, Evidence, Gap, Kind, ObjectKey, Traffic, Window,
+    api::{ClusterProfile, PlacementDecision},
+    runs::of_other_runs,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{mirror::Mirror, namespaces};
+use crate::{
+    Wish,
+    clock::Clock,
+    missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
+    run::{Run, asked_for_writers},
+    timeline,
+    toll::Toll,
+};
+
+/// What an observation shows.
+pub struct View {
+    clock: Clock,
+    window: SignedDuration,
+    began: Timestamp,
+    toll: Arc<Toll>,
+    profiles: Mirror<ClusterProfile>,
+    slices: Option<Mirror<PlacementDecision>>,
+    namespaces: Option<namespaces::Shared>,
+    evidence: Evidence,
+    gap_seconds: f64,
+}
+
+/// What a refresh of the evidence brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// The names of the profiles that changed, came or went.
+    pub profiles: Vec<ObjectKey>,
+    /// The names of the Namespaces that changed, came or went.
+    pub namespaces: Vec<String>,
+    /// True if something else changed too: slices of decisions, gaps, unreadable objects.
+    pub beside: bool,
+    /// True if all of the evidence was built anew, and the window begins later now.
+    pub whole: bool,
+}
+
+/// How well an observation knows its hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Health {
+    /// Until when every change is known.
+    pub heard: Timestamp,
+    /// Why a watch is interrupted now, if one is.
+    pub lost: Option<String>,
+    /// True if that is because the hub does not accept the credentials.
+    pub unauthorized: bool,
+    /// True if the hub has sent more than there is room for. Only a new observation can make up for that.
+    pub overfull: bool,
+}
+
+impl View {
+    pub(super) fn new(
+        run: Run<'_>,
+        seen: (
+            timeline::Shared,
+            Option<timeline::Shared<PlacementDecision>>,
+            Option<namespaces::Shared>,
+        ),
+        began: Timestamp,
+        window: Duration,
+    ) -> Self {
+        let (profiles, slices, namespaces) = seen;
+        let mut evidence = run.evidence;
+        evidence.header.permissions = run.permissions.into_inner();
+        let asked = |wish: &Wish| match wish {
+            Wish::No(reason) => Asked::No(reason.clone()),
+            Wish::Asked | Wish::IfAllowed => Asked::No(NOT_BY_A_WATCH.to_owned()),
+        };
+        let of_namespaces = match namespaces {
+            Some(_) => Asked::Yes,
+            None => Asked::No(NO_NAMESPACES.to_owned()),
+        };
+        evidence.header.asked.extend([
+            (Kind::Secrets, asked(&run.plan.secrets)),
+            (Kind::UnlabelledSecrets, asked(&run.plan.secrets)),
+            (Kind::Probe, asked(&run.plan.probe)),
+            (Kind::Namespaces, of_namespaces),
+        ]);
+        for kind in [Kind::ConsumerAccess, Kind::Workloads] {
+            if let Some(asked) = evidence.header.asked.get_mut(&kind) {
+                *asked = Asked::No(NOT_BY_A_WATCH.to_owned());
+            }
+        }
+        Self {
+            clock: run.clock,
+            window: SignedDuration::try_from(window).unwrap_or(SignedDuration::MAX),
+            began,
+            toll: Arc::clone(&run.hub.timed().toll),
+            profiles: Mirror::new(profiles),
+            slices: slices.map(Mirror::new),
+            namespaces,
+            evidence,
+            gap_seconds: 0.0,
+        }
+    }
+
+    /// True if a refresh would bring news, beside the passing of time.
+    pub fn is_behind(&self) -> bool {
+        self.profiles.is_behind()
+            || self.slices.as_ref().is_some_and(Mirror::is_behind)
+            || self
+                .namespaces
+                .as_ref()
+                .is_some_and(|seen| seen.lock().has_changed())
+    }
+
+    /// Brings the evidence up to date. If it is to be `whole`, the window follows: what lies before is forgotten.
+    pub fn refresh(&mut self, whole: bool) -> News {
+        let now = self.clock.now();
+        let from = now
+            .saturating_sub(self.window)
+            .unwrap_or(self.began)
+            .max(self.began);
+        let forget = whole.then_some(from);
+        let refreshed = self.profiles.refresh(&mut self.evidence.profiles, forget);
+        let mut beside = self.profiles.beside(now);
+        let mut news = News {
+            profiles: refreshed.changed,
+            namespaces: Vec::new(),
+            beside: false,
+            whole: refreshed.whole,
+        };
+        if let Some(slices) = &mut self.slices {
+            let refreshed = slices.refresh(&mut self.evidence.slices, forget);
+            news.beside |= refreshed.whole || !refreshed.changed.is_empty();
+            let of_slices = slices.beside(now);
+            beside.gaps.extend(of_slices.gaps);
+            beside.unreadable.extend(of_slices.unreadable);
+        }
+        if let Some(seen) = &self.namespaces {
+            let mut seen = seen.lock();
+            news.namespaces = seen.take_changed();
+            if !news.namespaces.is_empty() || refreshed.whole {
+                self.evidence.namespaces = seen.namespaces();
+            }
+            beside.unreadable.extend(seen.unreadable().cloned());
+            beside.gaps.extend(
+                seen.outage
+                    .as_ref()
+                    .map(|why| Gap::of(Kind::Namespaces, why.clone())),
+            );
+        }
+        // A gap that lasts grows with each look: only another number of them is news.
+        news.beside |=
+            beside.gaps.len() != self.evidence.gaps.len() || beside.unreadable != self.evidence.unreadable;
+        self.evidence.gaps = beside.gaps;
+        self.evidence.unreadable = beside.unreadable;
+        let header = &mut self.evidence.header;
+        let earlier = header.window.map(|window| window.from);
+        header.window = Some(Window {
+            // What lies before is forgotten only then.
+            from: earlier.filter(|_| !whole).unwrap_or(from),
+            until: now,
+        });
+        if refreshed.whole {
+            header.other_runs = of_other_runs(&self.evidence.profiles, None);
+            let writers = asked_for_writers(&self.evidence.profiles);
+            header.asked.insert(Kind::Writers, writers);
+        }
+        header.traffic = Some(self.toll.traffic());
+        news
+    }
+
+    /// The evidence as of the last refresh.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
+    }
+
+    /// How well the hub is known now.
+    pub fn health(&self) -> Health {
+        let mut health = Health {
+            heard: self.clock.now(),
+            lost: None,
+            unauthorized: false,
+            overfull: false,
+        };
+        health.add(&self.profiles);
+        if let Some(slices) = &self.slices {
+            health.add(slices);
+        }
+        health
+    }
+
+    /// For how many seconds the watch of profiles was interrupted in all. It never shrinks.
+    pub fn gap_seconds(&mut self) -> f64 {
+        let now = self.profiles.gap_seconds(self.clock.now());
+        self.gap_seconds = self.gap_seconds.max(now);
+        self.gap_seconds
+    }
+
+    /// What the connection has cost the hub in all.
+    pub fn traffic(&self) -> Traffic {
+        self.toll.traffic()
+    }
+
+    /// How many versions of profiles and slices are held.
+    pub fn versions(&self) -> usize {
+        let slices = self.slices.as_ref();
+        let slices = slices.map_or(0, |slices| slices.record().lock().versions());
+        self.profiles.record().lock().versions() + slices
+    }
+}
+
+impl Health {
+    fn add<T: evidence::Tracked>(&mut self, mirror: &Mirror<T>) {
+        let record = mirror.record().lock();
+        self.overfull |= record.room.was_full();
+        for watch in record.watches() {
+            self.heard = self.heard.min(watch.heard);
+            if let Some(lost) = watch.lost {
+                self.unauthorized |= lost.unauthorized;
+                self.lost.get_or_insert_with(|| lost.why.clone());
+            }
+        }
+    }
+}

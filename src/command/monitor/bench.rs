@@ -1,0 +1,208 @@
+//! Where evidence is brought up to date, judged and shown, one after the other.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bytes::Bytes;
+use collect::ongoing::{Health, View};
+use evidence::{Traffic, api::ClusterProfile};
+use jiff::Timestamp;
+use judge::Judgement;
+use report::{Report, html};
+use tokio::time::Instant;
+
+use super::{
+    figures::{Figures, Owner, add},
+    verdicts::Verdicts,
+};
+use crate::command::advice;
+
+/// How long a page is shown while newer judgements come.
+const PAGE_AGE: Duration = Duration::from_secs(10);
+
+/// What one observation shows, and the judgement of it.
+pub struct Bench {
+    view: View,
+    verdicts: Verdicts,
+    judged: Option<Judged>,
+    page: Option<Page>,
+    writes: StatusWrites,
+    /// The emptiest buckets, as of the last whole judgement.
+    tokens: BTreeMap<Owner, f64>,
+}
+
+struct Judged {
+    judgement: Judgement,
+    at: Timestamp,
+    number: u64,
+}
+
+struct Page {
+    /// The judgement that it shows.
+    number: u64,
+    rendered: Instant,
+    html: Bytes,
+}
+
+/// What a judgement tells the metrics.
+pub struct Told {
+    /// Its figures.
+    pub figures: Figures,
+    /// When it was judged.
+    pub at: Timestamp,
+    /// How long that took.
+    pub took: Duration,
+    /// How many status writes were seen since the process began.
+    pub writes: BTreeMap<Owner, u64>,
+}
+
+/// How well the hub is known, and what that costs.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// How well it is known.
+    pub health: Health,
+    /// For how many seconds the watch was interrupted.
+    pub gap_seconds: f64,
+    /// What the observation has cost the hub.
+    pub traffic: Traffic,
+    /// How many versions are held.
+    pub versions: usize,
+}
+
+impl Bench {
+    /// A bench for an observation. `writes` goes on from the one before.
+    pub fn new(view: View, verdicts: Verdicts, writes: StatusWrites) -> Self {
+        Self {
+            view,
+            verdicts,
+            judged: None,
+            page: None,
+            writes,
+            tokens: BTreeMap::new(),
+        }
+    }
+
+    /// True if there is something to judge that the last judgement did not have.
+    pub fn is_behind(&self) -> bool {
+        self.judged.is_none() || self.view.is_behind()
+    }
+
+    /// Judges what there is at that time. A `whole` judgement lets the window follow.
+    pub fn judge(&mut self, at: Timestamp, whole: bool) -> Told {
+        let began = Instant::now();
+        let news = self.view.refresh(whole);
+        let evidence = self.view.evidence();
+        let judgement = self.verdicts.judge(evidence, &news, at);
+        let mut figures = Figures::of(evidence, &judgement);
+        if news.whole {
+            figures.add_tokens(evidence);
+            self.tokens = std::mem::take(&mut figures.tokens);
+        }
+        figures.tokens.clone_from(&self.tokens);
+        self.writes.count(evidence);
+        let number = self.judged.as_ref().map_or(0, |judged| judged.number + 1);
+        self.judged = Some(Judged {
+            judgement,
+            at,
+            number,
+        });
+        Told {
+            figures,
+            at,
+            took: began.elapsed(),
+            writes: self.writes.by_owner.clone(),
+        }
+    }
+
+    /// The last judgement.
+    pub fn judgement(&self) -> Option<&Judgement> {
+        self.judged.as_ref().map(|judged| &judged.judgement)
+    }
+
+    /// The API version of the profiles that were judged.
+    pub fn api_version(&self) -> String {
+        let hub = &self.view.evidence().header.hub;
+        let version = hub.api_version.as_deref().unwrap_or_default();
+        format!("{}/{version}", evidence::api::names::GROUP)
+    }
+
+    /// How well the hub is known now.
+    pub fn measure(&mut self) -> Measured {
+        Measured {
+            health: self.view.health(),
+            gap_seconds: self.view.gap_seconds(),
+            traffic: self.view.traffic(),
+            versions: self.view.versions(),
+        }
+    }
+
+    /// The page of the last judgement, if it need not be rendered anew.
+    pub fn ready_page(&self) -> Option<Bytes> {
+        let (page, judged) = (self.page.as_ref()?, self.judged.as_ref()?);
+        let is_ready = page.number == judged.number || page.rendered.elapsed() < PAGE_AGE;
+        is_ready.then(|| page.html.clone())
+    }
+
+    /// The page of the last judgement; none before the first one.
+    pub fn page(&mut self) -> Option<Bytes> {
+        if let Some(html) = self.ready_page() {
+            return Some(html);
+        }
+        let judged = self.judged.as_ref()?;
+        let mut judgement = judged.judgement.clone();
+        advice::add_flags_to_verdicts(&mut judgement);
+        let report = Report {
+            evidence: self.view.evidence(),
+            judgement: &judgement,
+            selection: self.verdicts.selection(),
+            judged_at: judged.at,
+            file: None,
+        };
+        let mut html = Vec::new();
+        html::write(&report, &mut html).ok()?;
+        let page = self.page.insert(Page {
+            number: judged.number,
+            rendered: Instant::now(),
+            html: html.into(),
+        });
+        Some(page.html.clone())
+    }
+
+    /// Ends the observation. Returns what the next one goes on from.
+    pub fn take_parts(&mut self) -> (Verdicts, StatusWrites) {
+        (self.verdicts.anew(), std::mem::take(&mut self.writes))
+    }
+}
+
+/// The status writes that were seen since the process began.
+#[derive(Clone, Debug, Default)]
+pub struct StatusWrites {
+    by_owner: BTreeMap<Owner, u64>,
+    /// Until when they are counted.
+    until: Option<Timestamp>,
+}
+
+impl StatusWrites {
+    /// Counts those that came since the last time.
+    fn count(&mut self, evidence: &evidence::Evidence) {
+        let after = self.until;
+        let is_new = |at: Timestamp| after.is_none_or(|after| at > after);
+        for history in evidence.histories() {
+            let versions = &history.versions;
+            let first = versions.partition_point(|version| !is_new(version.at)).max(1);
+            let pairs = versions.get(first - 1..).unwrap_or_default().windows(2);
+            let writes = pairs
+                .filter(|pair| status_differs(&pair[0].object, &pair[1].object))
+                .count();
+            if let (Some(last), 1..) = (versions.last(), writes) {
+                add(&mut self.by_owner, Owner::of(&last.object), |count| {
+                    *count += writes as u64
+                });
+            }
+            self.until = self.until.max(versions.last().map(|version| version.at));
+        }
+    }
+}
+
+fn status_differs(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.status != other.status
+}

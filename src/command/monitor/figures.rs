@@ -1,0 +1,159 @@
+//! The figures of one judgement: what its metrics show.
+
+use std::collections::{BTreeMap, HashMap};
+
+use evidence::{Evidence, ObjectRef, Tracked as _, api::ClusterProfile};
+use judge::{
+    Decision, Judgement, Verdict,
+    rules::{BURST, Level, Spendings},
+};
+use report::escape;
+
+/// How many series a metric has at most that is divided by what the hub names.
+pub const MOST_SERIES: usize = 1000;
+/// The longest value of a label, in characters.
+const LONGEST_LABEL: usize = 100;
+
+/// A namespace of the inventory, and a cluster manager, as label values.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner {
+    /// The namespace.
+    pub namespace: String,
+    /// The manager, by the profile's spec.
+    pub manager: String,
+}
+
+/// A rule, and whose objects break it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Broken {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// Its level.
+    pub level: Level,
+    /// The owner.
+    pub owner: Owner,
+}
+
+/// The figures of one judgement.
+#[derive(Clone, Debug, Default)]
+pub struct Figures {
+    /// The decision; none before the first judgement.
+    pub decision: Option<Decision>,
+    /// The verdict on each rule.
+    pub verdicts: Vec<(&'static str, Level, Verdict)>,
+    /// How many findings each rule has.
+    pub findings: BTreeMap<Broken, u64>,
+    /// How many profiles there are.
+    pub profiles: BTreeMap<Owner, u64>,
+    /// How many status writes the emptiest bucket has left.
+    pub tokens: BTreeMap<Owner, f64>,
+    /// How many series were left out, of findings.
+    pub findings_dropped: usize,
+    /// How many series were left out of all else.
+    pub dropped: usize,
+}
+
+impl Owner {
+    /// The owner of a profile.
+    pub fn of(profile: &ClusterProfile) -> Self {
+        Self::named(&profile.metadata.namespace, profile.manager())
+    }
+
+    fn named(namespace: &str, manager: &str) -> Self {
+        Self {
+            namespace: label(namespace),
+            manager: label(manager),
+        }
+    }
+}
+
+/// A label's value: what the hub names, bounded and without invisible characters.
+fn label(text: &str) -> String {
+    escape::short(text, LONGEST_LABEL).into_owned()
+}
+
+impl Figures {
+    /// The figures of a judgement, without those of the buckets.
+    pub fn of(evidence: &Evidence, judgement: &Judgement) -> Self {
+        let mut figures = Self {
+            decision: Some(judgement.decision),
+            ..Self::default()
+        };
+        let owners = judgement
+            .verdicts
+            .iter()
+            .any(|verdict| !verdict.findings.is_empty());
+        let owners = if owners {
+            Owners::of(evidence)
+        } else {
+            Owners::default()
+        };
+        for verdict in &judgement.verdicts {
+            let (rule, level) = (verdict.rule.id, verdict.rule.facts.level);
+            figures.verdicts.push((rule, level, verdict.verdict));
+            for finding in &verdict.findings {
+                let owner = owners.owner(&finding.object);
+                let broken = Broken { rule, level, owner };
+                let known = figures.findings.len() < MOST_SERIES || figures.findings.contains_key(&broken);
+                if known {
+                    *figures.findings.entry(broken).or_default() += 1;
+                } else {
+                    figures.findings_dropped += 1;
+                }
+            }
+        }
+        for profile in evidence.inventory() {
+            let owner = Owner::of(profile);
+            if !add(&mut figures.profiles, owner, |count| *count += 1) {
+                figures.dropped += 1;
+            }
+        }
+        figures
+    }
+
+    /// Adds the level of the emptiest bucket of each owner.
+    pub fn add_tokens(&mut self, evidence: &Evidence) {
+        let spendings = Spendings::of(evidence);
+        for profile in evidence.inventory() {
+            let metadata = &profile.metadata;
+            let spent = spendings.of_profile(&metadata.namespace, &metadata.name);
+            let draws = spent.iter().flat_map(|spending| &spending.draws);
+            let lowest = draws.map(|draw| draw.left).fold(BURST as f64, f64::min);
+            let owner = Owner::of(profile);
+            let level = self.tokens.get(&owner).copied().unwrap_or(f64::INFINITY);
+            add(&mut self.tokens, owner, |left| *left = level.min(lowest));
+        }
+    }
+}
+
+/// Changes the value of an owner, if there is room for it.
+pub fn add<T: Default>(map: &mut BTreeMap<Owner, T>, owner: Owner, change: impl FnOnce(&mut T)) -> bool {
+    let has_room = map.len() < MOST_SERIES || map.contains_key(&owner);
+    if has_room {
+        change(map.entry(owner).or_default());
+    }
+    has_room
+}
+
+/// The managers of profiles by their namespaces and names.
+#[derive(Default)]
+struct Owners<'a>(HashMap<(&'a str, &'a str), &'a str>);
+
+impl<'a> Owners<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let profiles = evidence.profiles.iter().map(|history| history.last());
+        let named = profiles.map(|profile| {
+            let metadata = &profile.metadata;
+            ((&*metadata.namespace, &*metadata.name), profile.manager())
+        });
+        Self(named.collect())
+    }
+
+    /// The owner of the object of a finding. Objects of other kinds have no manager.
+    fn owner(&self, object: &ObjectRef) -> Owner {
+        let is_profile = object.kind == ClusterProfile::KIND;
+        let place = (&*object.namespace, &*object.name);
+        let manager = self.0.get(&place).copied().filter(|_| is_profile);
+        Owner::named(&object.namespace, manager.unwrap_or_default())
+    }
+}

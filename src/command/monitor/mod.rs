@@ -1,0 +1,16 @@
+//! `monitor`: judge a hub for as long as the process lives, and serve the verdicts.
+
+mod bench;
+mod events;
+mod exposition;
+mod figures;
+mod flags;
+mod leading;
+mod observing;
+mod serve;
+mod status;
+#[cfg(test)]
+mod tests;
+mod verdicts;
+
+pub use flags::Monitor;

@@ -1,0 +1,155 @@
+//! Serves metrics, health and the report over HTTP.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::Full;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use report::escape;
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
+
+use super::{
+    exposition::expose,
+    status::{Leading, Shared, Shown},
+};
+
+/// How many connections are served at a time. Others wait.
+const CONNECTIONS: usize = 64;
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(10);
+/// How long a connection may last in all, so that none is held for ever.
+const LIFE: Duration = Duration::from_secs(120);
+/// How long to wait when no connection can be taken, as when there are too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves for as long as it is polled.
+pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = service_fn(|request: Request<Incoming>| {
+                let shared = Arc::clone(&shared);
+                async move {
+                    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+                    Ok::<_, Infallible>(respond(&shared, &method, &path).await)
+                }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .serve_connection(TokioIo::new(stream), service);
+            // A client that breaks off is its own affair.
+            let _ = timeout(LIFE, connection).await;
+            drop(place);
+        });
+    }
+}
+
+/// Answers one request.
+pub async fn respond(shared: &Shared, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n".to_owned());
+        let allowed = HeaderValue::from_static("GET, HEAD");
+        refused.headers_mut().insert(header::ALLOW, allowed);
+        return refused;
+    }
+    match path {
+        "/metrics" => metrics(&shared.shown()),
+        "/healthz" => text(StatusCode::OK, "ok\n".to_owned()),
+        "/readyz" => ready(&shared.shown()),
+        "/" => page(shared).await,
+        _ => text(
+            StatusCode::NOT_FOUND,
+            "there are /, /metrics, /healthz and /readyz\n".to_owned(),
+        ),
+    }
+}
+
+fn metrics(shown: &Shown) -> Response<Full<Bytes>> {
+    match expose(shown) {
+        Ok(metrics) => answer(StatusCode::OK, prometheus::TEXT_FORMAT, metrics.into()),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
+fn ready(shown: &Shown) -> Response<Full<Bytes>> {
+    match (&shown.unready, &shown.leading) {
+        (Some(why), _) => unready(why),
+        (None, Leading::Follows(_)) => text(StatusCode::OK, format!("ok: {}\n", follows(&shown.leading))),
+        (None, _) => text(StatusCode::OK, "ok\n".to_owned()),
+    }
+}
+
+fn unready(why: &str) -> Response<Full<Bytes>> {
+    text(
+        StatusCode::SERVICE_UNAVAILABLE,
+        format!("not ready: {}\n", escape::line(why)),
+    )
+}
+
+fn follows(leading: &Leading) -> String {
+    match leading {
+        Leading::Follows(Some(holder)) => format!("the replica {} watches and judges", escape::line(holder)),
+        _ => "another replica watches and judges".to_owned(),
+    }
+}
+
+/// The report of the last judgement. It is rendered by one request at a time, and others take what that has made.
+async fn page(shared: &Shared) -> Response<Full<Bytes>> {
+    let shown = shared.shown();
+    if !shown.leading.works() {
+        return text(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("{}\n", follows(&shown.leading)),
+        );
+    }
+    if let Some(why) = &shown.unready {
+        return unready(why);
+    }
+    let Some(bench) = shared.bench() else {
+        return unready("the hub is not observed yet");
+    };
+    let mut guard = bench.lock_owned().await;
+    let html = match guard.ready_page() {
+        Some(html) => Some(html),
+        None => spawn_blocking(move || guard.page()).await.ok().flatten(),
+    };
+    match html {
+        Some(html) => answer(StatusCode::OK, "text/html; charset=utf-8", html),
+        None => unready("nothing was judged yet"),
+    }
+}
+
+fn text(status: StatusCode, text: String) -> Response<Full<Bytes>> {
+    answer(status, "text/plain; charset=utf-8", text.into())
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, content_type),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

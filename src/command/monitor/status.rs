@@ -1,0 +1,254 @@
+//! What the monitor knows of itself: who leads, how well the hub is known, what was judged last.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use collect::clock::Clock;
+use evidence::{Claim, Traffic};
+use jiff::{SignedDuration, Timestamp};
+use prometheus::{Histogram, HistogramOpts};
+use tokio::sync::Mutex as AsyncMutex;
+
+use super::{
+    bench::{Bench, Measured, Told},
+    events::Outcomes,
+    exposition::PREFIX,
+    figures::{Figures, Owner},
+};
+
+/// How long a watch may be interrupted before what it showed last is no longer shown.
+pub const LOST: SignedDuration = SignedDuration::from_secs(60);
+/// How long a watch may tell nothing. Hubs end watches after a few minutes, and most send bookmarks each minute.
+pub const SILENT: SignedDuration = SignedDuration::from_secs(5 * 60);
+/// How old a judgement may be: there is one each minute.
+pub const OLD: SignedDuration = SignedDuration::from_secs(3 * 60);
+/// How long until something is tried again.
+pub const AGAIN: Duration = Duration::from_secs(15);
+/// The buckets of the histogram, in seconds.
+const TIMES: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
+
+/// A bench that the judging and the pages take turns at.
+pub type SharedBench = Arc<AsyncMutex<Bench>>;
+
+/// What the parts of the monitor share.
+pub struct Shared {
+    clock: Clock,
+    state: std::sync::Mutex<State>,
+    times: Histogram,
+    edition: String,
+}
+
+#[derive(Default)]
+struct State {
+    leading: Leading,
+    /// Why nothing is observed, or not yet.
+    waiting: Option<String>,
+    bench: Option<SharedBench>,
+    measured: Option<Measured>,
+    figures: Figures,
+    judged_at: Option<Timestamp>,
+    writes: BTreeMap<Owner, u64>,
+    events: Outcomes,
+    /// Of observations that are over.
+    earlier: Totals,
+}
+
+/// What adds up over observations.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// For how many seconds the watch was interrupted.
+    pub gap_seconds: f64,
+    /// What the hub was asked.
+    pub traffic: Traffic,
+}
+
+/// Who works.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Leading {
+    /// This process, without a Lease.
+    #[default]
+    Alone,
+    /// This replica holds the Lease.
+    Leads,
+    /// Another one does, if it is known.
+    Follows(Option<String>),
+}
+
+impl Leading {
+    /// True if this process works.
+    pub fn works(&self) -> bool {
+        !matches!(self, Leading::Follows(_))
+    }
+}
+
+/// What is shown at one moment.
+pub struct Shown {
+    /// Who works.
+    pub leading: Leading,
+    /// Why verdicts are not shown, if so.
+    pub unready: Option<String>,
+    /// How well the hub is known.
+    pub measured: Option<Measured>,
+    /// The figures of the last judgement.
+    pub figures: Figures,
+    /// When it was judged.
+    pub judged_at: Option<Timestamp>,
+    /// The status writes since the process began.
+    pub writes: BTreeMap<Owner, u64>,
+    /// What became of Events.
+    pub events: Outcomes,
+    /// All observations so far.
+    pub totals: Totals,
+    /// How long judging takes.
+    pub times: Histogram,
+    /// The edition.
+    pub edition: String,
+}
+
+impl Shown {
+    /// True if the watch goes on.
+    pub fn watches(&self) -> bool {
+        let healthy = |measured: &Measured| measured.health.lost.is_none();
+        self.leading.works() && self.measured.as_ref().is_some_and(healthy)
+    }
+
+    /// True if the verdicts are those of the hub as it is now.
+    pub fn is_fresh(&self) -> bool {
+        self.leading.works() && self.unready.is_none()
+    }
+}
+
+impl Shared {
+    /// Nothing is known yet. With a Lease, another replica may lead.
+    pub fn new(clock: Clock, claim: &Claim, by_lease: bool) -> Self {
+        let options = HistogramOpts::new(
+            format!("{PREFIX}_judge_duration_seconds"),
+            "How long it takes to judge what has changed.",
+        );
+        let times = Histogram::with_opts(options.buckets(TIMES.to_vec()));
+        let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
+        Self {
+            clock,
+            state: std::sync::Mutex::new(State {
+                leading: if by_lease {
+                    Leading::Follows(None)
+                } else {
+                    Leading::Alone
+                },
+                ..State::default()
+            }),
+            times: times.expect("the name and the buckets are valid"),
+            edition: editions.join(","),
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Notes who works. Returns `true` if that is new.
+    pub fn lead(&self, leading: Leading) -> bool {
+        let mut state = self.state();
+        let is_new = state.leading.works() != leading.works();
+        state.leading = leading;
+        is_new
+    }
+
+    /// Notes why nothing is observed.
+    pub fn wait(&self, why: String) {
+        self.state().waiting = Some(why);
+    }
+
+    /// An observation begins.
+    pub fn begin(&self, bench: SharedBench) {
+        let mut state = self.state();
+        state.waiting = None;
+        state.bench = Some(bench);
+    }
+
+    /// An observation is over: nothing of it is shown any longer.
+    pub fn end(&self) {
+        let mut state = self.state();
+        state.bench = None;
+        state.judged_at = None;
+        state.figures = Figures::default();
+        state.earlier = totals(&state);
+        state.measured = None;
+    }
+
+    /// Notes how well the hub is known.
+    pub fn measure(&self, measured: Measured) {
+        self.state().measured = Some(measured);
+    }
+
+    /// Takes a judgement.
+    pub fn take(&self, told: Told) {
+        self.times.observe(told.took.as_secs_f64());
+        let mut state = self.state();
+        state.figures = told.figures;
+        state.judged_at = Some(told.at);
+        state.writes = told.writes;
+    }
+
+    /// Notes what became of Events.
+    pub fn count_events(&self, outcomes: Outcomes) {
+        self.state().events = outcomes;
+    }
+
+    /// The bench of the observation, if there is one.
+    pub fn bench(&self) -> Option<SharedBench> {
+        self.state().bench.clone()
+    }
+
+    /// What is shown now.
+    pub fn shown(&self) -> Shown {
+        let now = self.clock.now();
+        let state = self.state();
+        Shown {
+            leading: state.leading.clone(),
+            unready: unready(&state, now),
+            measured: state.measured.clone(),
+            figures: state.figures.clone(),
+            judged_at: state.judged_at,
+            writes: state.writes.clone(),
+            events: state.events,
+            totals: totals(&state),
+            times: self.times.clone(),
+            edition: self.edition.clone(),
+        }
+    }
+}
+
+fn totals(state: &State) -> Totals {
+    let mut totals = state.earlier;
+    if let Some(measured) = &state.measured {
+        totals.gap_seconds += measured.gap_seconds;
+        totals.traffic = totals.traffic.with(measured.traffic);
+    }
+    totals
+}
+
+/// Why verdicts are not shown, if so.
+fn unready(state: &State, now: Timestamp) -> Option<String> {
+    if !state.leading.works() {
+        return None;
+    }
+    let (Some(measured), Some(judged_at)) = (&state.measured, state.judged_at) else {
+        let why = state.waiting.as_deref();
+        return Some(
+            why.unwrap_or("the hub has not listed its profiles yet")
+                .to_owned(),
+        );
+    };
+    let health = &measured.health;
+    let quiet = now.duration_since(health.heard);
+    if let Some(lost) = health.lost.as_ref().filter(|_| quiet > LOST) {
+        return Some(format!("the watch is down for {} s: {lost}", quiet.as_secs()));
+    }
+    if quiet > SILENT {
+        return Some(format!("the watch has told nothing for {} s", quiet.as_secs()));
+    }
+    let age = now.duration_since(judged_at);
+    (age > OLD).then(|| format!("the last judgement is {} s old", age.as_secs()))
+}

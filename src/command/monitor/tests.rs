@@ -1,0 +1,549 @@
+//! A monitor on the lab, under the paused clock.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use apiserver::{ApiServer, Misbehaviour};
+use collect::{clock::Clock, connect::Connection, lease::LeaseName};
+use evidence::{Claim, Scope};
+use http::{Method, StatusCode};
+use http_body_util::BodyExt as _;
+use judge::Selection;
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams},
+};
+use lab::{hub::Hub, manager::Manager};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    flags::plan,
+    observing::{Settings, Source, run},
+    serve::respond,
+    status::Shared,
+    verdicts::Verdicts,
+};
+use crate::command::Failure;
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// A rule that grants a new fault 2 min, and one that does not.
+const RULE: &str = "identity/manager-label-matches";
+const BUDGET: &str = "updates/status-writes-within-budget";
+
+/// A hub with a monitor on it.
+struct World {
+    hub: Hub,
+    clock: Clock,
+}
+
+/// One replica.
+struct Replica {
+    shared: Arc<Shared>,
+    settings: Settings,
+    stop: CancellationToken,
+}
+
+impl World {
+    async fn new() -> Self {
+        let clock = Clock::system();
+        let hub = Hub::lab(clock).await.expect("a hub");
+        Self { hub, clock }
+    }
+
+    fn server(&self) -> &ApiServer {
+        self.hub.as_lab().expect("the lab")
+    }
+
+    fn profiles(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile");
+        let client = self.hub.client_as("admin", "m").expect("a client");
+        Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
+    }
+
+    /// A profile whose label names that manager.
+    async fn profile(&self, name: &str, label: &str) {
+        let profile = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": name, "labels": {"x-k8s.io/cluster-manager": label}},
+            "spec": {"displayName": name, "clusterManager": {"name": "m"}},
+        });
+        let profile = serde_json::from_value(profile).expect("a profile");
+        let created = self.profiles().create(&PostParams::default(), &profile).await;
+        created.expect("created");
+    }
+
+    async fn label(&self, name: &str, label: &str) {
+        let patch = Patch::Merge(json!({"metadata": {"labels": {"x-k8s.io/cluster-manager": label}}}));
+        let patched = self.profiles().patch(name, &PatchParams::default(), &patch).await;
+        patched.expect("patched");
+    }
+
+    async fn report(&self, name: &str, version: &str) {
+        let patch = Patch::Merge(json!({"status": {"version": {"kubernetes": version}}}));
+        let patched = self
+            .profiles()
+            .patch_status(name, &PatchParams::default(), &patch)
+            .await;
+        patched.expect("patched");
+    }
+
+    /// A replica without a Lease.
+    fn replica(&self) -> Replica {
+        self.replica_by(None, false)
+    }
+
+    fn replica_by(&self, lease: Option<&str>, events: bool) -> Replica {
+        let claim = Claim::default();
+        let lease: Option<LeaseName> = lease.map(|lease| lease.parse().expect("a name"));
+        Replica {
+            shared: Arc::new(Shared::new(self.clock, &claim, lease.is_some())),
+            settings: Settings {
+                plan: plan(claim, Scope::default(), None),
+                window: HOUR,
+                lease,
+                events,
+                verdicts: Verdicts::new(Selection::default(), None),
+            },
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Runs a replica while `events` happens beside.
+    async fn run<T>(&self, replica: Replica, events: impl Future<Output = T>) -> T {
+        let stop = replica.stop.clone();
+        let source = Source::Own(&self.hub.connection);
+        let running = run(replica.settings, source, &replica.shared, self.clock, stop);
+        tokio::select! {
+            outcome = events => outcome,
+            ended = running => panic!("the monitor ended: {:?}", ended.map_err(|failure| failure.to_string())),
+        }
+    }
+}
+
+async fn get(shared: &Shared, path: &str) -> (StatusCode, String) {
+    let response = respond(shared, &Method::GET, path).await;
+    let status = response.status();
+    let body = response.into_body().collect().await.expect("a body").to_bytes();
+    (status, String::from_utf8(body.to_vec()).expect("UTF-8"))
+}
+
+async fn after(seconds: u64) {
+    sleep(Duration::from_secs(seconds)).await;
+}
+
+/// The value of a series; none if there is no such series.
+async fn value(shared: &Shared, series: &str) -> Option<f64> {
+    let (status, metrics) = get(shared, "/metrics").await;
+    assert_eq!(status, StatusCode::OK);
+    let line = metrics.lines().find_map(|line| {
+        line.strip_prefix("clusterprofile_conformance_")?
+            .strip_prefix(series)
+    });
+    line.map(|value| value.trim().parse().expect("a number"))
+}
+
+/// How many findings a rule has; none if it has no series.
+async fn findings_of(shared: &Shared, rule: &str) -> Option<f64> {
+    let labels =
+        format!("cluster_manager=\"m\",inventory_namespace=\"default\",level=\"MUST\",rule=\"{rule}\"");
+    value(shared, &format!("findings{{{labels}}}")).await
+}
+
+/// The same for [`RULE`].
+async fn findings(shared: &Shared) -> Option<f64> {
+    findings_of(shared, RULE).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conforming_manager_is_told_to_conform() {
+    let world = World::new().await;
+    let client = world
+        .hub
+        .client_as(Manager::NAME, Manager::NAME)
+        .expect("a client");
+    let mut manager = Manager::new(Vec::new(), world.clock);
+    manager.set_up(&client).await.expect("set up");
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    assert_eq!(get(&shared, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(value(&shared, "watch_up").await, Some(0.0));
+    let watched = async {
+        tokio::select! {
+            () = after(30 * 60) => {}
+            ended = manager.run(client) => panic!("{ended:?}"),
+        }
+        assert_eq!(get(&shared, "/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+        assert_eq!(
+            value(&shared, "decision{decision=\"conformant\"}").await,
+            Some(1.0)
+        );
+        assert_eq!(
+            value(&shared, "decision{decision=\"not-conformant\"}").await,
+            Some(0.0)
+        );
+        assert_eq!(value(&shared, "watch_up").await, Some(1.0));
+        assert_eq!(value(&shared, "leader").await, Some(1.0));
+        assert_eq!(value(&shared, "findings_dropped").await, Some(0.0));
+        let (_, metrics) = get(&shared, "/metrics").await;
+        assert!(!metrics.contains("_findings{"), "{metrics}");
+        let of_manager = "{cluster_manager=\"reference-manager\",inventory_namespace=\"lab-fleet\"}";
+        assert!(
+            value(&shared, &format!("profiles{of_manager}")).await > Some(1.0),
+            "{metrics}"
+        );
+        assert!(value(&shared, &format!("status_writes_total{of_manager}")).await > Some(0.0));
+        let left = value(&shared, &format!("status_write_tokens{of_manager}")).await;
+        assert!(left.is_some_and(|left| (0.0..10.0).contains(&left)), "{left:?}");
+        let (status, page) = get(&shared, "/").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(
+            page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"),
+            "{}",
+            &page[..40]
+        );
+    };
+    world.run(replica, watched).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_rule_is_shown_in_seconds_and_gone_when_it_is_mended() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(5).await;
+        assert_eq!(findings_of(&shared, BUDGET).await, None);
+        for number in 0..15 {
+            world.report("a", &format!("v1.{number}")).await;
+        }
+        after(3).await;
+        assert_eq!(findings_of(&shared, BUDGET).await, Some(1.0));
+        let verdict = format!("rule_verdict{{level=\"MUST\",rule=\"{BUDGET}\",verdict=\"fail\"}}");
+        assert_eq!(value(&shared, &verdict).await, Some(1.0));
+        assert_eq!(
+            value(&shared, "decision{decision=\"not-conformant\"}").await,
+            Some(1.0)
+        );
+        let (_, page) = get(&shared, "/").await;
+        assert!(page.contains(BUDGET));
+        let of_m = "{cluster_manager=\"m\",inventory_namespace=\"default\"}";
+        assert_eq!(
+            value(&shared, &format!("status_writes_total{of_m}")).await,
+            Some(15.0)
+        );
+        after(60).await;
+        let left = value(&shared, &format!("status_write_tokens{of_m}")).await;
+        assert!(left < Some(-3.0), "{left:?}");
+
+        // Most rules grant a new fault 2 min.
+        world.label("a", "other").await;
+        after(60).await;
+        assert_eq!(findings(&shared).await, None);
+        after(125).await;
+        assert_eq!(findings(&shared).await, Some(1.0));
+        world.label("a", "m").await;
+        after(2 * 3600).await;
+        assert_eq!(findings(&shared).await, None);
+        assert_eq!(findings_of(&shared, BUDGET).await, None);
+        assert_eq!(
+            value(&shared, &format!("status_writes_total{of_m}")).await,
+            Some(15.0)
+        );
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_verdicts_are_not_shown_as_fresh() {
+    let world = World::new().await;
+    world.profile("a", "other").await;
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(180).await;
+        assert_eq!(findings(&shared).await, Some(1.0));
+        world.server().misbehave(Misbehaviour::Fail {
+            affected: Default::default(),
+            code: 503,
+            retry_after: None,
+            every: 1,
+            times: usize::MAX,
+        });
+        world.server().misbehave(Misbehaviour::DropWatches);
+        after(30).await;
+        // A hub that restarts is back soon.
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+        assert_eq!(value(&shared, "watch_up").await, Some(0.0));
+        after(90).await;
+        let (status, why) = get(&shared, "/readyz").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(why.starts_with("not ready: the watch is down for 1"), "{why}");
+        assert_eq!(get(&shared, "/").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(get(&shared, "/healthz").await.0, StatusCode::OK);
+        assert_eq!(findings(&shared).await, None);
+        assert_eq!(
+            value(&shared, "decision{decision=\"not-conformant\"}").await,
+            None
+        );
+        assert_eq!(value(&shared, "verdicts_fresh").await, Some(0.0));
+        let gap = value(&shared, "watch_gap_seconds_total").await;
+        assert!(gap > Some(100.0), "{gap:?}");
+
+        world.server().misbehave(Misbehaviour::Recover);
+        world
+            .server()
+            .misbehave(Misbehaviour::CompactBefore(Default::default()));
+        after(60).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+        assert_eq!(value(&shared, "watch_up").await, Some(1.0));
+        assert_eq!(findings(&shared).await, Some(1.0));
+        assert!(value(&shared, "watch_gap_seconds_total").await >= gap);
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_is_away_at_first_is_waited_for() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    world.server().misbehave(Misbehaviour::Fail {
+        affected: Default::default(),
+        code: 503,
+        retry_after: None,
+        every: 1,
+        times: usize::MAX,
+    });
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(300).await;
+        let (status, why) = get(&shared, "/readyz").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(why.contains("503"), "{why}");
+        world.server().misbehave(Misbehaviour::Recover);
+        after(60).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_replica_leads_and_the_other_takes_over() {
+    let world = World::new().await;
+    world.profile("a", "other").await;
+    let (one, other) = (
+        world.replica_by(Some("default/monitor"), false),
+        world.replica_by(Some("default/monitor"), false),
+    );
+    let (leader, follower) = (Arc::clone(&one.shared), Arc::clone(&other.shared));
+    let (stop, hub) = (one.stop.clone(), &world.hub.connection);
+    let first = async {
+        let ended = run(one.settings, Source::Own(hub), &one.shared, world.clock, one.stop).await;
+        ended
+            .map_err(|failure| failure.to_string())
+            .expect("it ends well");
+        std::future::pending::<()>().await;
+    };
+    let second = async {
+        after(1).await;
+        world.run(other, std::future::pending::<()>()).await;
+    };
+    let seen = async {
+        after(180).await;
+        assert_eq!(value(&leader, "leader").await, Some(1.0));
+        assert_eq!(findings(&leader).await, Some(1.0));
+        assert_eq!(value(&follower, "leader").await, Some(0.0));
+        assert_eq!(findings(&follower).await, None);
+        let (status, why) = get(&follower, "/readyz").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(why.contains("watches and judges"), "{why}");
+        assert_eq!(get(&follower, "/").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        // SIGTERM: it gives the Lease back.
+        stop.cancel();
+        after(10).await;
+        assert_eq!(value(&follower, "leader").await, Some(1.0));
+        after(180).await;
+        assert_eq!(findings(&follower).await, Some(1.0));
+    };
+    tokio::select! {
+        () = seen => {}
+        () = first => {}
+        () = second => {}
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_forbids_the_lease_or_the_list_is_a_clear_error() {
+    let world = World::new().await;
+    let viewer = Connection::new(world.hub.client_as("viewer", "m").expect("a client"), "lab");
+    for (lease, parts) in [
+        (
+            Some("default/monitor"),
+            ["leases", "rbac --monitor --lease default/monitor"],
+        ),
+        (None, ["clusterprofiles", "the minimal RBAC role"]),
+    ] {
+        let replica = world.replica_by(lease, false);
+        let source = Source::Own(&viewer);
+        let ended = run(
+            replica.settings,
+            source,
+            &replica.shared,
+            world.clock,
+            replica.stop,
+        )
+        .await;
+        let told = ended.expect_err("it may not").to_string();
+        for part in parts {
+            assert!(told.contains(part), "{part:?} is not in {told}");
+        }
+    }
+}
+
+async fn events(client: Client) -> Vec<Value> {
+    let kind = GroupVersionKind::gvk("events.k8s.io", "v1", "Event");
+    let events: Api<DynamicObject> = Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind));
+    let list = events.list(&ListParams::default()).await.expect("Events");
+    let values = list.items.into_iter().map(|event| event.data);
+    values.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_finding_that_appears_is_one_event() {
+    let world = World::new().await;
+    world.profile("a", "other").await;
+    world.profile("b", "m").await;
+    let admin = || world.hub.client_as("admin", "m").expect("a client");
+    let of_rule = async || {
+        let mut events = events(admin()).await;
+        events.retain(|event| event["note"].as_str().is_some_and(|note| note.contains(RULE)));
+        events
+    };
+    for life in 0..2 {
+        let replica = world.replica_by(None, true);
+        let shared = Arc::clone(&replica.shared);
+        world
+            .run(replica, async {
+                after(200).await;
+                let told = of_rule().await;
+                assert_eq!(told.len(), 1, "life {life}: {told:#?}");
+                assert_eq!(told[0]["regarding"]["name"], "a");
+                assert_eq!(told[0]["series"], Value::Null, "a restart is no news");
+                let outcome = ["written", "known"][life];
+                assert!(value(&shared, &format!("events_total{{outcome=\"{outcome}\"}}")).await >= Some(1.0));
+            })
+            .await;
+    }
+    let replica = world.replica_by(None, true);
+    world
+        .run(replica, async {
+            after(200).await;
+            // It is mended, the window forgets it, and it comes back.
+            world.label("a", "m").await;
+            after(2 * 3600).await;
+            world.label("a", "other").await;
+            after(200).await;
+            let told = of_rule().await;
+            assert_eq!(told.len(), 1, "{told:#?}");
+            assert_eq!(told[0]["series"]["count"], 2);
+        })
+        .await;
+}
+
+/// Requests for the page render it once for each judgement at most, and none is answered with an older one than 10 s.
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_requests_renders_one_page() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(5).await;
+        let pages = futures::future::join_all((0..100).map(|_| get(&shared, "/"))).await;
+        assert!(pages.iter().all(|page| *page == pages[0]));
+        world.report("a", "v2").await;
+        after(12).await;
+        let (_, page) = get(&shared, "/").await;
+        assert_ne!(page, pages[0].1);
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_hub_names_is_bounded_and_escaped() {
+    let world = World::new().await;
+    let hostile = format!("\u{202e}\"}} evil 1\\\n{}", "x".repeat(5000));
+    let profile = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
+        "spec": {"clusterManager": {"name": hostile}},
+    });
+    world
+        .server()
+        .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    for number in 0..1200 {
+        let profile = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": format!("p{number}"), "namespace": "default", "uid": format!("u{number}")},
+            "spec": {"clusterManager": {"name": format!("m{number}")}},
+        });
+        world
+            .server()
+            .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    }
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(30).await;
+        let (_, metrics) = get(&shared, "/metrics").await;
+        let of = |name: &str| metrics.lines().filter(|line| line.contains(name)).count();
+        assert_eq!(of("_profiles{"), 1000);
+        assert_eq!(value(&shared, "profiles_dropped").await, Some(201.0));
+        assert_eq!(of("_findings{"), 1000);
+        assert!(value(&shared, "findings_dropped").await > Some(200.0));
+        for line in metrics.lines() {
+            assert!(
+                line.starts_with("# ") || line.starts_with("clusterprofile_conformance_"),
+                "{line}"
+            );
+            assert!(line.len() < 600 && !line.contains('\u{202e}'), "{line}");
+        }
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_requests_are_refused() {
+    let world = World::new().await;
+    let shared = world.replica().shared;
+    assert_eq!(get(&shared, "/nowhere").await.0, StatusCode::NOT_FOUND);
+    let response = respond(&shared, &Method::POST, "/metrics").await;
+    assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_stops_ends_within_seconds() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let replica = world.replica_by(Some("default/monitor"), false);
+    let (stop, shared) = (replica.stop.clone(), Arc::clone(&replica.shared));
+    let source = Source::Own(&world.hub.connection);
+    let running = run(
+        replica.settings,
+        source,
+        &replica.shared,
+        world.clock,
+        replica.stop.clone(),
+    );
+    let stopping = async {
+        after(60).await;
+        stop.cancel();
+    };
+    let began = tokio::time::Instant::now();
+    let (ended, ()): (Result<(), Failure>, ()) = tokio::join!(running, stopping);
+    assert!(ended.is_ok());
+    assert!(began.elapsed() < Duration::from_secs(63), "{:?}", began.elapsed());
+    assert_eq!(value(&shared, "watch_up").await, Some(0.0));
+}

@@ -1,0 +1,174 @@
+//! The Deployment that watches: `ci/in-cluster/monitor`.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{
+    runtime::Runtime,
+    time::{sleep, timeout},
+};
+
+use super::{
+    hub::{self, FLEET, PROFILE},
+    kubectl::Cluster,
+    kustomization::{NAME as NAMESPACE, copy_of},
+};
+
+const NAME: &str = "clusterprofile-conformance-monitor";
+/// A rule without a grace, and one that grants a new fault 2 min.
+const BUDGET: &str = "updates/status-writes-within-budget";
+const LABEL: &str = "identity/manager-label-matches";
+
+/// Waits until `look` finds something, within so many seconds.
+fn within<T>(seconds: u64, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let runtime = Runtime::new().expect("a runtime");
+    let found = runtime.block_on(async {
+        let looking = async {
+            loop {
+                if let Some(found) = look() {
+                    return found;
+                }
+                sleep(Duration::from_millis(250)).await;
+            }
+        };
+        timeout(Duration::from_secs(seconds), looking).await
+    });
+    found.unwrap_or_else(|_| panic!("not within {seconds} s: {what}"))
+}
+
+/// What a Pod serves; none if it does not.
+fn get(cluster: &Cluster, pod: &str, path: &str) -> Option<String> {
+    let path = format!("/api/v1/namespaces/{NAMESPACE}/pods/{pod}:8080/proxy{path}");
+    let answer = cluster.output(&["get", "--raw", &path], "");
+    let is_there = answer.status.success();
+    is_there.then(|| String::from_utf8(answer.stdout).expect("UTF-8"))
+}
+
+/// The Pod that holds the Lease, other than that one.
+fn leader(cluster: &Cluster, other_than: &str) -> Option<String> {
+    let lease = cluster.output(
+        &["get", "lease", NAME, "--namespace", NAMESPACE, "--output", "json"],
+        "",
+    );
+    let lease: Value = serde_json::from_slice(&lease.stdout).ok()?;
+    let (pod, _) = lease["spec"]["holderIdentity"].as_str()?.rsplit_once('_')?;
+    (pod != other_than).then(|| pod.to_owned())
+}
+
+/// The series of a metric, with their values.
+fn series(metrics: &str, name: &str) -> Vec<(String, f64)> {
+    let prefix = format!("clusterprofile_conformance_{name}");
+    let lines = metrics.lines().filter(|line| line.starts_with(&prefix));
+    let read = lines.filter_map(|line| {
+        let (labels, value) = line.rsplit_once(' ')?;
+        Some((labels[prefix.len()..].to_owned(), value.parse().ok()?))
+    });
+    read.collect()
+}
+
+/// Whether the expression of the alert on broken rules holds of a rule.
+fn is_broken(metrics: &str, rule: &str) -> bool {
+    let rule = format!("rule=\"{rule}\"");
+    let findings = series(metrics, "findings{");
+    findings
+        .iter()
+        .any(|(labels, value)| labels.contains("level=\"MUST\"") && labels.contains(&rule) && *value > 0.0)
+}
+
+pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
+    hub::prepare(cluster);
+    let folder = TempDir::new().expect("a folder");
+    let base = folder.path().join("base");
+    copy_of("in-cluster/monitor", &base);
+    let base = base.to_str().expect("UTF-8");
+    cluster.kubectl(&[
+        "delete",
+        "--ignore-not-found",
+        "deployment",
+        NAME,
+        "--namespace",
+        NAMESPACE,
+    ]);
+    cluster.kubectl(&["apply", "--kustomize", base]);
+    let deployment = format!("deployment/{NAME}");
+    cluster.kubectl(&[
+        "rollout",
+        "status",
+        &deployment,
+        "--namespace",
+        NAMESPACE,
+        "--timeout=90s",
+    ]);
+
+    let first = within(30, "a replica leads", || leader(cluster, ""));
+    let fresh = |pod: &str| {
+        let metrics = get(cluster, pod, "/metrics")?;
+        metrics
+            .contains("clusterprofile_conformance_verdicts_fresh 1\n")
+            .then_some(metrics)
+    };
+    let metrics = within(30, "it has verdicts", || fresh(&first));
+    assert!(!is_broken(&metrics, BUDGET), "{metrics}");
+    let page = get(cluster, &first, "/").expect("the report");
+    assert!(page.contains("<html"), "{page}");
+
+    for number in 0..15 {
+        let status = format!(r#"{{"status": {{"version": {{"kubernetes": "v1.34.{number}"}}}}}}"#);
+        let patch = [
+            "patch",
+            "clusterprofile",
+            PROFILE,
+            "--namespace",
+            FLEET,
+            "--subresource=status",
+        ];
+        cluster.kubectl(&[&patch[..], &["--type=merge", "--patch", &status]].concat());
+    }
+    within(30, "the metric and the alert's expression tell of it", || {
+        fresh(&first).filter(|metrics| is_broken(metrics, BUDGET))
+    });
+    within(90, "the bucket is overdrawn", || {
+        let tokens = series(&fresh(&first)?, "status_write_tokens{");
+        tokens.into_iter().find(|(_, left)| *left < 0.0)
+    });
+
+    // What happens while nobody leads is on the next list.
+    let label = |value: &str| {
+        let label = format!("x-k8s.io/cluster-manager={value}");
+        let arguments = [
+            "label",
+            "clusterprofile",
+            PROFILE,
+            "--namespace",
+            FLEET,
+            "--overwrite",
+            &label,
+        ];
+        cluster.kubectl(&arguments);
+    };
+    cluster.kubectl(&[
+        "delete",
+        "pod",
+        &first,
+        "--namespace",
+        NAMESPACE,
+        "--grace-period=0",
+        "--force",
+    ]);
+    label("another");
+    let second = within(60, "the other replica leads", || leader(cluster, &first));
+    within(200, "it tells of what happened meanwhile", || {
+        fresh(&second).filter(|metrics| is_broken(metrics, LABEL))
+    });
+    label("reference-manager");
+    cluster.kubectl(&[
+        "rollout",
+        "status",
+        &deployment,
+        "--namespace",
+        NAMESPACE,
+        "--timeout=90s",
+    ]);
+    cluster.kubectl(&["delete", "--kustomize", base, "--ignore-not-found"]);
+}
