@@ -28,19 +28,13 @@ impl PlacementRequest {
     /// The histories of its slices in scope: those that name it or have the key that the hook told, and others of the
     /// same key.
     pub fn histories<'h>(&self, all: &'h [SliceHistory], scope: &Scope) -> Vec<&'h SliceHistory> {
-        let is_its = |slice: &PlacementDecision| names_placement(slice, &self.name) || self.is_told(slice);
         let is_named = |history: &&SliceHistory| {
             let mut versions = history.versions.iter();
-            versions.any(|version| is_its(&version.object))
+            versions.any(|version| self.names(&version.object))
         };
-        let keys: BTreeSet<_> = all
-            .iter()
-            .filter(is_named)
-            .flat_map(|history| &history.versions)
-            .filter_map(|version| key(&version.object))
-            .collect();
+        let keys = self.keys(all);
         let has_key = |history: &SliceHistory| {
-            let shares = key(history.last()).is_some_and(|key| keys.contains(&key));
+            let shares = DecisionKey::of(history.last()).is_some_and(|key| keys.contains(&key));
             shares && !names_any_placement(history.last())
         };
         let is_judged = |history: &SliceHistory| {
@@ -50,6 +44,24 @@ impl PlacementRequest {
         all.iter()
             .filter(|history| (is_named(history) || has_key(history)) && is_judged(history))
             .collect()
+    }
+
+    /// The keys of its decision: those of the versions that name it. A slice may be given to another decision later.
+    pub fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionKey<'h>> {
+        let versions = all.iter().flat_map(|history| &history.versions);
+        let its = versions.filter(|version| self.names(&version.object));
+        its.filter_map(|version| DecisionKey::of(&version.object))
+            .collect()
+    }
+
+    /// Whether a version of a slice is of its decision, which has these keys.
+    pub fn holds(&self, slice: &PlacementDecision, keys: &BTreeSet<DecisionKey<'_>>) -> bool {
+        self.names(slice) || DecisionKey::of(slice).is_some_and(|key| keys.contains(&key))
+    }
+
+    /// Whether a slice names it, or has the key that the hook told.
+    fn names(&self, slice: &PlacementDecision) -> bool {
+        names_placement(slice, &self.name) || self.is_told(slice)
     }
 
     /// Whether these slices hold as many clusters as asked for, and no slice is needless.
@@ -74,8 +86,25 @@ pub(crate) fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProf
     slices.iter().flat_map(|slice| slice.references()).collect()
 }
 
-/// Namespace, scheduler and key; none for a slice without a key.
-fn key(slice: &PlacementDecision) -> Option<(&str, &str, &str)> {
-    let key = slice.label(names::LABEL_DECISION_KEY)?;
-    (!key.is_empty()).then(|| (&*slice.metadata.namespace, slice.scheduler(), key))
+/// What the slices of one decision have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DecisionKey<'e> {
+    /// The namespace.
+    pub namespace: &'e str,
+    /// The scheduler.
+    pub scheduler: &'e str,
+    /// The label `decision-key`; never empty.
+    pub key: &'e str,
+}
+
+impl<'e> DecisionKey<'e> {
+    /// None for a slice without a key.
+    pub fn of(slice: &'e PlacementDecision) -> Option<Self> {
+        let key = slice.label(names::LABEL_DECISION_KEY)?;
+        (!key.is_empty()).then(|| Self {
+            namespace: &slice.metadata.namespace,
+            scheduler: slice.scheduler(),
+            key,
+        })
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use evidence::{Evidence, ObjectRef, Tracked as _, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, Tracked as _, api::ClusterProfile, redact::without_credentials};
 use judge::{
     Decision, Judgement, Verdict,
     rules::{BURST, Level, Spendings},
@@ -69,7 +69,7 @@ impl Owner {
 
 /// A label's value: what the hub names, bounded and without invisible characters.
 fn label(text: &str) -> String {
-    escape::short(text, LONGEST_LABEL).into_owned()
+    escape::short(&without_credentials(text), LONGEST_LABEL).into_owned()
 }
 
 impl Figures {

@@ -20,27 +20,48 @@ pub fn identity() -> String {
     format!("{name}_{:08x}", RandomState::new().hash_one(0) as u32)
 }
 
+/// After how many failures in a row nothing is known of the Lease any more.
+const UNKNOWN: u32 = 3;
+/// After how many failures in a row to connect anew: half a minute. Credentials may have ended.
+const GIVES_UP: u32 = 15;
+
+/// How the wait for the Lease ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// This replica leads.
+    Leads,
+    /// The hub does not answer on the Lease.
+    Unanswered,
+}
+
 /// Waits until this replica leads.
 ///
 /// # Errors
 /// When the hub forbids the Lease, or has no such namespace.
-pub async fn wait(candidate: &mut Candidate, shared: &Shared) -> Result<(), Failure> {
-    let mut is_warned = false;
+pub async fn wait(candidate: &mut Candidate, shared: &Shared) -> Result<Waited, Failure> {
+    let mut failures = 0;
     loop {
         match candidate.attempt().await {
             Ok(true) => {
                 shared.lead(Leading::Leads);
-                return Ok(());
+                return Ok(Waited::Leads);
             }
             Ok(false) => {
+                failures = 0;
                 shared.lead(Leading::Follows(candidate.holder()));
             }
             Err(error) if error.is_lasting() => return Err(refused(&error)),
             Err(error) => {
-                if !is_warned {
+                failures += 1;
+                if failures == 1 {
                     anstream::eprintln!("warning: {}", escape::line(&error.to_string()));
                 }
-                is_warned = true;
+                if failures >= UNKNOWN {
+                    shared.wait(format!("who leads is unknown: {error}"));
+                }
+                if failures >= GIVES_UP {
+                    return Ok(Waited::Unanswered);
+                }
             }
         }
         sleep(INTERVAL).await;

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     bench::{Bench, StatusWrites},
     events::{self, Findings, Teller},
-    leading,
+    leading::{self, Waited},
     status::{AGAIN, Leading, Shared, SharedBench},
     verdicts::Verdicts,
 };
@@ -91,7 +91,14 @@ pub async fn run(
         is_known: false,
     };
     let options = match source {
-        Source::Own(hub) => return life.on(hub, settings.lease, settings.events, &stop).await,
+        Source::Own(hub) => {
+            while !stop.is_cancelled() {
+                life.on(hub, settings.lease.clone(), settings.events, &stop)
+                    .await?;
+                pause(&stop).await;
+            }
+            return Ok(());
+        }
         Source::Kubeconfig(options) => options,
     };
     let mut is_known = false;
@@ -106,6 +113,8 @@ pub async fn run(
                 is_known = true;
                 life.on(&hub, settings.lease.clone(), settings.events, &stop)
                     .await?;
+                // Whatever ended it must not end it over and over.
+                pause(&stop).await;
             }
             Err(error) if is_known => {
                 let told = Failure::unreachable(error).in_one_line();
@@ -148,8 +157,10 @@ impl Life<'_> {
                 select! {
                     biased;
                     () = stop.cancelled() => break Ok(()),
-                    waited = leading::wait(candidate, self.shared) => if let Err(failure) = waited {
-                        break Err(failure);
+                    waited = leading::wait(candidate, self.shared) => match waited {
+                        Ok(Waited::Leads) => {}
+                        Ok(Waited::Unanswered) => break Ok(()),
+                        Err(failure) => break Err(failure),
                     },
                 }
                 anstream::eprintln!("note: this replica leads");
@@ -244,10 +255,15 @@ impl Life<'_> {
             AGAIN.as_secs()
         );
         self.shared.wait(why.to_owned());
-        select! {
-            () = stop.cancelled() => {}
-            () = sleep(AGAIN) => {}
-        }
+        pause(stop).await;
+    }
+}
+
+/// Waits before the next attempt, unless the monitor ends.
+async fn pause(stop: &CancellationToken) {
+    select! {
+        () = stop.cancelled() => {}
+        () = sleep(AGAIN) => {}
     }
 }
 

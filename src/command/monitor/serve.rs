@@ -25,7 +25,7 @@ const CONNECTIONS: usize = 64;
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(10);
 /// How long a connection may last in all, so that none is held for ever.
-const LIFE: Duration = Duration::from_secs(120);
+const LIFE: Duration = Duration::from_secs(20);
 /// How long to wait when no connection can be taken, as when there are too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -53,6 +53,8 @@ pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD)
+                // A client that does not read holds its place for one answer.
+                .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);
             // A client that breaks off is its own affair.
             let _ = timeout(LIFE, connection).await;

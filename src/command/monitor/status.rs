@@ -152,6 +152,7 @@ impl Shared {
         let mut state = self.state();
         let is_new = state.leading.works() != leading.works();
         state.leading = leading;
+        state.waiting = None;
         is_new
     }
 
@@ -232,7 +233,7 @@ fn totals(state: &State) -> Totals {
 /// Why verdicts are not shown, if so.
 fn unready(state: &State, now: Timestamp) -> Option<String> {
     if !state.leading.works() {
-        return None;
+        return state.waiting.clone();
     }
     let (Some(measured), Some(judged_at)) = (&state.measured, state.judged_at) else {
         let why = state.waiting.as_deref();

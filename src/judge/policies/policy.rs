@@ -44,9 +44,18 @@ pub(super) fn with_binding(
         },
     });
     let manager = options.scope.cluster_manager.as_deref();
-    if let Some(manager) = manager.filter(|_| resource != Resource::Secrets) {
-        policy["spec"]["matchConditions"] =
-            json!([{"name": "cluster-manager", "expression": of_manager(manager)}]);
+    let manager = manager.filter(|_| resource != Resource::Secrets);
+    let mut conditions: Vec<Value> = manager
+        .map(|manager| json!({"name": "cluster-manager", "expression": of_manager(manager)}))
+        .into_iter()
+        .collect();
+    if matches!(action, Action::Deny) {
+        // An object that breaks a rule must still lose its finalizers.
+        let stays = "!has(object.metadata.deletionTimestamp)";
+        conditions.push(json!({"name": "not-terminating", "expression": stays}));
+    }
+    if !conditions.is_empty() {
+        policy["spec"]["matchConditions"] = conditions.into();
     }
     let actions: &[&str] = match action {
         Action::Warn => &["Audit", "Warn"],

@@ -32,12 +32,16 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
 }
 
 async fn restart_with_placement(session: &Session<'_>) {
+    let mut is_restarted = false;
     if session.capabilities.support(&[DriverAction::Place]) {
         with_placement(session, Scenario::Restart, async |_, _| {
-            restart_now(session).await
+            restart_now(session).await;
+            is_restarted = true;
         })
         .await;
-    } else {
+    }
+    // Without a member there is no placement.
+    if !is_restarted {
         restart_now(session).await;
     }
 }

@@ -1,6 +1,9 @@
 //! What became of an object that the run created as another producer's.
 
+use std::collections::BTreeSet;
+
 use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario};
+use jiff::SignedDuration;
 
 use super::{
     history::{State, states, to_the_second},
@@ -8,9 +11,10 @@ use super::{
     verdict::Span,
 };
 use crate::rules::{
-    authors::{authors, by, deletion, judged_writers, writers, writes_judged},
+    authors::{authors, by, deletion, writers, writes_judged},
     finding::{Finding, Findings},
     logged::Judged,
+    write_time::LATE,
 };
 
 /// A kind of objects of other producers, in the steps of a run.
@@ -21,6 +25,8 @@ pub(in crate::rules) struct Foreigners<T> {
     pub(in crate::rules) object: fn(&DriverStep) -> Option<&ObjectRef>,
     /// Whether a write whose author is unknown counts as the judged producer's.
     pub(in crate::rules) is_only_producer: bool,
+    /// The field managers of the judged producer.
+    pub(in crate::rules) theirs: fn(&Evidence) -> BTreeSet<&str>,
     /// The part in which two versions differ.
     pub(in crate::rules) changed: fn(&T, &T) -> Option<&'static str>,
     /// The message if it was changed.
@@ -71,7 +77,7 @@ fn touches<T: Judged>(
     let Some(first) = states.first().and_then(|state| state.object) else {
         return Vec::new();
     };
-    let (own, theirs) = (writers(first), judged_writers::<T>(evidence));
+    let (own, theirs) = (writers(first), (foreigners.theirs)(evidence));
     let (mut change, mut deleted) = (None, None);
     for pair in states.windows(2) {
         let (Some(before), after) = (pair[0].object, pair[1]) else {
@@ -124,8 +130,22 @@ fn deletion_of<T: Judged>(
             to_the_second(gone.at),
             by(&user.into_iter().collect())
         ));
-    let proven = user.map_or(foreigners.is_only_producer, |user| {
-        writes_judged::<T>(evidence, user)
-    });
+    let proven = user.map_or(
+        foreigners.is_only_producer && !went_with_others(evidence, before, gone),
+        |user| writes_judged::<T>(evidence, user),
+    );
     Some(if proven { finding } else { finding.advisory() })
+}
+
+/// Whether other objects of the namespace went at that time: somebody may have deleted the namespace.
+fn went_with_others<T: Judged>(evidence: &Evidence, object: &T, gone: &State<T>) -> bool {
+    let late = SignedDuration::from_micros(LATE);
+    let metadata = object.metadata();
+    T::histories(evidence).iter().any(|history| {
+        let other = history.last().metadata();
+        let at = history.deleted.map(|at| at.duration_since(gone.at).abs());
+        other.namespace == metadata.namespace
+            && other.uid != metadata.uid
+            && at.is_some_and(|apart| apart <= late)
+    })
 }

@@ -4,6 +4,7 @@ use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
 use crate::rules::{
     answer::{Foreigners, untouched},
+    authors::judged_writers,
     finding::Findings,
 };
 
@@ -21,6 +22,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
             action: DriverAction::PutForeigner,
             object: |step| step.profile.as_ref(),
             is_only_producer: true,
+            theirs: judged_writers::<ClusterProfile>,
             changed,
             message_changed: "a profile of another manager was changed",
             message_deleted: "a profile of another manager was deleted",

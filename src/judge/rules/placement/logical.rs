@@ -58,11 +58,13 @@ pub(in crate::rules) fn logical_decisions<'e>(
 
 /// The uid of the object for which a slice was made: of its controller or, if none is marked as such, of its only owner.
 pub(in crate::rules) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
-    let owner = match &*slice.metadata.owner_references {
+    let owners = slice.metadata.owner_references.iter();
+    let owners: Vec<&OwnerReference> = owners.filter(|owner| !is_counterpart(owner, slice)).collect();
+    let owner = match &*owners {
         [only] => only,
-        _ => slice.controller()?,
+        _ => owners.iter().find(|owner| owner.controller == Some(true))?,
     };
-    Some(&*owner.uid).filter(|uid| !uid.is_empty() && !is_counterpart(owner, slice))
+    Some(&*owner.uid).filter(|uid| !uid.is_empty())
 }
 
 /// Whether two slices surely have different owners: each has some, and they have none in common.

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    DriverAction, DriverStep, Evidence, ObjectRef, PlacementRequest, Scenario, SliceHistory,
-    api::{PlacementDecision, names},
+    DecisionKey, DriverAction, DriverStep, Evidence, ObjectRef, PlacementRequest, Scenario, SliceHistory,
+    api::{ClusterProfile, PlacementDecision, names},
 };
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rules::{
-    answer::{did, steps, to_the_second},
+    answer::{alive, did, steps, to_the_second},
+    conditions::has_status,
     finding::{Finding, Findings},
     text::redacted,
     write_time::{LATE, missed_slices_between},
@@ -25,6 +26,7 @@ pub(super) struct Request<'e> {
     pub(super) step: &'e DriverStep,
     pub(super) placement: &'e PlacementRequest,
     pub(super) histories: Vec<&'e SliceHistory>,
+    keys: BTreeSet<DecisionKey<'e>>,
 }
 
 /// The slices of a placement at a moment.
@@ -70,6 +72,7 @@ impl<'e> Request<'e> {
             step,
             placement,
             histories: placement.histories(&evidence.slices, &evidence.header.scope),
+            keys: placement.keys(&evidence.slices),
         })
     }
 
@@ -110,14 +113,18 @@ impl<'e> Request<'e> {
     fn answer(&self, since: Timestamp, wanted: impl Fn(&[&PlacementDecision]) -> bool) -> Answer<'e> {
         let mut last = Vec::new();
         let mut first_right = None;
+        let late = SignedDuration::from_micros(LATE);
+        // What was written before the run gave up may have been seen after it.
         let looked = self.looked();
-        self.each_state(since, looked, |at, slices| {
+        let until = looked.saturating_add(late).unwrap_or(Timestamp::MAX);
+        self.each_state(since, until, |at, slices| {
             if first_right.is_none() && wanted(slices) {
                 first_right = Some(at);
             }
-            last = slices.to_vec();
+            if at <= looked {
+                last = slices.to_vec();
+            }
         });
-        let late = SignedDuration::from_micros(LATE);
         let in_time = self
             .step
             .deadline()
@@ -141,7 +148,11 @@ impl<'e> Request<'e> {
         let mut changes: Vec<(Timestamp, bool, usize, Option<&'e PlacementDecision>)> = Vec::new();
         for (number, history) in self.histories.iter().enumerate() {
             let versions = history.versions.iter();
-            changes.extend(versions.map(|version| (version.at, false, number, Some(&version.object))));
+            // A slice that another decision got is of this one no more.
+            changes.extend(versions.map(|version| {
+                let slice = Some(&version.object).filter(|slice| self.is_its(slice));
+                (version.at, false, number, slice)
+            }));
             changes.extend(history.deleted.map(|at| (at, true, number, None)));
         }
         changes.retain(|(at, ..)| *at <= looked);
@@ -167,6 +178,11 @@ impl<'e> Request<'e> {
             take(&mut present, number, slice);
             see(at, &of(&present));
         }
+    }
+
+    /// Whether a version of a slice is of the placement's decision.
+    fn is_its(&self, slice: &PlacementDecision) -> bool {
+        self.placement.holds(slice, &self.keys)
     }
 
     /// The slices at a time.
@@ -256,6 +272,25 @@ impl<'e> Request<'e> {
             ))
             .observed(format!("after {seconds} s"))
             .advisory()
+    }
+
+    /// The members that were joined and healthy from the request on until the run gave up: a scheduler may pass over others.
+    pub(super) fn members_that_stay_well(&self) -> impl Iterator<Item = &'e ClusterProfile> {
+        let (from, until) = (self.step.until, self.step.last_deadline());
+        let is_well = |profile: &ClusterProfile| {
+            [names::CONDITION_JOINED, names::CONDITION_HEALTHY]
+                .iter()
+                .all(|condition| has_status(profile, condition, "True"))
+        };
+        self.evidence.histories().filter_map(move |history| {
+            let before = alive(history, from)?;
+            let meanwhile = history
+                .versions
+                .iter()
+                .filter(|version| from < version.at && version.at <= until);
+            let stays = is_well(before) && meanwhile.map(|version| &version.object).all(is_well);
+            alive(history, until).filter(|_| stays)
+        })
     }
 
     /// Reports that slices have other clusters than were asked for. The scheduler may have reasons.

@@ -1,19 +1,14 @@
 //! Decisions that cross the limit of a slice.
 
+use std::collections::BTreeSet;
+
 use evidence::{
     DriverAction, Evidence, Scenario,
-    api::{
-        ClusterProfile, PlacementDecision,
-        names::{self, LARGEST_SLICE},
-    },
+    api::{PlacementDecision, names::LARGEST_SLICE},
 };
 
 use super::answer::{Request, clusters, count_of, requests};
-use crate::rules::{
-    answer::alive,
-    conditions::has_status,
-    finding::{Finding, Findings},
-};
+use crate::rules::finding::{Finding, Findings};
 
 /// `placement-lifecycle/crosses-the-limit`
 ///
@@ -49,7 +44,7 @@ fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
         ("a slice holds more than 100 clusters", Some(large))
     } else if let (true, Some(empty)) = (count == asked, empty.next()) {
         ("an empty slice is left beside others", Some(empty))
-    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE && members_that_are_well(request) >= asked {
+    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE && members_beside(request, slices) >= asked {
         ("a decision ends where its first slice is full", slices.last())
     } else {
         return request.other_clusters(slices);
@@ -58,16 +53,14 @@ fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
     Finding::on(object, message).at("decisions")
 }
 
-/// How many members there were to select when the run gave up: some may have failed since it asked.
-fn members_that_are_well(request: &Request<'_>) -> usize {
-    let at = request.step.last_deadline();
-    let members = request
-        .evidence
-        .histories()
-        .filter_map(|history| alive(history, at));
-    let is = |profile: &ClusterProfile, condition| has_status(profile, condition, "True");
+/// How many members there were to select, in the namespaces from which the decision selects: another one may have the
+/// same members again.
+fn members_beside(request: &Request<'_>, slices: &[&PlacementDecision]) -> usize {
+    let references: BTreeSet<_> = slices.iter().flat_map(|slice| slice.references()).collect();
+    let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
+    let members = request.members_that_stay_well();
     members
-        .filter(|profile| is(profile, names::CONDITION_JOINED) && is(profile, names::CONDITION_HEALTHY))
+        .filter(|profile| namespaces.contains(&*profile.metadata.namespace))
         .count()
 }
 

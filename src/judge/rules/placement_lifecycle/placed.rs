@@ -21,8 +21,15 @@ pub(in crate::rules) fn placed(evidence: &Evidence, findings: &mut Findings) {
             &clusters(request.placement.clusters),
             |slices| request.placement.is_met_by(slices),
             |slices| match slices {
-                [] => Finding::on(request.object(slices), "a request for clusters has no decision")
-                    .at("decisions"),
+                [] => {
+                    let message = "a request for clusters has no decision";
+                    let finding = Finding::on(request.object(slices), message).at("decisions");
+                    // Without a cluster to select, no slice is right.
+                    match request.members_that_stay_well().next() {
+                        Some(_) => finding,
+                        None => finding.advisory(),
+                    }
+                }
                 _ => request.other_clusters(slices),
             },
         );

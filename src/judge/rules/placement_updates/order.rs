@@ -1,6 +1,6 @@
 //! The order of the clusters in a slice, and of the slices in a decision.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
     Evidence, ObjectRef,
@@ -138,18 +138,18 @@ impl<'e> Indices<'e> {
 
 /// The first slice that stayed and whose index should have followed.
 fn stale(id: DecisionId, before: &Indices, now: &Indices) -> Option<Finding> {
-    if now.is_complete() {
+    // If those that stay have indices of their own that fit, a new slice has the wrong one.
+    let stayed = now
+        .of_uid
+        .iter()
+        .filter(|(uid, _)| before.of_uid.contains_key(*uid));
+    let mut indices = BTreeSet::new();
+    let fits = |(_, index): (_, &u32)| (*index as usize) < now.count() && indices.insert(*index);
+    if now.is_complete() || stayed.map(|(uid, index)| (uid, index)).all(fits) {
         return None;
     }
     let slices = now.slices.iter().enumerate();
-    // Of an old slice and a new one with the same index, the new one may be wrong.
-    let has_two_old = |slices: &[&PlacementDecision]| {
-        let old = slices
-            .iter()
-            .filter(|slice| before.of_uid.contains_key(&*slice.metadata.uid));
-        old.count() > 1
-    };
-    let wrong = slices.filter(|(rank, (index, slices))| *rank != **index as usize || has_two_old(slices));
+    let wrong = slices.filter(|(rank, (index, slices))| *rank != **index as usize || slices.len() > 1);
     let mut wrong = wrong.flat_map(|(_, (index, slices))| slices.iter().map(move |slice| (*index, *slice)));
     let (index, slice) =
         wrong.find(|(index, slice)| before.of_uid.get(&*slice.metadata.uid) == Some(index))?;
