@@ -139,13 +139,13 @@ impl<'e> Indices<'e> {
 /// The first slice that stayed and whose index should have followed.
 fn stale(id: DecisionId, before: &Indices, now: &Indices) -> Option<Finding> {
     // If those that stay have indices of their own that fit, a new slice has the wrong one.
-    let stayed = now
+    let mut stayed = now
         .of_uid
         .iter()
         .filter(|(uid, _)| before.of_uid.contains_key(*uid));
     let mut indices = BTreeSet::new();
-    let fits = |(_, index): (_, &u32)| (*index as usize) < now.count() && indices.insert(*index);
-    if now.is_complete() || stayed.map(|(uid, index)| (uid, index)).all(fits) {
+    let fits = |(_, index): (&&str, &u32)| (*index as usize) < now.count() && indices.insert(*index);
+    if now.is_complete() || stayed.all(fits) {
         return None;
     }
     let slices = now.slices.iter().enumerate();
