@@ -9,6 +9,8 @@ mod flood;
 mod proxy;
 mod rows;
 mod schedules;
+#[path = "../../src/judge/tests/support/seeds.rs"]
+mod seeds;
 #[path = "../../src/collect/tests/send.rs"]
 mod send;
 mod sockets;

@@ -3,19 +3,19 @@
 //! A schedule that fails is made smaller, and printed with its seed. `FIRE_SEEDS` says how many schedules are tried, and
 //! `FIRE_SEED` where they begin.
 
-use std::{env, thread, time::Duration};
+use std::time::Duration;
 
 use proptest::{
     collection::vec,
     prelude::{Just, Strategy, any, prop_oneof},
     sample::select,
-    test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner},
+    test_runner::{TestCaseError, TestError},
 };
 
 use super::{
     check,
     fault::{Act, Fault, On},
-    honest,
+    honest, seeds,
     world::{Manager, Outcome, run},
 };
 
@@ -60,18 +60,8 @@ fn fault() -> impl Strategy<Value = Fault> {
 
 /// Tries that many schedules, and tells of the smallest that fails.
 fn try_schedules(seed: u64, count: u32, calm: &[(Manager, Outcome)]) -> Result<(), String> {
-    let config = Config {
-        cases: count,
-        failure_persistence: None,
-        max_shrink_iters: 200,
-        ..Config::default()
-    };
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(config, rng);
     let schedule = (0..calm.len(), vec(fault(), 1..4));
-    let outcome = runner.run(&schedule, |(place, faults)| {
+    let outcome = seeds::runner(seed, count).run(&schedule, |(place, faults)| {
         let (manager, honest) = &calm[place];
         let outcome = run(*manager, OBSERVE, &faults);
         check(honest, &faults, OBSERVE, &outcome)
@@ -86,30 +76,9 @@ fn try_schedules(seed: u64, count: u32, calm: &[(Manager, Outcome)]) -> Result<(
     })
 }
 
-fn from_environment<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
-    let given = env::var(name).ok();
-    given.map_or(otherwise, |text| {
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}"))
-    })
-}
-
 #[test]
 fn no_schedule_leads_to_a_wrong_verdict_or_a_long_run() {
-    let count = from_environment("FIRE_SEEDS", SCHEDULES);
-    let first = from_environment("FIRE_SEED", 0_u64);
     let calm = Manager::ALL.map(|manager| (manager, honest(manager, OBSERVE)));
-    let threads = thread::available_parallelism().map_or(2, usize::from) as u32;
-    let outcomes: Vec<Result<(), String>> = thread::scope(|scope| {
-        let runners: Vec<_> = (0..threads)
-            .map(|number| {
-                let (calm, seed) = (&calm, first + u64::from(number));
-                scope.spawn(move || try_schedules(seed, count.div_ceil(threads), calm))
-            })
-            .collect();
-        let ended = runners.into_iter().map(|runner| runner.join());
-        ended.map(|ended| ended.expect("no panic")).collect()
-    });
-    let complaints: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
+    let complaints = seeds::complaints("FIRE", SCHEDULES, |seed, count| try_schedules(seed, count, &calm));
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
 }

@@ -43,6 +43,20 @@ pub fn prepare(cluster: &Cluster) {
     });
 }
 
+/// Has the profile's label name that manager.
+pub fn label(cluster: &Cluster, manager: &str) {
+    let label = format!("x-k8s.io/cluster-manager={manager}");
+    cluster.kubectl(&[
+        "label",
+        "clusterprofile",
+        PROFILE,
+        "--namespace",
+        FLEET,
+        "--overwrite",
+        &label,
+    ]);
+}
+
 /// What the suite prints, which has to succeed.
 pub fn suite(arguments: &[&str]) -> String {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))

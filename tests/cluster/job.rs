@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
-    hub::{self, FLEET, PROFILE},
+    hub,
     kubectl::Cluster,
     kustomization::{Kustomization, NAME},
 };
@@ -135,22 +135,10 @@ pub fn that_may_not_read_secrets_is_inconclusive(cluster: &Cluster) {
 
 pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
     hub::prepare(cluster);
-    let label = |value: &str| {
-        let label = format!("x-k8s.io/cluster-manager={value}");
-        cluster.kubectl(&[
-            "label",
-            "clusterprofile",
-            PROFILE,
-            "--namespace",
-            FLEET,
-            "--overwrite",
-            &label,
-        ]);
-    };
-    label("another");
+    hub::label(cluster, "another");
     Kustomization::with(&["--observe=0s"]).apply(cluster);
     let ended = wait(cluster, "condition=Failed");
-    label("reference-manager");
+    hub::label(cluster, "reference-manager");
     assert_eq!(ended.code(), 1);
     assert_eq!(ended.pods, 1);
     let message = ended.message();

@@ -91,15 +91,7 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
         NAMESPACE,
     ]);
     cluster.kubectl(&["apply", "--kustomize", base]);
-    let deployment = format!("deployment/{NAME}");
-    cluster.kubectl(&[
-        "rollout",
-        "status",
-        &deployment,
-        "--namespace",
-        NAMESPACE,
-        "--timeout=90s",
-    ]);
+    rolled_out(cluster);
 
     let first = within(30, "a replica leads", || leader(cluster, ""));
     let fresh = |pod: &str| {
@@ -134,19 +126,6 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
     });
 
     // What happens while nobody leads is on the next list.
-    let label = |value: &str| {
-        let label = format!("x-k8s.io/cluster-manager={value}");
-        let arguments = [
-            "label",
-            "clusterprofile",
-            PROFILE,
-            "--namespace",
-            FLEET,
-            "--overwrite",
-            &label,
-        ];
-        cluster.kubectl(&arguments);
-    };
     cluster.kubectl(&[
         "delete",
         "pod",
@@ -156,12 +135,19 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
         "--grace-period=0",
         "--force",
     ]);
-    label("another");
+    hub::label(cluster, "another");
     let second = within(60, "the other replica leads", || leader(cluster, &first));
     within(200, "it tells of what happened meanwhile", || {
         fresh(&second).filter(|metrics| is_broken(metrics, LABEL))
     });
-    label("reference-manager");
+    hub::label(cluster, "reference-manager");
+    rolled_out(cluster);
+    cluster.kubectl(&["delete", "--kustomize", base, "--ignore-not-found"]);
+}
+
+/// Waits until all replicas are ready.
+fn rolled_out(cluster: &Cluster) {
+    let deployment = format!("deployment/{NAME}");
     cluster.kubectl(&[
         "rollout",
         "status",
@@ -170,5 +156,4 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
         NAMESPACE,
         "--timeout=90s",
     ]);
-    cluster.kubectl(&["delete", "--kustomize", base, "--ignore-not-found"]);
 }

@@ -2,9 +2,11 @@
 //!
 //! `STANDING_SEEDS` says how many random histories are tried, and `STANDING_SEED` where they begin.
 
+#[path = "../support/seeds.rs"]
+mod seeds;
 mod world;
 
-use std::{collections::BTreeSet, env, sync::Mutex, thread};
+use std::{collections::BTreeSet, sync::Mutex};
 
 use evidence::{Evidence, api::Edition};
 use judge::{Judgement, Selection, Standing, judge, rules, rules::example::Example};
@@ -12,7 +14,7 @@ use proptest::{
     collection::vec,
     prelude::{Strategy, any},
     sample::select,
-    test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner},
+    test_runner::{TestCaseError, TestError},
 };
 use world::{Act, World, act};
 
@@ -109,26 +111,9 @@ fn play(
     Ok(())
 }
 
-fn from_environment<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
-    let given = env::var(name).ok();
-    given.map_or(otherwise, |text| {
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} is no number: {text}"))
-    })
-}
-
 /// Tries that many histories, and tells of the smallest that fails.
 fn try_histories(seed: u64, count: u32, broken: &Mutex<BTreeSet<&'static str>>) -> Result<(), String> {
-    let config = Config {
-        cases: count,
-        failure_persistence: None,
-        max_shrink_iters: 200,
-        ..Config::default()
-    };
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let outcome = TestRunner::new_with_rng(config, rng).run(&history(), |history| {
+    let outcome = seeds::runner(seed, count).run(&history(), |history| {
         play(&history, broken).map_err(TestCaseError::fail)
     });
     outcome.map_err(|error| match error {
@@ -139,21 +124,10 @@ fn try_histories(seed: u64, count: u32, broken: &Mutex<BTreeSet<&'static str>>) 
 
 #[test]
 fn standing_verdicts_are_those_of_a_whole_judgement() {
-    let count = from_environment("STANDING_SEEDS", HISTORIES);
-    let first = from_environment("STANDING_SEED", 0_u64);
-    let threads = thread::available_parallelism().map_or(2, usize::from) as u32;
     let broken = Mutex::default();
-    let outcomes: Vec<Result<(), String>> = thread::scope(|scope| {
-        let runners: Vec<_> = (0..threads)
-            .map(|number| {
-                let (seed, broken) = (first + u64::from(number), &broken);
-                scope.spawn(move || try_histories(seed, count.div_ceil(threads), broken))
-            })
-            .collect();
-        let ended = runners.into_iter().map(|runner| runner.join());
-        ended.map(|ended| ended.expect("no panic")).collect()
+    let complaints = seeds::complaints("STANDING", HISTORIES, |seed, count| {
+        try_histories(seed, count, &broken)
     });
-    let complaints: Vec<String> = outcomes.into_iter().filter_map(Result::err).collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n\n"));
     // Where nothing is ever found, all verdicts agree.
     let broken = broken.into_inner().expect("no panic");
