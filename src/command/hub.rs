@@ -9,14 +9,15 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
 use collect::clock::Clock;
+use evidence::api::Api;
 use lab::{
     hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
-    manager::{Manager, hub_definitions},
+    manager::hub_definitions,
     member::{MemberState, Property, Served, StandIn},
 };
 use tokio::runtime::Builder;
 
-use super::{Exit, Failure, observe::tell_of_k3s, print::print, signals, target::Reference};
+use super::{Exit, Failure, observe::tell_of_k3s, print::print, reference::play, signals, target::Reference};
 
 /// The administrator of a test hub.
 const ADMIN: &str = "admin";
@@ -263,21 +264,7 @@ async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
     let Some(reference) = manager else {
         return std::future::pending().await;
     };
-    let client = match hub.client_as(Manager::NAME, Manager::NAME) {
-        Ok(client) => client,
-        Err(error) => return Failure::no_hub(error),
-    };
-    let mut manager = Manager::new(reference.faults, Clock::system());
-    let run = async {
-        manager.set_up(&client).await?;
-        manager.run(client.clone()).await
-    };
-    match run.await {
-        Err(error) => {
-            Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"))
-        }
-        Ok(()) => Failure::could_not_run(anyhow!("the reference manager ended")),
-    }
+    play(hub, reference, Api::ClusterProfile, Clock::system()).await
 }
 
 /// Writes a private file atomically: a reader that waits for it finds it complete.

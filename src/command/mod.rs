@@ -33,6 +33,7 @@ mod print;
 mod progress;
 mod rbac;
 mod recording;
+mod reference;
 mod replay;
 mod report;
 mod rule;

@@ -23,6 +23,7 @@ use super::{
     driver::Driving,
     members,
     recording::Watching,
+    reference::{MANAGER, SCHEDULER, ended, failed},
     signals,
     target::{Reference, Target},
 };
@@ -162,25 +163,16 @@ async fn side_by_side(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let failed =
-        |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference manager failed"));
     let client = hub
         .client_as(Manager::NAME, Manager::NAME)
         .map_err(Failure::no_hub)?;
     let mut manager = Manager::new(reference.faults, clock);
     plan.members = members::of_the_lab(&manager);
-    manager.set_up(&client).await.map_err(failed)?;
+    let set_up = manager.set_up(&client).await;
+    set_up.map_err(|error| failed(MANAGER, error))?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
-    // The lab's time is simulated.
-    let progress = watching.progress(hub.as_lab().is_none());
-    tokio::select! {
-        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
-        // It never ends by itself: if it does, it has failed.
-        end = manager.run(client) => match end {
-            Err(error) => Err(failed(error)),
-            Ok(()) => Err(Failure::could_not_run(anyhow!("the reference manager ended"))),
-        },
-    }
+    let running = async { ended(MANAGER, manager.run(client).await) };
+    while_running(running, hub, &plan, clock, watching, stop).await
 }
 
 async fn beside_scheduler(
@@ -192,23 +184,32 @@ async fn beside_scheduler(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let failed =
-        |error| Failure::could_not_run(anyhow::Error::new(error).context("the reference scheduler failed"));
     let client = hub
         .client_as(Scheduler::NAME, Scheduler::NAME)
         .map_err(Failure::no_hub)?;
     let mut scheduler = Scheduler::new(reference.scheduler_faults, clock);
-    scheduler.set_up(&client).await.map_err(failed)?;
+    let set_up = scheduler.set_up(&client).await;
+    set_up.map_err(|error| failed(SCHEDULER, error))?;
     plan.workloads.get_or_insert_with(workloads_of_the_lab);
     plan.driver = driving.and_then(|driving| driving.by_scheduler(scheduler.remote()));
+    let running = async { ended(SCHEDULER, scheduler.run(client).await) };
+    while_running(running, hub, &plan, clock, watching, stop).await
+}
+
+/// Collects evidence while a reference implementation runs, which only fails.
+async fn while_running(
+    running: impl Future<Output = Failure>,
+    hub: &Hub,
+    plan: &Plan,
+    clock: Clock,
+    watching: &Watching<'_>,
+    stop: CancellationToken,
+) -> Result<Evidence, Failure> {
+    // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
-        // It never ends by itself: if it does, it has failed.
-        end = scheduler.run(client) => match end {
-            Err(error) => Err(failed(error)),
-            Ok(()) => Err(Failure::could_not_run(anyhow!("the reference scheduler ended"))),
-        },
+        seen = collect(&hub.connection, plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
+        failure = running => Err(failure),
     }
 }
 

@@ -88,11 +88,13 @@ impl Figures {
         } else {
             Owners::default()
         };
+        let mut labels = Labels::default();
         for verdict in &judgement.verdicts {
             let (rule, level) = (verdict.rule.id, verdict.rule.facts.level);
             figures.verdicts.push((rule, level, verdict.verdict));
             for finding in &verdict.findings {
-                let owner = owners.owner(&finding.object);
+                let object = &finding.object;
+                let owner = labels.owner(&object.namespace, owners.manager(object));
                 let broken = Broken { rule, level, owner };
                 let known = figures.findings.len() < MOST_SERIES || figures.findings.contains_key(&broken);
                 if known {
@@ -103,7 +105,7 @@ impl Figures {
             }
         }
         for profile in evidence.inventory() {
-            let owner = Owner::of(profile);
+            let owner = labels.owner(&profile.metadata.namespace, profile.manager());
             if !add(&mut figures.profiles, owner, |count| *count += 1) {
                 figures.dropped += 1;
             }
@@ -114,12 +116,13 @@ impl Figures {
     /// Adds the level of the emptiest bucket of each owner.
     pub fn add_tokens(&mut self, evidence: &Evidence) {
         let spendings = Spendings::of(evidence);
+        let mut labels = Labels::default();
         for profile in evidence.inventory() {
             let metadata = &profile.metadata;
             let spent = spendings.of_profile(&metadata.namespace, &metadata.name);
             let draws = spent.iter().flat_map(|spending| &spending.draws);
             let lowest = draws.map(|draw| draw.left).fold(BURST as f64, f64::min);
-            let owner = Owner::of(profile);
+            let owner = labels.owner(&metadata.namespace, profile.manager());
             let level = self.tokens.get(&owner).copied().unwrap_or(f64::INFINITY);
             add(&mut self.tokens, owner, |left| *left = level.min(lowest));
         }
@@ -133,6 +136,17 @@ pub fn add<T: Default>(map: &mut BTreeMap<Owner, T>, owner: Owner, change: impl 
         change(map.entry(owner).or_default());
     }
     has_room
+}
+
+/// The owners that were met. Their labels are made once: looking for credentials takes its time, and a fleet has few owners.
+#[derive(Default)]
+struct Labels<'a>(HashMap<(&'a str, &'a str), Owner>);
+
+impl<'a> Labels<'a> {
+    fn owner(&mut self, namespace: &'a str, manager: &'a str) -> Owner {
+        let owner = self.0.entry((namespace, manager));
+        owner.or_insert_with(|| Owner::named(namespace, manager)).clone()
+    }
 }
 
 /// The managers of profiles by their namespaces and names.
@@ -149,11 +163,11 @@ impl<'a> Owners<'a> {
         Self(named.collect())
     }
 
-    /// The owner of the object of a finding. Objects of other kinds have no manager.
-    fn owner(&self, object: &ObjectRef) -> Owner {
+    /// The manager of the object of a finding. Objects of other kinds have none.
+    fn manager(&self, object: &ObjectRef) -> &'a str {
         let is_profile = object.kind == ClusterProfile::KIND;
         let place = (&*object.namespace, &*object.name);
         let manager = self.0.get(&place).copied().filter(|_| is_profile);
-        Owner::named(&object.namespace, manager.unwrap_or_default())
+        manager.unwrap_or_default()
     }
 }

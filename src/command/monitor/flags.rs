@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use collect::{Members, Plan, Wish, clock::Clock, lease::LeaseName};
-use evidence::{Claim, Scope, api::Api};
+use evidence::{Claim, Scope};
 use tokio::{net::TcpListener, runtime::Builder};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,7 @@ use crate::command::{
     duration,
     observe::start,
     print::print,
+    reference::play,
     scope::ScopeFlags,
     selection::SelectionFlags,
     signals,
@@ -141,7 +142,7 @@ impl Monitor {
             };
             let hub = start(&target, &settings.plan.claim, clock).await?;
             let api = settings.plan.claim.edition.api();
-            let manager = hub_manager(&hub, reference, api, clock);
+            let manager = play(&hub, reference, api, clock);
             let source = Source::Own(&hub.connection);
             tokio::select! {
                 outcome = serve_while(listener, settings, source, clock, stop) => outcome,
@@ -195,41 +196,4 @@ async fn serve_while(
         outcome = super::observing::run(settings, source, &shared, clock, stop) => outcome,
         never = serving => match never {},
     }
-}
-
-/// Runs the reference implementation on a hub of ours; returns only when it fails.
-async fn hub_manager(
-    hub: &lab::hub::Hub,
-    reference: crate::command::target::Reference,
-    api: Api,
-    clock: Clock,
-) -> Failure {
-    let outcome = match api {
-        Api::ClusterProfile => {
-            let mut manager = lab::manager::Manager::new(reference.faults, clock);
-            let name = lab::manager::Manager::NAME;
-            match hub.client_as(name, name) {
-                Err(error) => return Failure::no_hub(error),
-                Ok(client) => match manager.set_up(&client).await {
-                    Ok(()) => manager.run(client).await,
-                    Err(error) => Err(error),
-                },
-            }
-        }
-        Api::Placement => {
-            let mut scheduler = lab::scheduler::Scheduler::new(reference.scheduler_faults, clock);
-            let name = lab::scheduler::Scheduler::NAME;
-            match hub.client_as(name, name) {
-                Err(error) => return Failure::no_hub(error),
-                Ok(client) => match scheduler.set_up(&client).await {
-                    Ok(()) => scheduler.run(client).await,
-                    Err(error) => Err(error),
-                },
-            }
-        }
-    };
-    let error = outcome
-        .err()
-        .map_or_else(|| anyhow!("it ended"), anyhow::Error::new);
-    Failure::could_not_run(error.context("the reference implementation failed"))
 }

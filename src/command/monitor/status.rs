@@ -147,13 +147,11 @@ impl Shared {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Notes who works. Returns `true` if that is new.
-    pub fn lead(&self, leading: Leading) -> bool {
+    /// Notes who works.
+    pub fn lead(&self, leading: Leading) {
         let mut state = self.state();
-        let is_new = state.leading.works() != leading.works();
         state.leading = leading;
         state.waiting = None;
-        is_new
     }
 
     /// Notes why nothing is observed.

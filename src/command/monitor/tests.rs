@@ -55,6 +55,17 @@ impl World {
         self.hub.as_lab().expect("the lab")
     }
 
+    /// Answers everything with 503 from now on.
+    fn fail(&self) {
+        self.server().misbehave(Misbehaviour::Fail {
+            affected: Default::default(),
+            code: 503,
+            retry_after: None,
+            every: 1,
+            times: usize::MAX,
+        });
+    }
+
     fn profiles(&self) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile");
         let client = self.hub.client_as("admin", "m").expect("a client");
@@ -264,13 +275,7 @@ async fn old_verdicts_are_not_shown_as_fresh() {
     let seen = async {
         after(180).await;
         assert_eq!(findings(&shared).await, Some(1.0));
-        world.server().misbehave(Misbehaviour::Fail {
-            affected: Default::default(),
-            code: 503,
-            retry_after: None,
-            every: 1,
-            times: usize::MAX,
-        });
+        world.fail();
         world.server().misbehave(Misbehaviour::DropWatches);
         after(30).await;
         // A hub that restarts is back soon.
@@ -308,13 +313,7 @@ async fn old_verdicts_are_not_shown_as_fresh() {
 async fn a_hub_that_is_away_at_first_is_waited_for() {
     let world = World::new().await;
     world.profile("a", "m").await;
-    world.server().misbehave(Misbehaviour::Fail {
-        affected: Default::default(),
-        code: 503,
-        retry_after: None,
-        every: 1,
-        times: usize::MAX,
-    });
+    world.fail();
     let replica = world.replica();
     let shared = Arc::clone(&replica.shared);
     let seen = async {
