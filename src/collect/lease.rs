@@ -163,7 +163,7 @@ impl Candidate {
         }
     }
 
-    /// The replica that holds it, as of the last attempt; none if nobody does.
+    /// The replica that holds it, as of the last attempt; none if it has no holder.
     pub fn holder(&self) -> Option<String> {
         let (lease, _) = self.seen.as_ref()?;
         let holder = lease["spec"]["holderIdentity"].as_str()?;

@@ -39,7 +39,7 @@ pub(super) struct Record<T: Tracked = ClusterProfile> {
     heard: Vec<Option<Timestamp>>,
     /// Why each watch is interrupted, if it is.
     lost: Vec<Option<Lost>>,
-    /// The indices of histories that have changed since somebody looked; none if nobody does.
+    /// The indices of histories that have changed since they were last taken; none where no changes are noted.
     changed: Option<BTreeSet<usize>>,
     /// How often an object became unreadable, or was so no longer.
     misfits: u64,

@@ -24,10 +24,18 @@ pub struct PlacementRequest {
     pub decision: Option<ObjectKey>,
 }
 
+/// The slices of a placement.
+#[derive(Clone, Debug)]
+pub struct PlacementSlices<'h> {
+    /// The histories of those that were its own at any time.
+    pub histories: Vec<&'h SliceHistory>,
+    request: &'h PlacementRequest,
+    keys: BTreeSet<DecisionKey<'h>>,
+}
+
 impl PlacementRequest {
-    /// The histories of its slices in scope: those that name it or have the key that the hook told, and others of the
-    /// same key.
-    pub fn histories<'h>(&self, all: &'h [SliceHistory], scope: &Scope) -> Vec<&'h SliceHistory> {
+    /// Its slices in scope: those that name it or have the key that the hook told, and others of the same key.
+    pub fn slices<'h>(&'h self, all: &'h [SliceHistory], scope: &Scope) -> PlacementSlices<'h> {
         let is_named = |history: &&SliceHistory| {
             let mut versions = history.versions.iter();
             versions.any(|version| self.names(&version.object))
@@ -41,22 +49,22 @@ impl PlacementRequest {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds_slice(&version.object))
         };
-        all.iter()
-            .filter(|history| (is_named(history) || has_key(history)) && is_judged(history))
-            .collect()
+        let histories = all.iter();
+        let histories =
+            histories.filter(|history| (is_named(history) || has_key(history)) && is_judged(history));
+        PlacementSlices {
+            histories: histories.collect(),
+            request: self,
+            keys,
+        }
     }
 
-    /// The keys of its decision: those of the versions that name it. A slice may be given to another decision later.
-    pub fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionKey<'h>> {
+    /// The keys of its decision: those of the versions that name it.
+    fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionKey<'h>> {
         let versions = all.iter().flat_map(|history| &history.versions);
         let its = versions.filter(|version| self.names(&version.object));
         its.filter_map(|version| DecisionKey::of(&version.object))
             .collect()
-    }
-
-    /// Whether a version of a slice is of its decision, which has these keys.
-    pub fn holds(&self, slice: &PlacementDecision, keys: &BTreeSet<DecisionKey<'_>>) -> bool {
-        self.names(slice) || DecisionKey::of(slice).is_some_and(|key| keys.contains(&key))
     }
 
     /// Whether a slice names it, or has the key that the hook told.
@@ -81,6 +89,13 @@ impl PlacementRequest {
     }
 }
 
+impl PlacementSlices<'_> {
+    /// Whether a version of a slice is of the placement's decision: a slice may be given to another one later.
+    pub fn hold(&self, slice: &PlacementDecision) -> bool {
+        self.request.names(slice) || DecisionKey::of(slice).is_some_and(|key| self.keys.contains(&key))
+    }
+}
+
 /// The clusters that slices select together.
 pub(crate) fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProfileReference> {
     slices.iter().flat_map(|slice| slice.references()).collect()
@@ -88,18 +103,16 @@ pub(crate) fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProf
 
 /// What the slices of one decision have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DecisionKey<'e> {
-    /// The namespace.
-    pub namespace: &'e str,
-    /// The scheduler.
-    pub scheduler: &'e str,
+struct DecisionKey<'e> {
+    namespace: &'e str,
+    scheduler: &'e str,
     /// The label `decision-key`; never empty.
-    pub key: &'e str,
+    key: &'e str,
 }
 
 impl<'e> DecisionKey<'e> {
     /// None for a slice without a key.
-    pub fn of(slice: &'e PlacementDecision) -> Option<Self> {
+    fn of(slice: &'e PlacementDecision) -> Option<Self> {
         let key = slice.label(names::LABEL_DECISION_KEY)?;
         (!key.is_empty()).then(|| Self {
             namespace: &slice.metadata.namespace,

@@ -40,9 +40,9 @@ fn verdict(
     selection: &Selection,
 ) -> RuleVerdict {
     without_examining(rule, applies, evidence, selection).unwrap_or_else(|| {
-        let mut findings = Findings::default();
-        (rule.examine)(evidence, &mut findings);
-        conclude(rule, evidence, findings, |api| Left::of(evidence, api))
+        conclude(rule, evidence, rule.findings(evidence), |api| {
+            Left::of(evidence, api)
+        })
     })
 }
 

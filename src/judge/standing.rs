@@ -20,7 +20,7 @@ use self::{
 use crate::{
     judgement::Judgement,
     judging::{Left, conclude, judge, judgement, rules_of, without_examining},
-    rules::{Applies, Division, Findings, Rule},
+    rules::{Applies, Division, Rule},
     selection::Selection,
 };
 
@@ -289,13 +289,13 @@ impl Standing {
         for kinds in &mut self.kinds {
             kinds.found = match kinds.needed() {
                 Needed::None => continue,
-                Needed::All => examine(kinds.rule, evidence),
+                Needed::All => kinds.rule.findings(evidence),
                 Needed::Some(profiles) => {
                     let profiles = profiles.into_iter();
                     let histories = profiles.map(|serial| self.roster.history(evidence, serial));
                     self.excerpt.hold(histories);
                     self.excerpt.hold_namespaces(evidence);
-                    examine(kinds.rule, self.excerpt.as_of(times.now))
+                    kinds.rule.findings(self.excerpt.as_of(times.now))
                 }
             };
         }
@@ -315,7 +315,7 @@ impl Standing {
                 let found = match *place {
                     Place::Sum(family, sum) => self.families[family].sums[sum].total(),
                     Place::Kinds(kinds) => self.kinds[kinds].found.clone(),
-                    Place::Whole => examine(rule, evidence),
+                    Place::Whole => rule.findings(evidence),
                 };
                 conclude(rule, evidence, found, left)
             })
@@ -332,12 +332,6 @@ impl Shape {
             has_probes: !evidence.probes.is_empty(),
         }
     }
-}
-
-fn examine(rule: &Rule, evidence: &Evidence) -> Findings {
-    let mut findings = Findings::default();
-    (rule.examine)(evidence, &mut findings);
-    findings
 }
 
 fn put(serials: &mut BTreeSet<Serial>, serial: Serial, is_in: bool) {

@@ -25,7 +25,7 @@ pub(super) struct ScenarioPlacement {
 }
 
 impl ScenarioPlacement {
-    /// A placement that nobody has asked for yet.
+    /// A placement that is not requested yet.
     pub fn new(session: &Session<'_>, scenario: Scenario) -> Self {
         Self {
             scenario,
@@ -161,11 +161,9 @@ impl ScenarioPlacement {
     /// Looks at its slices that exist now.
     fn with_slices<R>(&self, session: &Session<'_>, look: impl FnOnce(&[&PlacementDecision]) -> R) -> R {
         let record = session.slices();
-        let all = record.after(0);
-        let keys = self.request.keys(all);
-        let histories = self.request.histories(all, &session.context.plan.scope);
-        let there = histories.iter().filter_map(|history| history.current());
-        let there = there.filter(|slice| self.request.holds(slice, &keys));
+        let slices = self.request.slices(record.after(0), &session.context.plan.scope);
+        let there = slices.histories.iter().filter_map(|history| history.current());
+        let there = there.filter(|slice| slices.hold(slice));
         // What is deleted and waits for its finalizers is no part of the decision any more.
         let staying = there.filter(|slice| slice.metadata.deletion_timestamp.is_none());
         let mut there: Vec<&PlacementDecision> = staying.collect();

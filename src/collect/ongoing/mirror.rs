@@ -71,7 +71,12 @@ impl<T: Tracked> Mirror<T> {
         let changed = record.take_changes();
         let whole = forget.is_some() || !self.is_begun || record.misfits() != self.misfits;
         self.misfits = record.misfits();
-        let names = |index: &usize| record.after(*index).first().map(name);
+        let names = |index: &usize| {
+            record
+                .after(*index)
+                .first()
+                .map(|history| ObjectKey::of(history.last()))
+        };
         let names = changed.iter().filter_map(names).collect();
         if whole {
             self.is_begun = true;
@@ -161,12 +166,4 @@ fn interruptions<T: Tracked>(
             format!("the watch is interrupted: {reason}"),
         ))
     })
-}
-
-fn name<T: Tracked>(history: &History<T>) -> ObjectKey {
-    let metadata = history.last().metadata();
-    ObjectKey {
-        namespace: metadata.namespace.to_string(),
-        name: metadata.name.to_string(),
-    }
 }

@@ -49,7 +49,7 @@ pub(super) fn with_binding(
         .map(|manager| json!({"name": "cluster-manager", "expression": of_manager(manager)}))
         .into_iter()
         .collect();
-    if matches!(action, Action::Deny) {
+    if action == Action::Deny {
         // An object that breaks a rule must still lose its finalizers.
         let stays = "!has(object.metadata.deletionTimestamp)";
         conditions.push(json!({"name": "not-terminating", "expression": stays}));

@@ -202,6 +202,13 @@ impl Rule {
         first.map(|applies| applies.edition().api()).unwrap_or_default()
     }
 
+    /// What it examines and finds in the evidence.
+    pub fn findings(&self, evidence: &Evidence) -> Findings {
+        let mut findings = Findings::default();
+        (self.examine)(evidence, &mut findings);
+        findings
+    }
+
     /// The part of the id before the slash.
     pub fn suite(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)

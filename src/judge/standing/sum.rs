@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use evidence::Evidence;
 use jiff::Timestamp;
 
 use super::{excerpt::Excerpt, roster::Serial, web::Web};
@@ -65,8 +64,8 @@ impl Family {
     /// Judges no profile at all, to know what does not come from profiles.
     pub(super) fn judge_none(&mut self, excerpt: &mut Excerpt, times: Times) {
         for sum in &mut self.sums {
-            sum.of_none = sum.judge(excerpt.as_of(times.now));
-            sum.of_none_later = sum.judge(excerpt.as_of(times.later));
+            sum.of_none = sum.rule.findings(excerpt.as_of(times.now));
+            sum.of_none_later = sum.rule.findings(excerpt.as_of(times.later));
         }
     }
 
@@ -92,13 +91,22 @@ impl Family {
         let now = excerpt.as_of(times.now);
         let found: Vec<Findings> = rules
             .iter()
-            .map(|place| self.sums[*place].judge(now).without(&self.sums[*place].of_none))
+            .map(|place| {
+                self.sums[*place]
+                    .rule
+                    .findings(now)
+                    .without(&self.sums[*place].of_none)
+            })
             .collect();
         let later = excerpt.as_of(times.later);
         for (place, found) in rules.into_iter().zip(found) {
             let sum = &mut self.sums[place];
-            let is_settled =
-                times.later.is_none() || sum.judge(later).without(&sum.of_none_later).agrees_with(&found);
+            let is_settled = times.later.is_none()
+                || sum
+                    .rule
+                    .findings(later)
+                    .without(&sum.of_none_later)
+                    .agrees_with(&found);
             sum.take(part, &mut examined[place], found, is_settled);
         }
     }
@@ -124,12 +132,6 @@ impl Sum {
             remarkable: BTreeMap::new(),
             unsettled: BTreeSet::new(),
         }
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let mut findings = Findings::default();
-        (self.rule.examine)(evidence, &mut findings);
-        findings
     }
 
     fn take(&mut self, part: Serial, examined: &mut usize, found: Findings, is_settled: bool) {

@@ -4,7 +4,7 @@ use evidence::{ProfileHistory, api::Edition};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rules::{self, Conclusion, Finding, Tie, example::Example};
+use crate::rules::{self, Conclusion, Finding, Findings, Tie, example::Example};
 
 /// What a rule found, in an order of its own.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ fn in_parts(rule: &'static Rule, evidence: &Evidence) -> Option<Findings> {
     let profiles = || (0..).zip(&evidence.profiles);
     let mut of = |profiles: Vec<&ProfileHistory>| {
         excerpt.hold(profiles.into_iter());
-        examine(rule, excerpt.as_of(None))
+        rule.findings(excerpt.as_of(None))
     };
     let of_none = of(Vec::new());
     let parts: Vec<Vec<&ProfileHistory>> = match rule.division(evidence) {
@@ -70,9 +70,9 @@ fn in_parts(rule: &'static Rule, evidence: &Evidence) -> Option<Findings> {
                     let some = profiles().filter(|(serial, _)| some.contains(serial));
                     excerpt.hold(some.map(|(_, history)| history));
                     excerpt.hold_namespaces(evidence);
-                    examine(rule, excerpt.as_of(None))
+                    rule.findings(excerpt.as_of(None))
                 }
-                _ => examine(rule, evidence),
+                _ => rule.findings(evidence),
             });
         }
         Division::Whole => return None,
@@ -103,7 +103,7 @@ fn what_the_parts_of_an_example_give_adds_up_to_the_whole() {
                     continue;
                 };
                 compared += 1;
-                let (parts, whole) = (Told::from(parts.conclude()), examine(rule, evidence).conclude());
+                let (parts, whole) = (Told::from(parts.conclude()), rule.findings(evidence).conclude());
                 let whole = Told::from(whole);
                 if parts != whole {
                     complaints.entry(rule.id).or_insert_with(|| {

@@ -37,27 +37,28 @@ pub(super) async fn placement(session: &Session<'_>) {
     .await;
 }
 
-/// Asks for a few clusters, runs `body` with whether there are slices for them, and takes the request back.
+/// Asks for a few clusters, runs `body` with whether there are slices for them, and takes the request back. Returns `false`
+/// if there is no member to ask for.
 pub(super) async fn with_placement(
     session: &Session<'_>,
     scenario: Scenario,
     body: impl AsyncFnOnce(&mut ScenarioPlacement, bool),
-) {
+) -> bool {
     with_members(session, scenario, 1, async |placement, well| {
         let placed = placement.place(session, well.min(FEW)).await;
         body(placement, placed).await;
     })
-    .await;
+    .await
 }
 
-/// Runs `body` with a placement that nobody has asked for yet, and with how many members there are: at least `needed`.
-/// Stand-ins join where there are fewer. Takes the placement back.
+/// Runs `body` with a placement that is not requested yet, and with how many members there are: at least `needed`.
+/// Stand-ins join where there are fewer. Takes the placement back. Returns `false` if there are fewer all the same.
 pub(super) async fn with_members(
     session: &Session<'_>,
     scenario: Scenario,
     needed: usize,
     body: impl AsyncFnOnce(&mut ScenarioPlacement, usize),
-) {
+) -> bool {
     let lacking = needed.saturating_sub(members_that_are_well(session));
     let mut joined = Vec::new();
     if lacking > 0 && may_join(session) {
@@ -83,6 +84,7 @@ pub(super) async fn with_members(
         placement.unplace(session).await;
     }
     leave_all(session, joined).await;
+    well >= needed
 }
 
 /// Whether members cost nothing, and can join.

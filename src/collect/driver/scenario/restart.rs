@@ -4,7 +4,7 @@ use evidence::{DriverAction, Scenario, api::Api};
 use tokio::sync::watch;
 
 use super::{placement::with_placement, with_member};
-use crate::driver::{hooks::Call, session::Session};
+use crate::driver::{hooks::Call, scenario_placement::ScenarioPlacement, session::Session};
 
 /// The scenario. The restart comes when the others are over: it would disturb them.
 pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::Receiver<bool>) {
@@ -32,16 +32,10 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
 }
 
 async fn restart_with_placement(session: &Session<'_>) {
-    let mut is_restarted = false;
-    if session.capabilities.support(&[DriverAction::Place]) {
-        with_placement(session, Scenario::Restart, async |_, _| {
-            restart_now(session).await;
-            is_restarted = true;
-        })
-        .await;
-    }
+    let restart = async |_: &mut ScenarioPlacement, _| restart_now(session).await;
+    let places = session.capabilities.support(&[DriverAction::Place]);
     // Without a member there is no placement.
-    if !is_restarted {
+    if !(places && with_placement(session, Scenario::Restart, restart).await) {
         restart_now(session).await;
     }
 }

@@ -90,7 +90,12 @@ fn is_counterpart(owner: &OwnerReference, slice: &PlacementDecision) -> bool {
 
 /// The base and the number of a name such as `web-0` (KEP-5313 › Consumer Discovery and Usage › deterministic naming).
 pub(in crate::rules) fn numbered_name(slice: &PlacementDecision) -> Option<(&str, &str)> {
-    let (base, number) = slice.metadata.name.rsplit_once('-')?;
+    numbered(&slice.metadata.name)
+}
+
+/// What stands before and behind the last hyphen of a name, if that is a number.
+pub(in crate::rules) fn numbered(name: &str) -> Option<(&str, &str)> {
+    let (base, number) = name.rsplit_once('-')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && !base.is_empty()).then_some((base, number))
 }

@@ -10,7 +10,9 @@ mod versions;
 
 pub(super) use actors::{Actor, owner, sender};
 pub(super) use course::{DecisionId, News, each_news};
-pub(super) use logical::{LogicalDecision, have_other_owners, logical_decisions, numbered_name, owner_uid};
+pub(super) use logical::{
+    LogicalDecision, have_other_owners, logical_decisions, numbered, numbered_name, owner_uid,
+};
 pub(super) use moments::{LastingFault, Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
 pub(super) use reasons::{Profiles, Reason};
 pub(super) use versions::each_version;

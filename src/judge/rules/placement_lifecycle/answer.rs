@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    DecisionKey, DriverAction, DriverStep, Evidence, ObjectRef, PlacementRequest, Scenario, SliceHistory,
+    DriverAction, DriverStep, Evidence, ObjectRef, PlacementRequest, PlacementSlices, Scenario,
     api::{ClusterProfile, PlacementDecision, names},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -25,8 +25,7 @@ pub(super) struct Request<'e> {
     pub(super) evidence: &'e Evidence,
     pub(super) step: &'e DriverStep,
     pub(super) placement: &'e PlacementRequest,
-    pub(super) histories: Vec<&'e SliceHistory>,
-    keys: BTreeSet<DecisionKey<'e>>,
+    pub(super) slices: PlacementSlices<'e>,
 }
 
 /// The slices of a placement at a moment.
@@ -71,8 +70,7 @@ impl<'e> Request<'e> {
             evidence,
             step,
             placement,
-            histories: placement.histories(&evidence.slices, &evidence.header.scope),
-            keys: placement.keys(&evidence.slices),
+            slices: placement.slices(&evidence.slices, &evidence.header.scope),
         })
     }
 
@@ -146,11 +144,11 @@ impl<'e> Request<'e> {
     /// Calls `see` with the slices at `since`, and after each change until the run stopped looking.
     fn each_state(&self, since: Timestamp, looked: Timestamp, mut see: impl FnMut(Timestamp, &Slices<'e>)) {
         let mut changes: Vec<(Timestamp, bool, usize, Option<&'e PlacementDecision>)> = Vec::new();
-        for (number, history) in self.histories.iter().enumerate() {
+        for (number, history) in self.slices.histories.iter().enumerate() {
             let versions = history.versions.iter();
             // A slice that another decision got is of this one no more.
             changes.extend(versions.map(|version| {
-                let slice = Some(&version.object).filter(|slice| self.is_its(slice));
+                let slice = Some(&version.object).filter(|slice| self.slices.hold(slice));
                 (version.at, false, number, slice)
             }));
             changes.extend(history.deleted.map(|at| (at, true, number, None)));
@@ -178,11 +176,6 @@ impl<'e> Request<'e> {
             take(&mut present, number, slice);
             see(at, &of(&present));
         }
-    }
-
-    /// Whether a version of a slice is of the placement's decision.
-    fn is_its(&self, slice: &PlacementDecision) -> bool {
-        self.placement.holds(slice, &self.keys)
     }
 
     /// The slices at a time.
@@ -229,9 +222,13 @@ impl<'e> Request<'e> {
         let steps = self.evidence.driver.iter().flat_map(|driver| &driver.steps);
         let mut placements = steps.filter_map(|step| step.placement.as_ref());
         let scope = &self.evidence.header.scope;
-        let is_known =
-            |placement: &PlacementRequest| !placement.histories(&self.evidence.slices, scope).is_empty();
-        let is_reached = !self.histories.is_empty() || placements.any(is_known);
+        let is_known = |placement: &PlacementRequest| {
+            !placement
+                .slices(&self.evidence.slices, scope)
+                .histories
+                .is_empty()
+        };
+        let is_reached = !self.slices.histories.is_empty() || placements.any(is_known);
         (!is_reached).then(|| {
             "no slice names a placement of the run: either its hooks do not reach the scheduler, or the hook `place` has \
              to print `decision: NAMESPACE/KEY`"
@@ -241,7 +238,7 @@ impl<'e> Request<'e> {
 
     /// Explains that several schedulers answer, if so.
     fn ambiguous(&self) -> Option<String> {
-        let versions = self.histories.iter().flat_map(|history| &history.versions);
+        let versions = self.slices.histories.iter().flat_map(|history| &history.versions);
         let schedulers: BTreeSet<&str> = versions.map(|version| version.object.scheduler()).collect();
         if schedulers.len() < 2 {
             return None;
@@ -303,7 +300,7 @@ impl<'e> Request<'e> {
 
     /// The object of a finding: the first of these slices, the last one that the placement had, or the placement.
     pub(super) fn object(&self, slices: &[&PlacementDecision]) -> ObjectRef {
-        let known = self.histories.last().map(|history| history.last());
+        let known = self.slices.histories.last().map(|history| history.last());
         match slices.first().copied().or(known) {
             Some(slice) => ObjectRef::from(slice),
             None => ObjectRef {

@@ -67,7 +67,7 @@ pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
         steps.filter(|step| step.scenario != Scenario::Placement && step.outcome == StepOutcome::Done);
     all.extend(others.filter_map(|step| Request::of(evidence, step)));
     for request in all {
-        if request.histories.is_empty() {
+        if request.slices.histories.is_empty() {
             let name = redacted(&request.placement.name);
             findings.cannot_tell(format!("no slice of {name} was ever seen"));
             continue;

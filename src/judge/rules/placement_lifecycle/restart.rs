@@ -14,8 +14,7 @@ use crate::rules::{
     answer::{Span, alive, steps, to_the_second},
     authors::authors,
     finding::{Finding, Findings},
-    placement::{Actor, owner},
-    placement_ownership::is_published,
+    placement_ownership::publishers,
     text::redacted,
     write_time::missed_slices_between,
 };
@@ -27,7 +26,7 @@ use crate::rules::{
 /// Another decision may change or end while the scheduler restarts, so only a slice that comes back was recreated; of the
 /// run's own placement, each has to stay.
 pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findings) {
-    let schedulers = schedulers(evidence);
+    let schedulers = publishers(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
         let there: Vec<(&SliceHistory, &PlacementDecision)> = evidence
@@ -67,17 +66,6 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
         }
         found.into_iter().for_each(|finding| findings.report(finding));
     }
-}
-
-/// The field managers by which schedulers write decisions.
-fn schedulers(evidence: &Evidence) -> BTreeSet<&str> {
-    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
-    let publish = writers.filter(|writer| writer.owns.iter().any(|part| is_published(part)));
-    publish
-        .filter(|writer| owner(writer) == Actor::Program)
-        .map(|writer| &*writer.manager)
-        .collect()
 }
 
 /// A slice that was recreated, or one of the run's own placement that was deleted.

@@ -58,7 +58,7 @@ fn tampering(request: &Request<'_>) -> Result<Timestamp, String> {
     let step = request.step;
     let unseen = || format!("the watch did not show what {} wrote", did(step));
     let slice = step.slice.as_ref().ok_or_else(unseen)?;
-    let mut histories = request.histories.iter();
+    let mut histories = request.slices.histories.iter();
     if step.action == DriverAction::DeleteSlice {
         let history = histories.find(|history| *history.last().metadata.uid == *slice.uid);
         let history = history.ok_or_else(unseen)?;

@@ -2,18 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{
-    DriverAction, Evidence, SliceHistory,
-    api::{PlacementDecision, Writer},
-};
+use evidence::{DriverAction, Evidence, SliceHistory, api::PlacementDecision};
 
-use super::writers::is_published;
+use super::writers::publishers;
 use crate::rules::{
     answer::{Foreigners, untouched},
-    authors::is_actor,
     finding::Findings,
     logged::{Judged as _, key_of},
-    placement::{Actor, owner},
 };
 
 /// `placement-ownership/foreign-decisions-untouched`
@@ -36,19 +31,6 @@ pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, finding
             message_deleted: "a slice of another scheduler was deleted",
         },
     );
-}
-
-/// The field managers that own what a scheduler publishes in the judged slices. Tools that label all slices, such as those
-/// of backups, own none of it.
-fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
-    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
-    let publishes = |writer: &&Writer| {
-        is_actor(&writer.manager)
-            && owner(writer) == Actor::Program
-            && writer.owns.iter().any(|part| is_published(part))
-    };
-    writers.filter(publishes).map(|writer| &*writer.manager).collect()
 }
 
 /// The schedulers that slices name, but for those that the run touched.

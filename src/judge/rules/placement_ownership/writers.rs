@@ -16,7 +16,7 @@ use crate::rules::{
     authors::is_actor,
     finding::{Finding, Findings},
     logged::{Key, Logged, creates},
-    placement::{Actor, owner, sender},
+    placement::{Actor, numbered, owner, sender},
     text::redacted,
     updates::{OUTDATED, written_at},
 };
@@ -198,13 +198,11 @@ fn installation(user: &str) -> Option<&str> {
     if let Some(account) = user.strip_prefix("system:serviceaccount:") {
         return account.split_once(':').map(|(namespace, _)| namespace);
     }
-    let (base, number) = user.rsplit_once('-')?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some(base)
+    numbered(user).map(|(base, _)| base)
 }
 
 /// Whether a part is one by which a scheduler publishes its decision.
-pub(in crate::rules) fn is_published(part: &str) -> bool {
+pub(super) fn is_published(part: &str) -> bool {
     part == "decisions"
         || part.starts_with("decisions.")
         || part == "schedulerName"
@@ -213,15 +211,28 @@ pub(in crate::rules) fn is_published(part: &str) -> bool {
             .is_some_and(|key| key.starts_with(names::GROUP))
 }
 
+/// Whether a field manager is a program that owns a part by which a scheduler publishes its decision. Tools that label all
+/// slices, such as those of backups, own none.
+fn publishes(writer: &Writer) -> bool {
+    is_actor(&writer.manager)
+        && owner(writer) == Actor::Program
+        && writer.owns.iter().any(|part| is_published(part))
+}
+
+/// The field managers by which schedulers publish the judged slices.
+pub(in crate::rules) fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
+    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
+    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
+    writers
+        .filter(|writer| publishes(writer))
+        .map(|writer| &*writer.manager)
+        .collect()
+}
+
 /// The programs that own published parts of a slice, but those that wrote a day before the newest of them.
 fn owners(slice: &PlacementDecision) -> Vec<&Writer> {
     let writers = slice.metadata.writers.as_deref().unwrap_or_default();
-    let counts = |writer: &&Writer| {
-        is_actor(&writer.manager)
-            && owner(writer) == Actor::Program
-            && writer.owns.iter().any(|part| is_published(part))
-    };
-    let mut owners: Vec<&Writer> = writers.iter().filter(counts).collect();
+    let mut owners: Vec<&Writer> = writers.iter().filter(|writer| publishes(writer)).collect();
     let newest = owners.iter().filter_map(|writer| written_at(writer)).max();
     owners.retain(|writer| {
         let times = newest.zip(written_at(writer));

@@ -113,7 +113,7 @@ impl Draw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{self, Findings, example::Example};
+    use crate::rules::{self, example::Example};
 
     /// The drawing must agree with the verdict: in every example, the profiles with a finding are those whose bucket
     /// is overdrawn.
@@ -124,8 +124,7 @@ mod tests {
         for rule in rules::all() {
             for example in Example::of(rule).expect("examples") {
                 let evidence = example.evidence();
-                let mut findings = Findings::default();
-                (judge.examine)(evidence, &mut findings);
+                let findings = judge.findings(evidence);
                 let spendings = Spendings::of(evidence);
                 for history in evidence.histories() {
                     let metadata = &history.last().metadata;
