@@ -96,9 +96,11 @@ impl Broken {
 
 /// The ids of the rules that policies of the suite found broken by a write, sorted.
 fn broken_rules(event: &Event<'_>) -> Vec<String> {
+    let annotations = event.annotations.map(|json| serde_json::from_str(json.get()));
+    let annotations: BTreeMap<String, String> = annotations.and_then(Result::ok).unwrap_or_default();
     let mut rules = BTreeSet::new();
-    for (key, value) in event.annotations.iter().flatten() {
-        if **key == *AUDIT_FAILURE {
+    for (key, value) in &annotations {
+        if key == AUDIT_FAILURE {
             let failures: Vec<Failure> = serde_json::from_str(value).unwrap_or_default();
             let ours = failures
                 .iter()

@@ -1,6 +1,6 @@
 //! The shape of an audit event, as far as it is used (`audit.k8s.io/v1`).
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use evidence::api::{Api, names};
 use jiff::Timestamp;
@@ -9,7 +9,8 @@ use serde_json::{Value, value::RawValue};
 
 use crate::connect::USER_AGENT;
 
-/// One audit event, or a list of them. Its objects stay unread: most events are of other kinds.
+/// One audit event, or a list of them. Its objects and annotations stay unread: most events are of other
+/// kinds.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Event<'a> {
@@ -43,7 +44,7 @@ pub(super) struct Event<'a> {
     pub request_received_timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
     #[serde(borrow)]
-    pub annotations: Option<BTreeMap<Cow<'a, str>, Cow<'a, str>>>,
+    pub annotations: Option<&'a RawValue>,
     /// The events of a list.
     #[serde(borrow)]
     pub items: Option<Vec<&'a RawValue>>,
