@@ -55,7 +55,7 @@ pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
 };
 pub use object::{Namespace, ObjectRef, Unreadable};
-pub use placement_request::{PlacementRequest, PlacementSlices};
+pub use placement_request::{PlacementRequest, PlacementSlices, clusters_of};
 pub use probe::{Probe, ProbeMethod, ProbeOutcome};
 pub use request::{Request, RequestBody, Requests};
 pub use secret::{

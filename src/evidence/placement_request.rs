@@ -97,7 +97,7 @@ impl PlacementSlices<'_> {
 }
 
 /// The clusters that slices select together.
-pub(crate) fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProfileReference> {
+pub fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProfileReference> {
     slices.iter().flat_map(|slice| slice.references()).collect()
 }
 

@@ -5,7 +5,7 @@
 
 use evidence::Evidence;
 
-use crate::rules::Rule;
+use crate::rules::{Rule, counted};
 
 /// The note of a rule that policies found broken in the audit log.
 pub(crate) fn note(rule: &Rule, evidence: &Evidence) -> Option<String> {
@@ -25,11 +25,6 @@ pub(crate) fn note(rule: &Rule, evidence: &Evidence) -> Option<String> {
         found.from,
         found.until,
     ))
-}
-
-fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

@@ -48,4 +48,5 @@ pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Conclusion, Finding, Findings};
 pub use policy::{Expected, Operation, PolicyFacts, Resource};
 pub use registry::{Examine, Rule, all, find};
+pub(crate) use text::counted;
 pub use updates::{Draw, Source, Spending, Spendings};

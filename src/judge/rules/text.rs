@@ -1,6 +1,6 @@
-//! Quotes hub text in findings: redacted and shortened. Recognizes placeholders.
+//! Quotes hub text in findings: redacted and shortened. Recognizes placeholders, and counts things.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 use evidence::{leak::leaks_under, redact::without_credentials};
 
@@ -24,6 +24,13 @@ const PLACEHOLDERS: [&str; 8] = [
     "undefined",
     "unknown",
 ];
+
+/// A number of things: `1 request`, `2 requests`.
+pub(crate) fn counted(count: impl Display, thing: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
 
 /// Quotes a value: redacted, and shortened if it is long.
 pub(super) fn redacted(text: &str) -> String {

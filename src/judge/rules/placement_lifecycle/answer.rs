@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{
     DriverAction, DriverStep, Evidence, ObjectRef, PlacementRequest, PlacementSlices, Scenario,
     api::{ClusterProfile, PlacementDecision, names},
+    clusters_of,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,7 +17,7 @@ use crate::rules::{
     answer::{alive, did, steps, to_the_second},
     conditions::has_status,
     finding::{Finding, Findings},
-    text::redacted,
+    text::{counted, redacted},
     write_time::{LATE, missed_slices_between},
 };
 
@@ -314,24 +315,17 @@ impl<'e> Request<'e> {
 
 /// How many clusters the slices select together.
 pub(super) fn count_of(slices: &[&PlacementDecision]) -> usize {
-    let clusters: BTreeSet<_> = slices.iter().flat_map(|slice| slice.references()).collect();
-    clusters.len()
-}
-
-/// `3 clusters`
-pub(super) fn clusters(count: usize) -> String {
-    match count {
-        1 => "1 cluster".to_owned(),
-        count => format!("{count} clusters"),
-    }
+    clusters_of(slices).len()
 }
 
 /// `101 clusters in 2 slices`
 fn describe(slices: &[&PlacementDecision]) -> String {
-    let clusters = clusters(count_of(slices));
     match slices.len() {
         0 => "no slice".to_owned(),
-        1 => format!("{clusters} in 1 slice"),
-        count => format!("{clusters} in {count} slices"),
+        count => format!(
+            "{} in {}",
+            counted(count_of(slices), "cluster"),
+            counted(count, "slice")
+        ),
     }
 }

@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use evidence::{
     DriverAction, Evidence, Scenario,
     api::{PlacementDecision, names::LARGEST_SLICE},
+    clusters_of,
 };
 
-use super::answer::{Request, clusters, count_of, requests};
-use crate::rules::finding::{Finding, Findings};
+use super::answer::{Request, count_of, requests};
+use crate::rules::{
+    finding::{Finding, Findings},
+    text::counted,
+};
 
 /// `placement-lifecycle/crosses-the-limit`
 ///
@@ -20,8 +24,8 @@ pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Fi
     for request in requests(evidence, findings, Scenario::SliceLimit, DriverAction::Reschedule) {
         let asked = request.placement.clusters;
         let what = match asked.div_ceil(LARGEST_SLICE) {
-            0 | 1 => clusters(asked),
-            _ => format!("{} in several slices", clusters(asked)),
+            0 | 1 => counted(asked, "cluster"),
+            _ => format!("{} in several slices", counted(asked, "cluster")),
         };
         request.judge(
             findings,
@@ -56,7 +60,7 @@ fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
 /// How many members there were to select, in the namespaces from which the decision selects: another one may have the
 /// same members again.
 fn members_beside(request: &Request<'_>, slices: &[&PlacementDecision]) -> usize {
-    let references: BTreeSet<_> = slices.iter().flat_map(|slice| slice.references()).collect();
+    let references = clusters_of(slices);
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
     let members = request.members_that_stay_well();
     members

@@ -2,10 +2,10 @@
 
 use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
 
-use super::answer::{Request, clusters, count_of, requests};
+use super::answer::{Request, count_of, requests};
 use crate::rules::{
     finding::{Finding, Findings},
-    text::redacted,
+    text::{counted, redacted},
 };
 
 /// `placement-lifecycle/placed`
@@ -18,7 +18,7 @@ pub(in crate::rules) fn placed(evidence: &Evidence, findings: &mut Findings) {
         request.judge(
             findings,
             request.step.from,
-            &clusters(request.placement.clusters),
+            &counted(request.placement.clusters, "cluster"),
             |slices| request.placement.is_met_by(slices),
             |slices| match slices {
                 [] => {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    counted,
-    naming::{Key, Named},
+use super::naming::{Key, Named};
+use crate::rules::{
+    finding::Findings,
+    text::{counted, redacted_field},
 };
-use crate::rules::{finding::Findings, text::redacted_field};
 
 /// Why the run could not tell whether a reference is as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Evidence, ObjectKey, ObjectRef, Request, SliceHistory, api::names};
 
-use super::{counted, naming::Key};
+use super::naming::Key;
 use crate::rules::{
     finding::{Finding, Findings},
-    text::redacted,
+    text::{counted, redacted},
 };
 
 /// What stands before the keys of a reference among the parts of a body.

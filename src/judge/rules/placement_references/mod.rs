@@ -16,11 +16,3 @@ pub(super) use legacy::no_legacy_keys;
 pub(super) use names::name_valid;
 pub(super) use namespaces::{namespace_readable, of_one_inventory};
 pub(super) use resolve::{resolve, resolve_across_time};
-
-/// A number of things: `1 request`, `2 requests`.
-fn counted(count: usize, thing: &str) -> String {
-    match count {
-        1 => format!("1 {thing}"),
-        count => format!("{count} {thing}s"),
-    }
-}

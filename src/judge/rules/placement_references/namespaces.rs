@@ -7,11 +7,11 @@ use evidence::{
     api::{PlacementDecision, syntax::is_dns_label},
 };
 
-use super::{counted, naming::key_of};
+use super::naming::key_of;
 use crate::rules::{
     finding::{Finding, Findings},
     placement::logical_decisions,
-    text::redacted,
+    text::{counted, redacted},
 };
 
 /// How many namespaces a finding shows.

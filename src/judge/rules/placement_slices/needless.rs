@@ -8,6 +8,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{LogicalDecision, RESCHEDULE, faults_that_last, logical_decisions},
+    text::counted,
 };
 
 /// `placement-slices/no-needless-slices`
@@ -34,12 +35,8 @@ fn needless(decision: &LogicalDecision) -> Vec<Finding> {
     let finding = |slice: &PlacementDecision, message: &str| {
         Finding::on(ObjectRef::from(slice), message)
             .at("decisions")
-            .expected(format!(
-                "{} in {}",
-                number_of(needed, "slice"),
-                decision.describe()
-            ))
-            .observed(format!("{count} slices for {}", number_of(clusters, "cluster")))
+            .expected(format!("{} in {}", counted(needed, "slice"), decision.describe()))
+            .observed(format!("{count} slices for {}", counted(clusters, "cluster")))
     };
     let empty = decision
         .slices
@@ -55,12 +52,5 @@ fn needless(decision: &LogicalDecision) -> Vec<Finding> {
             vec![finding(last, "the decision has more slices than its clusters fill").advisory()]
         }
         _ => found,
-    }
-}
-
-fn number_of(count: usize, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count => format!("{count} {what}s"),
     }
 }
