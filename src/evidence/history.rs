@@ -75,3 +75,11 @@ impl<T> History<T> {
         self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))
     }
 }
+
+impl ProfileHistory {
+    /// The last version, unless the profile was deleted or is terminating.
+    pub fn standing(&self) -> Option<&ClusterProfile> {
+        self.current()
+            .filter(|profile| profile.metadata.deletion_timestamp.is_none())
+    }
+}

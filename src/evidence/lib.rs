@@ -135,6 +135,11 @@ impl Evidence {
         self.profiles.iter().filter_map(ProfileHistory::current)
     }
 
+    /// The same without those that are terminating, whose successors may already exist.
+    pub fn standing(&self) -> impl Iterator<Item = &ClusterProfile> {
+        self.profiles.iter().filter_map(ProfileHistory::standing)
+    }
+
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {

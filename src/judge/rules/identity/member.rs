@@ -25,10 +25,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
         note_bounds(evidence, findings);
     }
     // The successor of a terminating profile may already exist.
-    let members: Vec<&ClusterProfile> = evidence
-        .everyone()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
-        .collect();
+    let members: Vec<&ClusterProfile> = evidence.standing().collect();
     let mut index = IdentityIndex::default();
     for (place, profile) in members.iter().enumerate() {
         let inventory = by_namespace.then_some(&*profile.metadata.namespace);
@@ -81,10 +78,7 @@ fn is_by_namespace(evidence: &Evidence) -> bool {
 
 /// The ties of a profile that stands: to all with which it shares an identity.
 pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let standing = history
-        .current()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
-    let Some(profile) = standing else {
+    let Some(profile) = history.standing() else {
         return Vec::new();
     };
     let inventory = is_by_namespace(evidence).then_some(&*profile.metadata.namespace);

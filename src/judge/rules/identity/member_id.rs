@@ -88,10 +88,7 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     // The successor of a terminating profile may already exist.
-    let profiles: Vec<&ClusterProfile> = evidence
-        .everyone()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
-        .collect();
+    let profiles: Vec<&ClusterProfile> = evidence.standing().collect();
     let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         if let Some((namespace, id)) = key(profile) {
@@ -131,10 +128,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
 
 /// The ties of a profile that stands: to all of its namespace with its member id.
 pub(in crate::rules) fn ties_of_member_id(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let standing = history
-        .current()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
-    let key = standing.and_then(key);
+    let key = history.standing().and_then(key);
     key.map(|key| Tie::to_all(digest(key))).into_iter().collect()
 }
 

@@ -20,10 +20,7 @@ use crate::rules::{
 pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     // Consumers do not choose a profile that is being deleted.
-    let standing = evidence
-        .everyone()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
-    let profiles: Vec<&ClusterProfile> = standing.collect();
+    let profiles: Vec<&ClusterProfile> = evidence.standing().collect();
     let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         if let Some(key) = key(profile) {

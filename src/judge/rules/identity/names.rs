@@ -39,10 +39,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     evidence.inventory().for_each(|_| findings.examine());
     note_bounds(evidence, findings);
     // A terminating profile frees its name.
-    let profiles: Vec<&ClusterProfile> = evidence
-        .everyone()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none())
-        .collect();
+    let profiles: Vec<&ClusterProfile> = evidence.standing().collect();
     let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         index.add(digest(&profile.metadata.name), place);
@@ -83,11 +80,8 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
 
 /// The ties of a profile that stands: to all with its name.
 pub(in crate::rules) fn ties_of_name(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let standing = history
-        .current()
-        .filter(|profile| profile.metadata.deletion_timestamp.is_none());
     let tie = |profile: &ClusterProfile| Tie::to_all(digest(&profile.metadata.name));
-    standing.map(tie).into_iter().collect()
+    history.standing().map(tie).into_iter().collect()
 }
 
 fn report(
