@@ -42,6 +42,7 @@ mod tests {
     #[test]
     fn long_text_is_cut_with_a_count() {
         assert_eq!(shown("a\u{202e}\n"), r"a\u{202e}\n");
+        assert!(!shown(&format!("Bearer {}", "CANARY".repeat(9))).contains("CANARY"));
         let long = "é".repeat(1 << 20);
         assert_eq!(
             shown(&long),
