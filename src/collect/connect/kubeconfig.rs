@@ -4,7 +4,8 @@ use std::{
     cell::Cell,
     env,
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
@@ -43,6 +44,17 @@ struct Environment {
     in_pod: bool,
 }
 
+impl Environment {
+    /// That of this process.
+    fn now() -> Self {
+        Self {
+            kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
+            home: env::home_dir(),
+            in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+        }
+    }
+}
+
 /// The kubeconfig that was found, and where.
 struct Found {
     kubeconfig: Kubeconfig,
@@ -57,12 +69,7 @@ struct Found {
 pub(crate) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
-    let environment = Environment {
-        kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
-        home: env::home_dir(),
-        in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
-    };
-    let Some(found) = find(options, &environment)? else {
+    let Some(found) = find(options, &Environment::now())? else {
         let config = Config::incluster().map_err(|error| ConnectError::InCluster { source: error.into() })?;
         let access = HubAccess::of_pod(&config);
         let client = client(config).map_err(|error| ConnectError::InCluster { source: error.into() })?;
@@ -74,6 +81,35 @@ pub(crate) async fn connect(
     let client = exec::connect(config, limit, |config| ready(client(config))).await;
     let client = client.map_err(|error| unusable(&context, &found.place, error.into()))?;
     Ok((client, format!("context {context}"), access))
+}
+
+/// Tells what the options and the environment lead to now from what they led to before: the address, the certificate
+/// authority and the credentials, with what is in the files that they name. None if something cannot be read.
+pub(super) fn way(options: &KubeconfigOptions) -> Option<u64> {
+    let config = match find(options, &Environment::now()).ok()? {
+        None => Config::incluster().ok()?,
+        Some(found) => {
+            config(&found.kubeconfig, &found.place, options.context.as_deref())
+                .ok()?
+                .0
+        }
+    };
+    let user = &config.auth_info;
+    let files = [&user.client_certificate, &user.client_key].map(|path| path.as_ref().map(fs::read));
+    let files: Option<Vec<Vec<u8>>> = files.into_iter().flatten().map(Result::ok).collect();
+    let mut hasher = DefaultHasher::new();
+    (
+        config.cluster_url.to_string(),
+        &config.root_cert,
+        &config.tls_server_name,
+        config.accept_invalid_certs,
+        config.proxy_url.as_ref().map(ToString::to_string),
+        // It stays within this number.
+        serde_json::to_string(user).ok()?,
+        files?,
+    )
+        .hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
