@@ -53,6 +53,7 @@ pub async fn observe(
     let began = clock.now();
     let record = timeline::Shared::default();
     record.lock().room = Room::monitored(window);
+    record.lock().skew = run.target.skew;
     let mut profiles = run.watches(&record, |namespace| run.target.profiles(namespace));
     let scope = &plan.scope.namespaces;
     start(&run, &mut profiles, |failure| {

@@ -166,6 +166,10 @@ impl View {
             from: earlier.filter(|_| !whole).unwrap_or(from),
             until: now,
         });
+        if whole {
+            // Either clock may be set while a monitor lives, and a machine that sleeps loses time.
+            header.clock_skew_ms = self.profiles.record().lock().skew.millis();
+        }
         if refreshed.whole {
             header.other_runs = of_other_runs(&self.evidence.profiles, None);
             let writers = asked_for_writers(&self.evidence.profiles);
