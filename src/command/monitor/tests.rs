@@ -129,8 +129,13 @@ impl World {
 
     /// Runs a replica while `events` happens beside.
     async fn run<T>(&self, replica: Replica, events: impl Future<Output = T>) -> T {
+        self.run_by(Source::Own(&self.hub.connection), replica, events)
+            .await
+    }
+
+    /// The same by another way to the hub.
+    async fn run_by<T>(&self, source: Source<'_>, replica: Replica, events: impl Future<Output = T>) -> T {
         let stop = replica.stop.clone();
-        let source = Source::Own(&self.hub.connection);
         let running = run(replica.settings, source, &replica.shared, self.clock, stop);
         tokio::select! {
             outcome = events => outcome,

@@ -43,13 +43,6 @@ async fn a_hub_with_a_new_certificate_authority_is_reached_without_a_restart() {
         path: Some(path.clone()),
         ..KubeconfigOptions::default()
     });
-    let running = run(
-        replica.settings,
-        source,
-        &replica.shared,
-        world.clock,
-        replica.stop.clone(),
-    );
     let seen = async {
         until(&shared, "verdicts_fresh", 1.0).await;
         // It comes back with another one.
@@ -61,8 +54,5 @@ async fn a_hub_with_a_new_certificate_authority_is_reached_without_a_restart() {
         until(&shared, "watch_up", 1.0).await;
         until(&shared, "verdicts_fresh", 1.0).await;
     };
-    tokio::select! {
-        () = seen => {}
-        ended = running => panic!("{:?}", ended.map_err(|failure| failure.to_string())),
-    }
+    world.run_by(source, replica, seen).await;
 }

@@ -5,7 +5,7 @@ use apiserver::{AccessRule, Affected, User};
 use super::*;
 
 impl World {
-    /// Answers requests for Events, or all of a verb, with that code from now on.
+    /// Answers requests for Events with that code from now on.
     fn fail_events(&self, code: u16) {
         self.server().misbehave(Misbehaviour::Fail {
             affected: Affected {
@@ -99,13 +99,6 @@ async fn events_that_are_forbidden_are_seldom_tried_until_they_are_granted() {
     world.grant_all_but(&["events"]);
     let (replica, hub) = (world.replica_by(None, true), world.viewer());
     let shared = Arc::clone(&replica.shared);
-    let running = run(
-        replica.settings,
-        Source::Own(&hub),
-        &replica.shared,
-        world.clock,
-        replica.stop.clone(),
-    );
     let seen = async {
         after(1800).await;
         let failed = value(&shared, "events_total{outcome=\"failed\"}").await;
@@ -118,10 +111,7 @@ async fn events_that_are_forbidden_are_seldom_tried_until_they_are_granted() {
         after(400).await;
         assert_eq!(world.told().await.len(), 30);
     };
-    tokio::select! {
-        () = seen => {}
-        ended = running => panic!("{:?}", ended.map_err(|failure| failure.to_string())),
-    }
+    world.run_by(Source::Own(&hub), replica, seen).await;
 }
 
 /// Who takes a grant away, and gives it again, need not restart the monitor.
@@ -134,13 +124,6 @@ async fn grants_that_are_taken_away_are_waited_for() {
         let lease = (taken == "leases").then_some("default/monitor");
         let (replica, hub) = (world.replica_by(lease, false), world.viewer());
         let shared = Arc::clone(&replica.shared);
-        let running = run(
-            replica.settings,
-            Source::Own(&hub),
-            &replica.shared,
-            world.clock,
-            replica.stop.clone(),
-        );
         let seen = async {
             after(200).await;
             assert_eq!(findings(&shared).await, Some(1.0), "{taken}");
@@ -155,9 +138,6 @@ async fn grants_that_are_taken_away_are_waited_for() {
             after(300).await;
             assert_eq!(findings(&shared).await, Some(1.0), "{taken}");
         };
-        tokio::select! {
-            () = seen => {}
-            ended = running => panic!("{taken}: {:?}", ended.map_err(|failure| failure.to_string())),
-        }
+        world.run_by(Source::Own(&hub), replica, seen).await;
     }
 }
