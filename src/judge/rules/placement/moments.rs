@@ -13,11 +13,11 @@ use evidence::{
     api::{PlacementDecision, names},
 };
 
-use super::related::related;
+use super::{copies::Copies, related::related};
 use crate::rules::{
     finding::{Finding, Findings},
     state::segments::{segments, spans},
-    write_time::{LATE, Micros, SECOND},
+    write_time::{LATE, Micros, SECOND, written},
 };
 
 /// How long a scheduler may take to change the slices of a decision one after the other.
@@ -29,6 +29,8 @@ pub(in crate::rules) struct Moment<'e> {
     pub(in crate::rules) from: Micros,
     /// When it ended: the next change came, or the window ended.
     pub(in crate::rules) until: Micros,
+    /// When it ended at the earliest: the watch may have delivered the next change late.
+    pub(in crate::rules) ended: Micros,
     /// Whether the watch missed the time before it.
     pub(in crate::rules) after_gap: bool,
     /// Whether the watch missed the time after it.
@@ -53,6 +55,8 @@ pub(in crate::rules) struct SliceChange<'e> {
 /// A change of one slice.
 struct Event<'e> {
     at: Micros,
+    /// When it was written, if the watch delivered it late.
+    written: Micros,
     /// Deletions come last among what came together: the hub does not tell in which order they were written.
     is_deletion: bool,
     order: u64,
@@ -79,8 +83,7 @@ fn moments_of<'e>(
     histories: &[&'e SliceHistory],
     see: &mut impl FnMut(&'e str, &Moment<'e>),
 ) {
-    let mut events = events(histories);
-    events.sort_by_key(|event| (event.at, event.is_deletion, event.order, event.history));
+    let events = events(evidence, histories);
     let begin = evidence
         .window_of(namespace)
         .map(|window| window.from.as_microsecond());
@@ -114,6 +117,7 @@ fn moments_of<'e>(
         }
         let next = events.get(place).map(|event| event.at);
         let until = next.or(end).unwrap_or(last).max(from);
+        let written = events.get(place).map(|event| event.written);
         let from = if is_listed {
             begin.unwrap_or(from).min(from)
         } else {
@@ -127,6 +131,10 @@ fn moments_of<'e>(
                 &Moment {
                     from: segment.from,
                     until: segment.until,
+                    ended: match written.filter(|_| segment.until == until) {
+                        Some(written) => written.clamp(segment.from, segment.until),
+                        None => segment.until,
+                    },
                     after_gap: segment.after_gap,
                     before_gap: segment.until < until,
                     is_first: is_listed && number == 0,
@@ -140,12 +148,17 @@ fn moments_of<'e>(
     }
 }
 
-fn events<'e>(histories: &[&'e SliceHistory]) -> Vec<Event<'e>> {
+/// The changes of slices, in order.
+fn events<'e>(evidence: &Evidence, histories: &[&'e SliceHistory]) -> Vec<Event<'e>> {
     let mut events = Vec::new();
     for (number, history) in histories.iter().enumerate() {
-        for version in &history.versions {
+        for (place, version) in history.versions.iter().enumerate() {
+            let before = place
+                .checked_sub(1)
+                .map(|before| &history.versions[before].object);
             events.push(Event {
                 at: version.at.as_microsecond(),
+                written: written(evidence, before, version),
                 is_deletion: false,
                 order: version
                     .object
@@ -160,6 +173,7 @@ fn events<'e>(histories: &[&'e SliceHistory]) -> Vec<Event<'e>> {
         if let Some(at) = history.deleted {
             events.push(Event {
                 at: at.as_microsecond(),
+                written: at.as_microsecond(),
                 is_deletion: true,
                 order: 0,
                 history: number,
@@ -167,7 +181,25 @@ fn events<'e>(histories: &[&'e SliceHistory]) -> Vec<Event<'e>> {
             });
         }
     }
+    events.sort_by_key(|event| (event.at, event.is_deletion, event.order, event.history));
+    date_deletions(&mut events);
     events
+}
+
+/// Dates deletions, which have no stamp, like the changes that came with them: all were late, or none.
+fn date_deletions(events: &mut [Event]) {
+    const TOGETHER: Micros = SECOND;
+    // When the last dated change came, and how late.
+    let mut last: Option<(Micros, Micros)> = None;
+    for event in events {
+        if !event.is_deletion {
+            last = Some((event.at, event.at - event.written));
+        } else if let Some((at, delay)) = last
+            && event.at - at <= TOGETHER
+        {
+            event.written = event.at - delay;
+        }
+    }
 }
 
 /// When the last slice of the first list was read; the beginning of time if nothing was listed.
@@ -268,8 +300,8 @@ impl<K: Ord> Recurring<K> {
 /// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
-/// A fault of a single look may be about to pass, so it is only a warning. If the window was too short to tell, there is
-/// no verdict.
+/// A fault of a single look may be about to pass, so it is only a warning, as is one of what may be another program's copy.
+/// If the window was too short to tell, there is no verdict.
 pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,
@@ -311,7 +343,11 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
             passing.add(finding.message.clone(), stretch);
         }
     }
+    let copies = (!lasting.0.is_empty()).then(|| Copies::of(evidence));
     for (stretch, times) in lasting.0.into_values() {
+        let is_copy = copies
+            .as_ref()
+            .is_some_and(|copies| copies.hold(&stretch.finding.object));
         let seconds = stretch.length() / SECOND;
         let when = if stretch.is_open {
             " when the window ended"
@@ -323,7 +359,8 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
             times => format!(", the longest of {times} times"),
         };
         let observed = format!("{}; for {seconds} s{when}{times}", stretch.finding.observed);
-        findings.report(stretch.finding.observed(observed));
+        let finding = stretch.finding.observed(observed);
+        findings.report(if is_copy { finding.advisory() } else { finding });
     }
     for (message, (stretch, times)) in passing.0 {
         let others = match times {
@@ -368,8 +405,8 @@ fn follow(
         let stretch = Stretch {
             key: key.clone(),
             from,
-            until: moment.until,
-            rest: rest.max(moment.until - moment.from),
+            until: moment.ended,
+            rest: rest.max(moment.ended - moment.from),
             is_cut: is_cut || moment.before_gap,
             is_open: moment.is_last && !moment.before_gap,
             finding,

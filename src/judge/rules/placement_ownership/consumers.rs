@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecision};
 
-use super::{
-    lives::{Life, counts, lives},
-    writers::is_published,
-};
+use super::lives::{Life, counts, lives};
 use crate::rules::{
     finding::{Finding, Findings},
     logged::{Key, Logged},
+    placement::is_published,
     text::redacted,
 };
 

@@ -7,16 +7,15 @@ use std::{
 
 use evidence::{
     Asked, Evidence, Kind, ObjectRef, Request,
-    api::{PlacementDecision, Writer, names},
+    api::{PlacementDecision, Writer},
 };
 use jiff::Timestamp;
 
 use super::lives::{Life, lives};
 use crate::rules::{
-    authors::is_actor,
     finding::{Finding, Findings},
     logged::{Key, Logged, creates},
-    placement::{Actor, numbered, owner, sender},
+    placement::{Actor, is_published, numbered, publishers_of, publishes, sender},
     text::redacted,
     updates::{OUTDATED, written_at},
 };
@@ -201,31 +200,11 @@ fn installation(user: &str) -> Option<&str> {
     numbered(user).map(|(base, _)| base)
 }
 
-/// Whether a part is one by which a scheduler publishes its decision.
-pub(super) fn is_published(part: &str) -> bool {
-    part == "decisions"
-        || part.starts_with("decisions.")
-        || part == "schedulerName"
-        || part
-            .strip_prefix("metadata.labels[")
-            .is_some_and(|key| key.starts_with(names::GROUP))
-}
-
-/// Whether a field manager is a program that owns a part by which a scheduler publishes its decision. Tools that label all
-/// slices, such as those of backups, own none.
-fn publishes(writer: &Writer) -> bool {
-    is_actor(&writer.manager)
-        && owner(writer) == Actor::Program
-        && writer.owns.iter().any(|part| is_published(part))
-}
-
 /// The field managers by which schedulers publish the judged slices.
 pub(in crate::rules) fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
     let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
-    writers
-        .filter(|writer| publishes(writer))
-        .map(|writer| &*writer.manager)
+    versions
+        .flat_map(|version| publishers_of(&version.object))
         .collect()
 }
 

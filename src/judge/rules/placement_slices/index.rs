@@ -10,7 +10,8 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, numbered_name,
+        Difference, LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions,
+        numbered_name,
     },
     text::ABSENT,
 };
@@ -158,7 +159,12 @@ fn by_index<'e>(decision: &LogicalDecision<'e>) -> Option<BTreeMap<Index<'e>, Ve
 
 fn repeated(decision: &LogicalDecision) -> Option<Finding> {
     let by_index = by_index(decision)?;
-    let (_, slices) = by_index.iter().find(|(_, slices)| slices.len() > 1)?;
+    // Two decisions with one key are for `placement-slices/key-one-decision`.
+    let is_repeated = |slices: &[&PlacementDecision]| {
+        let mut others = slices.iter().skip(1);
+        others.any(|other| Difference::of(slices[0], other).is_none())
+    };
+    let (_, slices) = by_index.iter().find(|(_, slices)| is_repeated(slices))?;
     let message = "two slices of one decision have the same index";
     Some(of_indices(decision, &by_index, slices[1], message))
 }

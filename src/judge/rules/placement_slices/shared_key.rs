@@ -6,14 +6,14 @@ use evidence::{
     Evidence, ObjectRef,
     api::{
         PlacementDecision,
-        names::{LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
+        names::{LABEL_DECISION_KEY, LARGEST_SLICE},
     },
 };
 
 use super::{index::Index, key::path};
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid},
+    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid, placement_key},
     text::ABSENT,
 };
 
@@ -58,7 +58,7 @@ struct Tie<'e> {
 impl<'e> Tie<'e> {
     fn of(slice: &'e PlacementDecision) -> Option<Self> {
         let owner = owner_uid(slice);
-        let placement_key = slice.label(LABEL_PLACEMENT_KEY).filter(|key| !key.is_empty());
+        let placement_key = placement_key(slice);
         let base = match (owner, placement_key) {
             (None, None) => Some(numbered_name(slice)?.0),
             _ => None,
