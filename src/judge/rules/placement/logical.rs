@@ -131,7 +131,7 @@ pub(in crate::rules) fn numbered_name(slice: &PlacementDecision) -> Option<(&str
 }
 
 /// What stands before and behind the last hyphen of a name, if that is a number.
-pub(in crate::rules) fn numbered(name: &str) -> Option<(&str, &str)> {
+fn numbered(name: &str) -> Option<(&str, &str)> {
     let (base, number) = name.rsplit_once('-')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && !base.is_empty()).then_some((base, number))

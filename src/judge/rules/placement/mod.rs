@@ -13,7 +13,7 @@ pub(super) use actors::{Actor, is_published, owner, publishers_of, publishes, se
 pub(super) use copies::Copies;
 pub(super) use course::{DecisionId, News, each_news};
 pub(super) use logical::{
-    Difference, LogicalDecision, logical_decisions, numbered, numbered_name, owner_uid, placement_key,
+    Difference, LogicalDecision, logical_decisions, numbered_name, owner_uid, placement_key,
 };
 pub(super) use moments::{LastingFault, Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
 pub(super) use reasons::{Profiles, Reason};
