@@ -254,9 +254,10 @@ pub(super) fn written<T: Tracked>(evidence: &Evidence, before: Option<&T>, after
         None => after.object.metadata().creation_timestamp.as_deref(),
     };
     let stamp = stamp.and_then(parse_time);
-    stamp.map_or(arrival, |stamp| {
-        arrival.min(stamp.as_microsecond().saturating_sub(skew))
-    })
+    let stamp = stamp.map(|stamp| stamp.as_microsecond().saturating_sub(skew));
+    // An older one shows that a clock was set: no connection is silent for so long.
+    let is_late = |stamp: &Micros| (0..=CLOCKS_APART).contains(&arrival.saturating_sub(*stamp));
+    stamp.filter(is_late).unwrap_or(arrival)
 }
 
 /// Whether a writer writes the status, or owns parts of it.

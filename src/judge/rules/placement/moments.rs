@@ -241,7 +241,8 @@ impl From<Finding> for LastingFault {
 }
 
 /// How long a fault lasts that counts though its slices are written all the time: longer than a scheduler that sends 20
-/// requests a second takes for two writes of each of 1,000 slices.
+/// requests a second takes for two writes of each of 1,000 slices. It is also longer than the restart of a scheduler that
+/// was stopped between two writes.
 const RESTLESS: Micros = 300 * SECOND;
 
 /// A fault that lasts.
@@ -261,6 +262,11 @@ struct Stretch {
 impl Stretch {
     fn length(&self) -> Micros {
         self.until - self.from
+    }
+
+    /// Whether a scheduler that restarted just then may have left it for a while: the watch saw it begin, and not last.
+    fn may_be_a_restart(&self) -> bool {
+        !self.is_cut && self.length() <= RESTLESS
     }
 
     /// Whether it outlasted the grace. What ended it may have been seen late.
@@ -300,8 +306,9 @@ impl<K: Ord> Recurring<K> {
 /// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
-/// A fault of a single look may be about to pass, so it is only a warning, as is one of what may be another program's copy.
-/// If the window was too short to tell, there is no verdict.
+/// A fault of a single look may be about to pass, so it is only a warning. So is one of what may be another program's copy,
+/// and one that began during the watch and was seen for 5 min at most: a scheduler may restart between two writes. If the
+/// window was too short to tell, there is no verdict.
 pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,
@@ -348,6 +355,7 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
         let is_copy = copies
             .as_ref()
             .is_some_and(|copies| copies.hold(&stretch.finding.object));
+        let may_be_a_restart = stretch.may_be_a_restart();
         let seconds = stretch.length() / SECOND;
         let when = if stretch.is_open {
             " when the window ended"
@@ -360,7 +368,11 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
         };
         let observed = format!("{}; for {seconds} s{when}{times}", stretch.finding.observed);
         let finding = stretch.finding.observed(observed);
-        findings.report(if is_copy { finding.advisory() } else { finding });
+        findings.report(if is_copy || may_be_a_restart {
+            finding.advisory()
+        } else {
+            finding
+        });
     }
     for (message, (stretch, times)) in passing.0 {
         let others = match times {

@@ -51,10 +51,9 @@ pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Fi
 fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
     let (asked, count) = (request.placement.clusters, count_of(slices));
     let large = slices.iter().find(|slice| is_too_large(slice));
-    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
     let (message, slice) = if let Some(large) = large {
         ("a slice holds more than 100 clusters", Some(large))
-    } else if let (true, Some(empty)) = (count == asked, empty.next()) {
+    } else if let (true, Some(empty)) = (count == asked, needless(slices)) {
         ("an empty slice is left beside others", Some(empty))
     } else if let (true, Some(slice)) = (count == asked, without_key(slices)) {
         (
@@ -85,13 +84,32 @@ fn members_beside(request: &Request<'_>, slices: &[&PlacementDecision]) -> usize
 }
 
 /// The first slice without a key, if several slices are there and one is full.
+///
+/// A scheduler may answer in several namespaces, or with several decisions for the same clusters: those need no key.
 fn without_key<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
     let is_full = |slice: &&PlacementDecision| slice.clusters().len() == LARGEST_SLICE;
-    let is_cut = slices.len() > 1 && slices.iter().any(is_full);
+    let is_in_one_namespace = slices
+        .iter()
+        .all(|slice| slice.metadata.namespace == slices[0].metadata.namespace);
+    let named: usize = slices.iter().map(|slice| slice.clusters().len()).sum();
+    let is_cut = slices.len() > 1 && is_in_one_namespace && named == count_of(slices);
     let mut unkeyed = slices
         .iter()
         .filter(|slice| slice.label(LABEL_DECISION_KEY).is_none());
-    unkeyed.next().filter(|_| is_cut)
+    unkeyed.next().filter(|_| is_cut && slices.iter().any(is_full))
+}
+
+/// An empty slice that has others of its decision beside it.
+fn needless<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
+    let key = |slice: &PlacementDecision| slice.label(LABEL_DECISION_KEY).map(str::to_owned);
+    let is_of_one = |one: &PlacementDecision, other: &PlacementDecision| {
+        !std::ptr::eq(one, other)
+            && one.metadata.namespace == other.metadata.namespace
+            && key(one).is_some()
+            && key(one) == key(other)
+    };
+    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
+    empty.find(|slice| slices.iter().any(|other| is_of_one(slice, other)))
 }
 
 fn is_too_large(slice: &PlacementDecision) -> bool {

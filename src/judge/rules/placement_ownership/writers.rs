@@ -227,6 +227,7 @@ fn stranger<'e>(
         own,
         is_sure: !may_be_restored
             && touches(writes, |write| seen.is_change_by(write, own_writes))
+            && !are_of_one_program(own_writes, writes)
             && is_surely_another(own, user, writes, activity),
     });
     others.max_by_key(|stranger| (stranger.is_sure, stranger.writes))
@@ -244,6 +245,29 @@ fn touches(writes: &[&Request], is_change: impl Fn(&Request) -> bool) -> bool {
             None => is_change(write),
         }
     })
+}
+
+/// User agents that many programs have.
+const COMMON: [&str; 8] = [
+    "",
+    "Go-http-client",
+    "Java",
+    "kubernetes-client",
+    "main",
+    "manager",
+    "okhttp",
+    "python-requests",
+];
+
+/// Whether writes of two users came from one program, by its user agent: it may act for the accounts of several tenants.
+fn are_of_one_program(own: &[&Request], others: &[&Request]) -> bool {
+    let program = |request: &Request| -> String {
+        let name = request.user_agent.split(['/', ' ']).next();
+        name.unwrap_or_default().to_owned()
+    };
+    let own: BTreeSet<String> = own.iter().map(|request| program(request)).collect();
+    let mut others = others.iter().map(|request| program(request));
+    others.all(|name| !COMMON.contains(&&*name) && own.contains(&name))
 }
 
 /// Whether a user surely is another program than the scheduler. It may be the scheduler's if both have service accounts
