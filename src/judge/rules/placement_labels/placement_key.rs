@@ -7,7 +7,9 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{Difference, LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions},
+    placement::{
+        Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
+    },
     text::ABSENT,
 };
 
@@ -34,7 +36,7 @@ pub(in crate::rules) fn placement_key_usable(evidence: &Evidence, findings: &mut
         Some(finding.into_iter().collect())
     });
     let examined = findings.examined;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         decisions.iter().flat_map(different).collect()
     });

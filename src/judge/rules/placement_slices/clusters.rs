@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        Difference, LastingFault, LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last,
+        Difference, LastingFault, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions,
     },
 };
@@ -29,7 +29,9 @@ pub(in crate::rules) fn cluster_once(evidence: &Evidence, findings: &mut Finding
     each_version(evidence, findings, |slice| Some(repeated(slice)));
     let examined = findings.examined;
     let mut named = Named::default();
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| named.at(moment));
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Everything, |moment| {
+        named.at(moment)
+    });
     findings.examined = examined;
     one_member(evidence, findings);
 }

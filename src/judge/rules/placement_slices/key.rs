@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        Difference, LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions,
+        Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
         owner_uid, placement_key, publishers_of,
     },
     text::redacted,
@@ -50,7 +50,7 @@ pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) 
 /// placement keys of slices with one place, are only hints at two decisions.
 pub(in crate::rules) fn key_one_decision(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_keyed = false;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         let mut of_key: BTreeMap<(&str, &str), Vec<&LogicalDecision>> = BTreeMap::new();
         for decision in &decisions {

@@ -10,7 +10,7 @@ use evidence::{
 use super::{index::Index, key::path};
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid, placement_key},
+    placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
     text::ABSENT,
 };
 
@@ -24,7 +24,8 @@ use crate::rules::{
 /// Two keys are two decisions, by the word of their scheduler.
 pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_tied = false;
-    faults_among(evidence, findings, RESCHEDULE, Tie::of, |moment| {
+    let reads = Reads::UnkeyedClusters;
+    faults_among(evidence, findings, RESCHEDULE, Tie::of, reads, |moment| {
         let groups = tied(moment);
         is_any_tied |= !groups.is_empty();
         let mut found = Vec::new();
