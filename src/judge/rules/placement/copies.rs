@@ -19,10 +19,10 @@ pub(in crate::rules) struct Copies<'e>(HashMap<Kept<'e>, Vec<&'e SliceHistory>>)
 type Kept<'e> = (&'e str, &'e str, Option<&'e str>);
 
 impl<'e> Copies<'e> {
-    /// Those of all judged slices.
+    /// Those of all slices, judged or not.
     pub(in crate::rules) fn of(evidence: &'e Evidence) -> Self {
         let mut alike: HashMap<Kept, Vec<&SliceHistory>> = HashMap::new();
-        for history in evidence.slice_histories() {
+        for history in &evidence.slices {
             alike.entry(kept(history.last())).or_default().push(history);
         }
         Self(alike)

@@ -1,13 +1,16 @@
 //! What comes of a placement: clusters, none, and nothing when it is taken back.
 
-use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
+use std::collections::BTreeSet;
+
+use evidence::{DriverAction, Evidence, ObjectRef, Scenario, StepOutcome, api::PlacementDecision};
 use jiff::SignedDuration;
 
 use super::answer::{Request, count_of, requests};
 use crate::rules::{
     answer::{did, to_the_second},
+    authors::writers,
     finding::{Finding, Findings},
-    placement::RESCHEDULE,
+    placement::{Copies, RESCHEDULE, publishers_of},
     text::{counted, redacted},
     write_time::LATE,
 };
@@ -29,10 +32,11 @@ pub(in crate::rules) fn placed(evidence: &Evidence, findings: &mut Findings) {
                 [] => {
                     let message = "a request for clusters has no decision";
                     let finding = Finding::on(request.object(slices), message).at("decisions");
-                    // Without a cluster to select, no slice is right.
+                    // Without a cluster to select, no slice is right, and a scheduler may refuse so many clusters.
+                    let is_large = request.step.scenario == Scenario::SliceLimit;
                     match request.members_that_stay_well().next() {
-                        Some(_) => finding,
-                        None => finding.advisory(),
+                        Some(_) if !is_large => finding,
+                        _ => finding.advisory(),
                     }
                 }
                 _ => request.other_clusters(slices),
@@ -89,10 +93,26 @@ pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
     }
 }
 
+/// The finding on slices that are there after the end of their placement: a warning if each may be left to the garbage
+/// collector, or may be the work of another program, such as a copy or the restore of a backup.
 fn left(request: &Request, slices: &[&PlacementDecision], message: &str) -> Finding {
-    let has_owner = |slice: &&PlacementDecision| !slice.metadata.owner_references.is_empty();
+    let copies = Copies::of(request.evidence);
+    let versions = request
+        .slices
+        .histories
+        .iter()
+        .flat_map(|history| &history.versions);
+    let before = versions.filter(|version| version.at <= request.step.until);
+    let theirs: BTreeSet<&str> = before
+        .flat_map(|version| publishers_of(&version.object))
+        .collect();
+    let excuse = |slice: &&PlacementDecision| {
+        let writers = writers(*slice);
+        let is_of_others = !theirs.is_empty() && !writers.is_empty() && writers.is_disjoint(&theirs);
+        !slice.metadata.owner_references.is_empty() || is_of_others || copies.hold(&ObjectRef::from(*slice))
+    };
     let finding = Finding::on(request.object(slices), message).at("metadata.name");
-    if slices.iter().all(has_owner) {
+    if slices.iter().all(excuse) {
         finding.advisory()
     } else {
         finding
