@@ -120,7 +120,8 @@ impl<'e> Request<'e> {
             if first_right.is_none() && wanted(slices) {
                 first_right = Some(at);
             }
-            if at <= looked {
+            // What is seen at just that time may answer the next step.
+            if at < looked {
                 last = slices.to_vec();
             }
         });
