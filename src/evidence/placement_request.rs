@@ -75,9 +75,17 @@ impl PlacementRequest {
     /// Whether these slices hold as many clusters as asked for, and no slice is needless.
     pub fn is_met_by(&self, slices: &[&PlacementDecision]) -> bool {
         let count = clusters_of(slices).len();
-        let is_needed = |slice: &&PlacementDecision| !slice.clusters().is_empty();
+        // A decision of another key may hold no cluster, and a copy is in another namespace.
+        let is_beside = |one: &PlacementDecision, other: &PlacementDecision| {
+            !std::ptr::eq(one, other)
+                && one.metadata.namespace == other.metadata.namespace
+                && one.label(names::LABEL_DECISION_KEY) == other.label(names::LABEL_DECISION_KEY)
+        };
+        let is_needless = |slice: &&PlacementDecision| {
+            slice.clusters().is_empty() && slices.iter().any(|other| is_beside(slice, other))
+        };
         // Without a cluster, a slice says so, or there is none.
-        count == self.clusters && (count == 0 || slices.iter().all(is_needed))
+        count == self.clusters && (count == 0 || !slices.iter().any(is_needless))
     }
 
     /// Whether a slice is of the decision that the hook told.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use evidence::api::names::{GROUP, KIND, PLACEMENT_KIND, PLACEMENT_PLURAL, PLURAL};
 use futures::{StreamExt, stream::BoxStream};
-use http::HeaderValue;
+use http::{HeaderValue, header::USER_AGENT};
 use kube::{
     api::{
         Api, ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams,
@@ -93,6 +93,7 @@ impl Hub {
         let service = tower::service_fn(move |mut request: http::Request<Body>| {
             let headers = request.headers_mut();
             headers.insert("Impersonate-User", user.clone());
+            headers.insert(USER_AGENT, user.clone());
             headers.insert("Impersonate-Group", HeaderValue::from_static("system:masters"));
             let client = client.clone();
             async move { client.send(request).await }

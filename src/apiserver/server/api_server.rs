@@ -115,7 +115,10 @@ impl ApiServer {
         let headers = headers.map(|(name, value)| Some((name, HeaderValue::try_from(value).ok()?)));
         MapRequest::new(self.clone(), move |mut request: Request<_>| {
             for (name, value) in headers.iter().flatten() {
-                request.headers_mut().insert(name, value.clone());
+                // A client that acts for another program says so itself.
+                if *name != USER_AGENT || !request.headers().contains_key(USER_AGENT) {
+                    request.headers_mut().insert(name, value.clone());
+                }
             }
             request
         })

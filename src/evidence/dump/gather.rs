@@ -509,6 +509,8 @@ impl<'a> Gatherer<'a> {
         } else {
             vec![format!("ignored in the dump: {}", counted(&self.ignored))]
         };
+        notes.extend(unknown_versions(&self.versions, names::KIND));
+        notes.extend(unknown_versions(&self.placement_versions, names::PLACEMENT_KIND));
         let asked = self.asked();
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
@@ -629,6 +631,25 @@ impl<'a> Gatherer<'a> {
 fn keep<T>(list: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
     let mut index = 0..;
     list.retain(|_| index.next().is_none_or(&is_kept));
+}
+
+/// Says that objects are in versions of the API that the suite does not know, if so.
+fn unknown_versions(versions: &BTreeSet<String>, kind: &str) -> Option<String> {
+    const SHOWN: usize = 3;
+    const LONGEST: usize = 63;
+    let unknown = versions.iter().map(String::as_str);
+    let unknown = unknown.filter(|version| !names::VERSIONS.contains(version));
+    let listed = unknown
+        .take(SHOWN)
+        .map(|version| version.chars().take(LONGEST).collect());
+    let listed: Vec<String> = listed.collect();
+    (!listed.is_empty()).then(|| {
+        format!(
+            "{kind}s are read as {}: this suite does not know their version {}",
+            names::VERSIONS[0],
+            listed.join(", ")
+        )
+    })
 }
 
 /// Formats counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.

@@ -166,7 +166,7 @@ impl<'a> Types<'a> {
     pub fn is_surely_list(&self) -> bool {
         matches!(
             &*self.kind,
-            "List" | "ClusterProfileList" | "NamespaceList" | "SecretList"
+            "List" | "ClusterProfileList" | "NamespaceList" | "PlacementDecisionList" | "SecretList"
         )
     }
 

@@ -491,6 +491,22 @@ fn profiles_of_conformance_runs_are_left_out_with_a_note() {
     assert_eq!(input.notes, [note]);
 }
 
+#[test]
+fn versions_that_nobody_knows_are_told() {
+    let of =
+        |version: &str| format!("apiVersion: multicluster.x-k8s.io/{version}\nkind: PlacementDecision\n");
+    let slice = |version: &str| {
+        format!(
+            "{}metadata: {{name: web-0, namespace: n}}\ndecisions: []\n",
+            of(version)
+        )
+    };
+    let notes = |text: &str| read(text).expect("reads").notes;
+    assert!(notes(&slice("v1alpha1")).is_empty());
+    let note = "PlacementDecisions are read as v1alpha2: this suite does not know their version v9";
+    assert_eq!(notes(&slice("v9")), [note]);
+}
+
 fn json_profile(name: &str) -> serde_json::Value {
     json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
         "metadata": {"name": name, "namespace": "n"}})

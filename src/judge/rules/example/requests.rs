@@ -35,8 +35,9 @@ pub(super) fn all(texts: &[Value], covers: Window, api: Api) -> Result<Requests,
 fn repeated(text: &Value, user: &str, name: &str) -> Result<Vec<Request>, Flaw> {
     let mut fields = text.as_object().ok_or("a request is a mapping")?.clone();
     let repeats = Repeats::take(&mut fields)?;
+    let agent = fields.get("user").and_then(Value::as_str).unwrap_or(user);
     let mut whole = json!({
-        "at": moment(repeats.first()), "verb": "patch", "user": user, "userAgent": user,
+        "at": moment(repeats.first()), "verb": "patch", "user": user, "userAgent": agent,
         "namespace": "default", "name": name, "subresource": "", "code": 200, "dryRun": false,
     });
     json_patch::merge(&mut whole, &Value::Object(fields));

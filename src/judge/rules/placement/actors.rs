@@ -1,6 +1,13 @@
 //! Who writes slices: a scheduler, or another program; the control plane's own controllers; or a person.
 
-use evidence::{Request, api::Writer};
+use std::collections::BTreeSet;
+
+use evidence::{
+    Request,
+    api::{PlacementDecision, Writer, names},
+};
+
+use crate::rules::authors::is_actor;
 
 /// What kind of writer sent a request or owns a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +85,31 @@ pub(in crate::rules) fn owner(writer: &Writer) -> Actor {
         manager if is_tool(manager) => Actor::Hand,
         _ => Actor::Program,
     }
+}
+
+/// Whether a part is one by which a scheduler publishes its decision.
+pub(in crate::rules) fn is_published(part: &str) -> bool {
+    part == "decisions"
+        || part.starts_with("decisions.")
+        || part == "schedulerName"
+        || part
+            .strip_prefix("metadata.labels[")
+            .is_some_and(|key| key.starts_with(names::GROUP))
+}
+
+/// Whether a field manager is a program that owns a part by which a scheduler publishes its decision. Tools that label all
+/// slices, such as those of backups, own none.
+pub(in crate::rules) fn publishes(writer: &Writer) -> bool {
+    is_actor(&writer.manager)
+        && owner(writer) == Actor::Program
+        && writer.owns.iter().any(|part| is_published(part))
+}
+
+/// The field managers that publish a slice; none if managedFields do not tell.
+pub(in crate::rules) fn publishers_of(slice: &PlacementDecision) -> BTreeSet<&str> {
+    let writers = slice.metadata.writers.as_deref().unwrap_or_default();
+    let publishers = writers.iter().filter(|writer| publishes(writer));
+    publishers.map(|writer| &*writer.manager).collect()
 }
 
 /// Whether a user agent or field manager is a person's tool. kubectl has one for each of its subcommands and plugins.

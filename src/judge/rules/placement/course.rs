@@ -11,8 +11,9 @@ use evidence::{
 };
 
 use super::{
+    lasting::RESCHEDULE,
     logical::describe,
-    moments::{RESCHEDULE, SliceChange, each_moment},
+    moments::{SliceChange, each_moment},
 };
 use crate::rules::write_time::Micros;
 

@@ -1,11 +1,10 @@
 //! Logical decisions: the slices that belong together (KEP-5313 › Slicing).
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::api::{OwnerReference, PlacementDecision, names};
+
+use super::actors::publishers_of;
 
 /// The slices of one decision: those of one namespace, scheduler and key.
 #[derive(Clone, Debug, Default)]
@@ -67,18 +66,56 @@ pub(in crate::rules) fn owner_uid(slice: &PlacementDecision) -> Option<&str> {
     Some(&*owner.uid).filter(|uid| !uid.is_empty())
 }
 
-/// Whether two slices surely have different owners: each has some, and they have none in common.
-pub(in crate::rules) fn have_other_owners(one: &PlacementDecision, other: &PlacementDecision) -> bool {
-    let uids = |slice: &'_ PlacementDecision| -> BTreeSet<Arc<str>> {
-        let owners = slice.metadata.owner_references.iter();
-        owners
-            .filter(|owner| !is_counterpart(owner, slice))
-            .map(|owner| owner.uid.clone())
-            .filter(|uid| !uid.is_empty())
-            .collect()
-    };
-    let (one, other) = (uids(one), uids(other));
-    !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
+/// What shows that two slices with one key may be of two decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rules) enum Difference {
+    /// Each has owners, and they have none in common.
+    Owners,
+    /// Neither names its scheduler, and other programs publish them.
+    Programs,
+    /// Each has a placement key of its own, and both have the same place among slices.
+    PlacementKeys,
+}
+
+impl Difference {
+    /// The difference of two slices of one namespace and key, if they have one. A common owner shows one decision.
+    pub(in crate::rules) fn of(one: &PlacementDecision, other: &PlacementDecision) -> Option<Self> {
+        let (owners, others) = (owner_uids(one), owner_uids(other));
+        if !owners.is_disjoint(&others) {
+            return None;
+        }
+        if !owners.is_empty() && !others.is_empty() {
+            return Some(Self::Owners);
+        }
+        let is_unnamed = one.scheduler().is_empty() && other.scheduler().is_empty();
+        if is_unnamed && are_apart(&publishers_of(one), &publishers_of(other)) {
+            return Some(Self::Programs);
+        }
+        let index = names::LABEL_DECISION_INDEX;
+        let (key, other_key) = (placement_key(one)?, placement_key(other)?);
+        (one.label(index) == other.label(index) && key != other_key).then_some(Self::PlacementKeys)
+    }
+}
+
+/// The placement key of a slice, if it has one that is not empty.
+pub(in crate::rules) fn placement_key(slice: &PlacementDecision) -> Option<&str> {
+    let key = slice.label(names::LABEL_PLACEMENT_KEY);
+    key.filter(|key| !key.is_empty())
+}
+
+/// Whether both sets hold something, and nothing in common.
+fn are_apart<T: Ord>(one: &BTreeSet<T>, other: &BTreeSet<T>) -> bool {
+    !one.is_empty() && !other.is_empty() && one.is_disjoint(other)
+}
+
+/// The uids of a slice's owners but for its counterpart.
+fn owner_uids(slice: &PlacementDecision) -> BTreeSet<&str> {
+    let owners = slice.metadata.owner_references.iter();
+    owners
+        .filter(|owner| !is_counterpart(owner, slice))
+        .map(|owner| &*owner.uid)
+        .filter(|uid| !uid.is_empty())
+        .collect()
 }
 
 /// Whether an owner is the slice's counterpart in the scheduler's own API: it has the slice's kind and name. A scheduler
@@ -94,7 +131,7 @@ pub(in crate::rules) fn numbered_name(slice: &PlacementDecision) -> Option<(&str
 }
 
 /// What stands before and behind the last hyphen of a name, if that is a number.
-pub(in crate::rules) fn numbered(name: &str) -> Option<(&str, &str)> {
+fn numbered(name: &str) -> Option<(&str, &str)> {
     let (base, number) = name.rsplit_once('-')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && !base.is_empty()).then_some((base, number))

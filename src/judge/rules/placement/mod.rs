@@ -1,18 +1,22 @@
 //! What the rules on PlacementDecisions share: decisions in their slices, and what was there at each moment.
 
 mod actors;
+mod copies;
 mod course;
+mod lasting;
 mod logical;
 mod moments;
 mod reasons;
 mod related;
 mod versions;
 
-pub(super) use actors::{Actor, owner, sender};
+pub(super) use actors::{Actor, is_published, owner, publishers_of, publishes, sender};
+pub(super) use copies::Copies;
 pub(super) use course::{DecisionId, News, each_news};
+pub(super) use lasting::{LastingFault, RESCHEDULE, Reads, faults_among, faults_that_last};
 pub(super) use logical::{
-    LogicalDecision, have_other_owners, logical_decisions, numbered, numbered_name, owner_uid,
+    Difference, LogicalDecision, logical_decisions, numbered_name, owner_uid, placement_key,
 };
-pub(super) use moments::{LastingFault, Moment, RESCHEDULE, faults_among, faults_that_last, gaps_of};
+pub(super) use moments::{Moment, gaps_of};
 pub(super) use reasons::{Profiles, Reason};
 pub(super) use versions::each_version;

@@ -8,7 +8,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LogicalDecision, RESCHEDULE, each_version, faults_that_last, have_other_owners, logical_decisions,
+        Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
     },
     text::ABSENT,
 };
@@ -36,7 +36,7 @@ pub(in crate::rules) fn placement_key_usable(evidence: &Evidence, findings: &mut
         Some(finding.into_iter().collect())
     });
     let examined = findings.examined;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         decisions.iter().flat_map(different).collect()
     });
@@ -46,17 +46,19 @@ pub(in crate::rules) fn placement_key_usable(evidence: &Evidence, findings: &mut
     }
 }
 
-/// The slices of a decision that do not have the placement key of its first slice with one. With several owners, the
-/// slices are of several decisions: `placement-slices/key-one-decision` is about those.
+/// The slices of a decision that do not have the placement key of its first slice with one. If the slices are of several
+/// decisions, `placement-slices/key-one-decision` is about that.
 fn different(decision: &LogicalDecision) -> Vec<Finding> {
     let key = |slice: &PlacementDecision| slice.label(LABEL_PLACEMENT_KEY).map(str::to_owned);
     let slices = &decision.slices;
-    let has_two_owners = slices.iter().any(|slice| have_other_owners(slices[0], slice));
+    let is_several = slices
+        .iter()
+        .any(|slice| Difference::of(slices[0], slice).is_some());
     let is_any_empty = slices
         .iter()
         .any(|slice| slice.label(LABEL_PLACEMENT_KEY) == Some(""));
     let first = slices.iter().find_map(|slice| Some((slice, key(slice)?)));
-    let Some((first, wanted)) = first.filter(|_| !has_two_owners && !is_any_empty) else {
+    let Some((first, wanted)) = first.filter(|_| !is_several && !is_any_empty) else {
         return Vec::new();
     };
     let others = slices

@@ -30,7 +30,7 @@ pub(super) struct Request<'e> {
 }
 
 /// The slices of a placement at a moment.
-type Slices<'e> = Vec<&'e PlacementDecision>;
+pub(super) type Slices<'e> = Vec<&'e PlacementDecision>;
 
 /// What came of a request.
 enum Answer<'e> {
@@ -120,7 +120,8 @@ impl<'e> Request<'e> {
             if first_right.is_none() && wanted(slices) {
                 first_right = Some(at);
             }
-            if at <= looked {
+            // What is seen at just that time may answer the next step.
+            if at < looked {
                 last = slices.to_vec();
             }
         });
@@ -184,6 +185,23 @@ impl<'e> Request<'e> {
         let mut last = Vec::new();
         self.each_state(at, at, |_, slices| last.clone_from(slices));
         last
+    }
+
+    /// The slices that are there when the run ends though none was left after the request: since when, which, and for how
+    /// long.
+    pub(super) fn last_return(&self) -> Option<(Timestamp, Slices<'e>, SignedDuration)> {
+        let end = self.evidence.header.window?.until;
+        let mut was_gone = false;
+        let mut back = None;
+        self.each_state(self.step.until, end, |at, slices| {
+            if slices.is_empty() {
+                (was_gone, back) = (true, None);
+            } else if was_gone {
+                let since = back.take().map_or(at, |(since, _)| since);
+                back = Some((since, slices.clone()));
+            }
+        });
+        back.map(|(since, slices)| (since, slices, end.duration_since(since)))
     }
 
     /// When the run stopped looking.

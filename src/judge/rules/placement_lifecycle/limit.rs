@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use evidence::{
     DriverAction, Evidence, Scenario,
-    api::{PlacementDecision, names::LARGEST_SLICE},
+    api::{
+        PlacementDecision,
+        names::{LABEL_DECISION_KEY, LARGEST_SLICE},
+    },
     clusters_of,
 };
 
@@ -14,12 +17,17 @@ use crate::rules::{
     text::counted,
 };
 
+/// How many members more than asked for have to be there, for a scheduler to have a choice. It may pass over one for reasons
+/// of its own, such as the hub itself.
+const SPARE: usize = 3;
+
 /// `placement-lifecycle/crosses-the-limit`
 ///
 /// A decision gets a second slice for its 101st cluster, and loses it with that cluster.
 ///
-/// Slices may be filled partly, as EndpointSlices are, but not be empty beside others. A decision that has another number
-/// of clusters than was asked for shows nothing of the limit, unless it ends just there.
+/// Slices may be filled partly, as EndpointSlices are, but not be empty beside others. One that is full and has others beside
+/// it shows that the limit has cut the decision: all of them need the decision's key. A decision that has another number of
+/// clusters than was asked for shows nothing of the limit, unless it ends just there though members are to spare.
 pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Findings) {
     for request in requests(evidence, findings, Scenario::SliceLimit, DriverAction::Reschedule) {
         let asked = request.placement.clusters;
@@ -33,7 +41,7 @@ pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Fi
             &what,
             |slices| {
                 let is_cut = !slices.iter().any(|slice| is_too_large(slice));
-                request.placement.is_met_by(slices) && is_cut
+                request.placement.is_met_by(slices) && is_cut && without_key(slices).is_none()
             },
             |slices| shortfall(&request, slices),
         );
@@ -43,12 +51,19 @@ pub(in crate::rules) fn crosses_the_limit(evidence: &Evidence, findings: &mut Fi
 fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
     let (asked, count) = (request.placement.clusters, count_of(slices));
     let large = slices.iter().find(|slice| is_too_large(slice));
-    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
     let (message, slice) = if let Some(large) = large {
         ("a slice holds more than 100 clusters", Some(large))
-    } else if let (true, Some(empty)) = (count == asked, empty.next()) {
+    } else if let (true, Some(empty)) = (count == asked, needless(slices)) {
         ("an empty slice is left beside others", Some(empty))
-    } else if asked > LARGEST_SLICE && count == LARGEST_SLICE && members_beside(request, slices) >= asked {
+    } else if let (true, Some(slice)) = (count == asked, without_key(slices)) {
+        (
+            "a full slice has others beside it, and not all have the decision's key",
+            Some(slice),
+        )
+    } else if asked > LARGEST_SLICE
+        && count == LARGEST_SLICE
+        && members_beside(request, slices) >= asked + SPARE
+    {
         ("a decision ends where its first slice is full", slices.last())
     } else {
         return request.other_clusters(slices);
@@ -66,6 +81,35 @@ fn members_beside(request: &Request<'_>, slices: &[&PlacementDecision]) -> usize
     members
         .filter(|profile| namespaces.contains(&*profile.metadata.namespace))
         .count()
+}
+
+/// The first slice without a key, if several slices are there and one is full.
+///
+/// A scheduler may answer in several namespaces, or with several decisions for the same clusters: those need no key.
+fn without_key<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
+    let is_full = |slice: &&PlacementDecision| slice.clusters().len() == LARGEST_SLICE;
+    let is_in_one_namespace = slices
+        .iter()
+        .all(|slice| slice.metadata.namespace == slices[0].metadata.namespace);
+    let named: usize = slices.iter().map(|slice| slice.clusters().len()).sum();
+    let is_cut = slices.len() > 1 && is_in_one_namespace && named == count_of(slices);
+    let mut unkeyed = slices
+        .iter()
+        .filter(|slice| slice.label(LABEL_DECISION_KEY).is_none());
+    unkeyed.next().filter(|_| is_cut && slices.iter().any(is_full))
+}
+
+/// An empty slice that has others of its decision beside it.
+fn needless<'s, 'e>(slices: &'s [&'e PlacementDecision]) -> Option<&'s &'e PlacementDecision> {
+    let key = |slice: &PlacementDecision| slice.label(LABEL_DECISION_KEY).map(str::to_owned);
+    let is_of_one = |one: &PlacementDecision, other: &PlacementDecision| {
+        !std::ptr::eq(one, other)
+            && one.metadata.namespace == other.metadata.namespace
+            && key(one).is_some()
+            && key(one) == key(other)
+    };
+    let mut empty = slices.iter().filter(|slice| slice.clusters().is_empty());
+    empty.find(|slice| slices.iter().any(|other| is_of_one(slice, other)))
 }
 
 fn is_too_large(slice: &PlacementDecision) -> bool {

@@ -1,11 +1,18 @@
 //! What comes of a placement: clusters, none, and nothing when it is taken back.
 
-use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
+use std::collections::BTreeSet;
+
+use evidence::{DriverAction, Evidence, ObjectRef, Scenario, StepOutcome, api::PlacementDecision};
+use jiff::SignedDuration;
 
 use super::answer::{Request, count_of, requests};
 use crate::rules::{
+    answer::{did, to_the_second},
+    authors::writers,
     finding::{Finding, Findings},
+    placement::{Copies, RESCHEDULE, publishers_of},
     text::{counted, redacted},
+    write_time::LATE,
 };
 
 /// `placement-lifecycle/placed`
@@ -14,7 +21,8 @@ use crate::rules::{
 ///
 /// A scheduler may find fewer clusters that fit than a hook has asked for, so their number is only a hint.
 pub(in crate::rules) fn placed(evidence: &Evidence, findings: &mut Findings) {
-    for request in requests(evidence, findings, Scenario::Placement, DriverAction::Place) {
+    let all = requests(evidence, findings, Scenario::Placement, DriverAction::Place);
+    for request in all.into_iter().chain(elsewhere(evidence, DriverAction::Place)) {
         request.judge(
             findings,
             request.step.from,
@@ -24,10 +32,11 @@ pub(in crate::rules) fn placed(evidence: &Evidence, findings: &mut Findings) {
                 [] => {
                     let message = "a request for clusters has no decision";
                     let finding = Finding::on(request.object(slices), message).at("decisions");
-                    // Without a cluster to select, no slice is right.
+                    // Without a cluster to select, no slice is right, and a scheduler may refuse so many clusters.
+                    let is_large = request.step.scenario == Scenario::SliceLimit;
                     match request.members_that_stay_well().next() {
-                        Some(_) => finding,
-                        None => finding.advisory(),
+                        Some(_) if !is_large => finding,
+                        _ => finding.advisory(),
                     }
                 }
                 _ => request.other_clusters(slices),
@@ -60,13 +69,8 @@ pub(in crate::rules) fn none_selected(evidence: &Evidence, findings: &mut Findin
 ///
 /// A slice with an owner may be left to the hub's garbage collector, which may be absent, so it is only a hint.
 pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
-    let mut all = requests(evidence, findings, Scenario::Placement, DriverAction::Unplace);
-    let steps = evidence.driver.iter();
-    let steps = steps.flat_map(|driver| driver.steps_of(DriverAction::Unplace));
-    let others =
-        steps.filter(|step| step.scenario != Scenario::Placement && step.outcome == StepOutcome::Done);
-    all.extend(others.filter_map(|step| Request::of(evidence, step)));
-    for request in all {
+    let all = requests(evidence, findings, Scenario::Placement, DriverAction::Unplace);
+    for request in all.into_iter().chain(elsewhere(evidence, DriverAction::Unplace)) {
         if request.slices.histories.is_empty() {
             let name = redacted(&request.placement.name);
             findings.cannot_tell(format!("no slice of {name} was ever seen"));
@@ -78,15 +82,74 @@ pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
             "no slice",
             |slices| slices.is_empty(),
             |slices| {
-                let has_owner = |slice: &&PlacementDecision| !slice.metadata.owner_references.is_empty();
-                let message = "a slice is left of a placement that was taken back";
-                let finding = Finding::on(request.object(slices), message).at("metadata.name");
-                if slices.iter().all(has_owner) {
-                    finding.advisory()
-                } else {
-                    finding
-                }
+                left(
+                    &request,
+                    slices,
+                    "a slice is left of a placement that was taken back",
+                )
             },
         );
+        came_back(&request, findings);
     }
+}
+
+/// The finding on slices that are there after the end of their placement: a warning if each may be left to the garbage
+/// collector, or may be the work of another program, such as a copy or the restore of a backup.
+fn left(request: &Request, slices: &[&PlacementDecision], message: &str) -> Finding {
+    let copies = Copies::of(request.evidence);
+    let versions = request
+        .slices
+        .histories
+        .iter()
+        .flat_map(|history| &history.versions);
+    let before = versions.filter(|version| version.at <= request.step.until);
+    let theirs: BTreeSet<&str> = before
+        .flat_map(|version| publishers_of(&version.object))
+        .collect();
+    let excuse = |slice: &&PlacementDecision| {
+        let writers = writers(*slice);
+        let is_of_others = !theirs.is_empty() && !writers.is_empty() && writers.is_disjoint(&theirs);
+        !slice.metadata.owner_references.is_empty() || is_of_others || copies.hold(&ObjectRef::from(*slice))
+    };
+    let finding = Finding::on(request.object(slices), message).at("metadata.name");
+    if slices.iter().all(excuse) {
+        finding.advisory()
+    } else {
+        finding
+    }
+}
+
+/// Reports slices that are there when the run ends though all were gone before. The scheduler may be about to delete them
+/// again.
+fn came_back(request: &Request, findings: &mut Findings) {
+    let Some((at, slices, stayed)) = request.last_return() else {
+        return;
+    };
+    if stayed <= SignedDuration::from_micros(RESCHEDULE + LATE) {
+        return findings.cannot_tell(format!(
+            "too early to tell: slices came back after {}, shortly before the run ended",
+            did(request.step)
+        ));
+    }
+    let message = "a slice comes back after its placement was taken back";
+    findings.report(
+        left(request, &slices, message)
+            .expected(format!("no slice after {}", did(request.step)))
+            .observed(format!(
+                "{} since {}",
+                counted(slices.len(), "slice"),
+                to_the_second(at)
+            )),
+    );
+}
+
+/// The executed steps of one action in the other scenarios, each with the slices of its placement.
+fn elsewhere(evidence: &Evidence, action: DriverAction) -> impl Iterator<Item = Request<'_>> {
+    let steps = evidence
+        .driver
+        .iter()
+        .flat_map(move |driver| driver.steps_of(action));
+    let others =
+        steps.filter(|step| step.scenario != Scenario::Placement && step.outcome == StepOutcome::Done);
+    others.filter_map(|step| Request::of(evidence, step))
 }

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecision};
 
-use super::{
-    lives::{Life, counts, lives},
-    writers::is_published,
-};
+use super::lives::{Life, counts, lives};
 use crate::rules::{
     finding::{Finding, Findings},
     logged::{Key, Logged},
+    placement::{Actor, is_published, sender},
     text::redacted,
 };
 
@@ -79,15 +77,19 @@ fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
     writes.filter(|request| *request.user == *user).copied().collect()
 }
 
-/// Whether a slice may be the user's own, as a scheduler that is a consumer too: the log does not have its creation, and
-/// only this user writes its decision.
+/// Whether a slice may be the user's own, as a scheduler that is a consumer too: the log does not have its creation, and no
+/// other program writes its decision.
 fn may_be_own(life: &Life, user: &str) -> bool {
     let publishes = |request: &&Request| {
         let body = request.body.as_ref();
         body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
     };
+    let mut programs = life
+        .writes
+        .iter()
+        .filter(|request| sender(request) == Actor::Program);
     life.creator.is_none()
-        && life.writes.iter().all(|request| *request.user == *user)
+        && programs.all(|request| *request.user == *user)
         && life.writes.iter().any(publishes)
 }
 

@@ -1,12 +1,11 @@
 //! Marks that other programs than the scheduler leave on a slice.
 
-use std::collections::BTreeSet;
-
 use evidence::{
     Evidence, ObjectRef,
     api::{PlacementDecision, Writer, names},
 };
 
+use super::writers::publishers;
 use crate::rules::{
     authors::is_actor,
     finding::{Finding, Findings},
@@ -18,15 +17,10 @@ use crate::rules::{
 ///
 /// No program but the scheduler has labels, annotations or finalizers on a slice.
 ///
-/// A scheduler's field managers are those that own the decisions of some slice. Labels of the API's own group are the
-/// matter of `placement-ownership/one-writer`.
+/// A scheduler's field managers are those that own what a scheduler publishes, on some slice. Labels of the API's own group
+/// are the matter of `placement-ownership/one-writer`.
 pub(in crate::rules) fn not_a_conversation(evidence: &Evidence, findings: &mut Findings) {
-    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-    let publishers: BTreeSet<&str> = versions
-        .flat_map(|version| writers(&version.object))
-        .filter(|writer| publishes(writer))
-        .map(|writer| &*writer.manager)
-        .collect();
+    let publishers = publishers(evidence);
     each_version(evidence, findings, |slice| {
         // Somebody else's mark is one only where the scheduler is known.
         writers(slice).iter().find(|writer| publishes(writer))?;

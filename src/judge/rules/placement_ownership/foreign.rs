@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{DriverAction, Evidence, SliceHistory, api::PlacementDecision};
+use evidence::{DriverAction, Evidence, SliceHistory, api::PlacementDecision, runs::is_slice_of_other_run};
 
 use super::writers::publishers;
 use crate::rules::{
@@ -16,7 +16,7 @@ use crate::rules::{
 /// The scheduler does not change or delete slices of other schedulers.
 ///
 /// The scheduler is identified by the field managers and users that write the judged slices. A change by anyone else is
-/// only a warning, and so is one by an unknown author where several schedulers write slices.
+/// only a warning, and so is one by an unknown author where several schedulers, or none, write slices.
 pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, findings: &mut Findings) {
     untouched(
         evidence,
@@ -24,7 +24,7 @@ pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, finding
         &Foreigners {
             action: DriverAction::PutForeignSlice,
             object: |step| step.slice.as_ref(),
-            is_only_producer: schedulers(evidence).len() <= 1,
+            is_only_producer: is_only_producer(evidence),
             theirs: publishers,
             changed,
             message_changed: "a slice of another scheduler was changed",
@@ -33,10 +33,18 @@ pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, finding
     );
 }
 
-/// The schedulers that slices name, but for those that the run touched.
+/// Whether all slices are one scheduler's. Those that name none may be several programs'.
+fn is_only_producer(evidence: &Evidence) -> bool {
+    let schedulers = schedulers(evidence);
+    schedulers.len() == 1 && (!schedulers.contains("") || publishers(evidence).len() == 1)
+}
+
+/// The schedulers that slices name, but for those that this run or another one touched.
 fn schedulers(evidence: &Evidence) -> BTreeSet<&str> {
+    let own = evidence.driver.as_ref().map(|driver| driver.run.as_str());
     let is_touched = |history: &&SliceHistory| {
         PlacementDecision::is_touched(evidence, key_of::<PlacementDecision>(history))
+            || is_slice_of_other_run(history.last(), own)
     };
     let histories = evidence.slices.iter().filter(|history| !is_touched(history));
     let versions = histories.flat_map(|history| &history.versions);

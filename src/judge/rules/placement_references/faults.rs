@@ -97,8 +97,13 @@ impl<'e> Faults<'e> {
         });
     }
 
-    /// Reports them as one finding on the slice; as a warning if all come from a single look.
-    pub(super) fn report(mut self, findings: &mut Findings, words: &Words) {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reports them as one finding on the slice; as a warning if all come from a single look, or if the slice may be a copy.
+    pub(super) fn report(mut self, findings: &mut Findings, words: &Words, is_copy: bool) {
         self.0.sort_by_key(|fault| fault.index);
         let Some(first) = self.0.first() else {
             return;
@@ -120,7 +125,7 @@ impl<'e> Faults<'e> {
             .at(format!("decisions[{}].clusterProfileRef", first.index))
             .expected(&*words.expected)
             .observed(observed);
-        findings.report(if longest.is_some() {
+        findings.report(if longest.is_some() && !is_copy {
             finding
         } else {
             finding.advisory()

@@ -10,7 +10,10 @@ use super::{
     naming::{Key, Named},
     spans::{Span, within, without},
 };
-use crate::rules::{placement, write_time::Micros};
+use crate::rules::{
+    placement,
+    write_time::{Micros, written},
+};
 
 /// The profiles of the hub, in scope or not: a decision may name any.
 pub(super) struct Fleet<'e> {
@@ -114,7 +117,7 @@ impl<'e> Fleet<'e> {
                 let seen = history.versions[0].at.as_microsecond();
                 let from = match history.origin {
                     Origin::Listed => Micros::MIN,
-                    Origin::Created => seen,
+                    Origin::Created => written(self.evidence, None, &history.versions[0]),
                     Origin::Relisted => self.gap_before(key, seen),
                 };
                 let deleted = history.deleted.map(|deleted| deleted.as_microsecond());
@@ -123,6 +126,20 @@ impl<'e> Fleet<'e> {
             .collect();
         spans.sort_unstable();
         spans
+    }
+
+    /// Since when a decision may have named what a slice was first seen to name: a slice that a list showed is older.
+    pub(super) fn named_since(&self, history: &SliceHistory, from: Micros) -> Micros {
+        let is_first = history.versions[0].at.as_microsecond() == from;
+        match history.origin {
+            Origin::Listed if is_first => Micros::MIN,
+            Origin::Relisted if is_first => {
+                let gaps = placement::gaps_of(self.evidence, &history.last().metadata.namespace);
+                let before = gaps.iter().map(|gap| gap.0).filter(|begun| *begun <= from);
+                before.max().unwrap_or(from)
+            }
+            _ => from,
+        }
     }
 
     /// When the last profile of that name that was gone by then was deleted.

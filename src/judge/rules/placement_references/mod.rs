@@ -9,6 +9,7 @@ mod names;
 mod namespaces;
 mod naming;
 mod resolve;
+mod selections;
 mod spans;
 
 pub(super) use alive::selected_is_alive;

@@ -11,7 +11,7 @@ use evidence::{
 };
 
 use super::spans::{Span, add};
-use crate::rules::write_time::Micros;
+use crate::rules::write_time::{Micros, written};
 
 /// Namespace and name of a profile.
 pub(super) type Key<'e> = (&'e str, &'e str);
@@ -22,8 +22,6 @@ pub(super) struct Named<'e> {
     pub(super) key: Key<'e>,
     /// When the slice named it.
     pub(super) spans: Vec<Span>,
-    /// When a list with it was written, as far as the run saw: the beginnings of the lists.
-    pub(super) written: Vec<Micros>,
     /// The last version that named it.
     pub(super) slice: &'e PlacementDecision,
     /// Its place in that version.
@@ -35,7 +33,6 @@ impl<'e> Named<'e> {
         Self {
             key,
             spans: Vec::new(),
-            written: Vec::new(),
             slice,
             index: 0,
         }
@@ -75,7 +72,7 @@ pub(super) fn naming<'e>(
 ) -> Naming<'e> {
     let mut naming = Naming::default();
     let mut places: HashMap<Key, usize> = HashMap::new();
-    for reign in reigns(history, end_of(evidence, history)) {
+    for reign in reigns(evidence, history, end_of(evidence, history)) {
         for (index, decision) in reign.slice.clusters().iter().enumerate() {
             let Some(reference) = &decision.cluster_profile_ref else {
                 continue;
@@ -94,9 +91,6 @@ pub(super) fn naming<'e>(
             };
             let named = &mut naming.wanted[place];
             add(&mut named.spans, reign.span);
-            if named.written.last() != Some(&reign.span.0) {
-                named.written.push(reign.span.0);
-            }
             (named.slice, named.index) = (reign.slice, index);
         }
     }
@@ -122,7 +116,7 @@ struct Reign<'e> {
 }
 
 /// The lists that a slice had, one after the other. Versions that change something else share their list.
-fn reigns(history: &SliceHistory, end: Micros) -> Vec<Reign<'_>> {
+fn reigns<'e>(evidence: &Evidence, history: &'e SliceHistory, end: Micros) -> Vec<Reign<'e>> {
     let mut reigns: Vec<Reign> = Vec::new();
     for (index, version) in history.versions.iter().enumerate() {
         let slice = &version.object;
@@ -140,10 +134,21 @@ fn reigns(history: &SliceHistory, end: Micros) -> Vec<Reign<'_>> {
                 last.span.1 = until;
                 last.slice = slice;
             }
-            _ => reigns.push(Reign {
-                span: (from, until),
-                slice,
-            }),
+            last => {
+                let before = index
+                    .checked_sub(1)
+                    .map(|before| &history.versions[before].object);
+                let mut from = from;
+                // The watch may have delivered the new list late.
+                if let Some(last) = last.filter(|last| last.span.1 == from) {
+                    from = written(evidence, before, version).max(last.span.0);
+                    last.span.1 = from;
+                }
+                reigns.push(Reign {
+                    span: (from, until),
+                    slice,
+                });
+            }
         }
     }
     reigns

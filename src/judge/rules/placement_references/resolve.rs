@@ -1,7 +1,7 @@
 //! References to profiles that do not exist.
 
 use evidence::{
-    Evidence,
+    Evidence, ObjectRef,
     api::syntax::{is_dns_label, is_dns_subdomain},
 };
 
@@ -9,10 +9,12 @@ use super::{
     doubts::{Doubt, Doubts, path},
     faults::{Faults, Stretch, Weight, Words},
     fleet::{Fleet, Watched},
-    naming::{Key, Named, naming},
+    naming::{Key, naming},
+    selections::Selections,
 };
 use crate::rules::{
     finding::Findings,
+    placement::Copies,
     write_time::{Micros, SECOND},
 };
 
@@ -23,16 +25,16 @@ const GRACE: Micros = 60 * SECOND;
 ///
 /// Every reference is to a ClusterProfile that exists when the decision is written, or soon after.
 ///
-/// A reference whose profile goes later is for `placement-references/resolve-across-time`, unless the scheduler then
-/// writes it once more.
+/// A reference whose profile goes later is for `placement-references/resolve-across-time`, however often the scheduler
+/// writes it again or moves it to another slice.
 pub(in crate::rules) fn resolve(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no slice names a cluster");
     let words = Words {
         message: "the decision refers to a ClusterProfile that does not exist",
         expected: "references to ClusterProfiles that exist".to_owned(),
     };
-    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
-        from_writing(fleet.gone_since(named.key, stretch.span.0), named, stretch)
+    let examined = examine(evidence, findings, &words, |gone, selected| {
+        gone.is_none_or(|gone| selected > gone + GRACE)
     });
     for _ in 0..examined.slices {
         findings.examine();
@@ -55,34 +57,13 @@ pub(in crate::rules) fn resolve_across_time(evidence: &Evidence, findings: &mut 
         message: "the decision keeps a ClusterProfile that was deleted",
         expected: format!("dropped within {} s of the deletion", GRACE / SECOND),
     };
-    let examined = examine(evidence, findings, &words, |fleet, named, stretch| {
-        let gone = fleet.gone_since(named.key, stretch.span.0)?;
-        let written = named
-            .written
-            .iter()
-            .rev()
-            .find(|written| **written <= stretch.span.0)?;
-        // A decision that was written long after the deletion never resolved.
-        (*written <= gone + GRACE).then_some(stretch)
+    // A reference that was made long after the deletion never resolved.
+    let examined = examine(evidence, findings, &words, |gone, selected| {
+        gone.is_some_and(|gone| selected <= gone + GRACE)
     });
     for _ in 0..examined.stretches {
         findings.examine();
     }
-}
-
-/// The part of a stretch that follows a writing of the decision rather than the deletion of the profile.
-fn from_writing(gone: Option<Micros>, named: &Named, stretch: Stretch) -> Option<Stretch> {
-    let Some(gone) = gone else {
-        return Some(stretch);
-    };
-    let (from, until) = stretch.span;
-    let mut written = named.written.iter().copied();
-    let written = written.find(|written| *written > gone + GRACE && *written < until)?;
-    Some(Stretch {
-        span: (written.max(from), until),
-        is_older: stretch.is_older && written <= from,
-        ..stretch
-    })
 }
 
 /// What was examined.
@@ -96,23 +77,31 @@ struct Examined {
     in_time: usize,
 }
 
-/// Reports the references of each slice that did not resolve for longer than the grace. `counts` gives the part of a
-/// stretch without a profile that the rule is about.
-fn examine<'e>(
-    evidence: &'e Evidence,
+/// Reports the references of each slice that did not resolve for longer than the grace. `counts` tells whether the rule is
+/// about a reference: when its profile was deleted, if it ever existed, and when the decision began to name it.
+fn examine(
+    evidence: &Evidence,
     findings: &mut Findings,
     words: &Words,
-    counts: impl Fn(&Fleet<'e>, &Named<'e>, Stretch) -> Option<Stretch>,
+    counts: impl Fn(Option<Micros>, Micros) -> bool,
 ) -> Examined {
     let fleet = Fleet::of(evidence);
     let mut examined = Examined::default();
     let mut doubts = Doubts::default();
+    let mut named_by = Vec::new();
     for history in evidence.slice_histories() {
         let naming = naming(evidence, history, |key, _| {
             // A name that no profile can have is for `placement-references/name-valid`.
             !fleet.is_always_there(key) && is_possible(key) && !evidence.is_touched(key.0, key.1)
         });
         examined.slices += usize::from(naming.is_any);
+        if !naming.wanted.is_empty() {
+            named_by.push((history, naming));
+        }
+    }
+    let selections = Selections::of(&fleet, &named_by);
+    let mut copies = None;
+    for (history, naming) in &named_by {
         let mut faults = Faults::default();
         let watched = Watched::of(evidence, history);
         for named in &naming.wanted {
@@ -128,9 +117,11 @@ fn examine<'e>(
             }
             let confirmed = fleet.confirmed(&watched, named);
             let stretches = confirmed.without(&fleet.existence(key)).into_iter();
-            let stretches: Vec<Stretch> = stretches
-                .filter_map(|stretch| counts(&fleet, named, stretch))
-                .collect();
+            let is_its = |stretch: &Stretch| {
+                let (from, _) = stretch.span;
+                counts(fleet.gone_since(key, from), selections.since(named, from))
+            };
+            let stretches: Vec<Stretch> = stretches.filter(is_its).collect();
             examined.stretches += stretches.len();
             let Some((weight, longest)) = Stretch::gravest(&stretches, GRACE) else {
                 continue;
@@ -145,7 +136,10 @@ fn examine<'e>(
                 (_, None) => doubts.add(Doubt::TooEarly, named),
             }
         }
-        faults.report(findings, words);
+        if !faults.is_empty() {
+            let copies = copies.get_or_insert_with(|| Copies::of(evidence));
+            faults.report(findings, words, copies.hold(&ObjectRef::from(history.last())));
+        }
     }
     doubts.tell(findings);
     examined

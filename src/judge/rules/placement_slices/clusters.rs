@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LastingFault, LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, have_other_owners,
+        Difference, LastingFault, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions,
     },
 };
@@ -29,7 +29,9 @@ pub(in crate::rules) fn cluster_once(evidence: &Evidence, findings: &mut Finding
     each_version(evidence, findings, |slice| Some(repeated(slice)));
     let examined = findings.examined;
     let mut named = Named::default();
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| named.at(moment));
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Everything, |moment| {
+        named.at(moment)
+    });
     findings.examined = examined;
     one_member(evidence, findings);
 }
@@ -153,10 +155,10 @@ impl<'e> Named<'e> {
         let mut slices = self.of_decision[&decision][&wanted].clone();
         slices.sort_by(|one, other| one.metadata.name.cmp(&other.metadata.name));
         let described = format!("decision {} in namespace {}", decision.2, decision.0);
-        // Two owners with one key are for `placement-slices/key-one-decision`.
+        // Two decisions with one key are for `placement-slices/key-one-decision`.
         let first_of = |number: usize| {
             let mut before = slices[..number].iter();
-            before.find(|other| !have_other_owners(other, slices[number]))
+            before.find(|other| Difference::of(other, slices[number]).is_none())
         };
         let doubled = (1..slices.len()).find_map(|number| Some((slices[number], first_of(number)?)));
         let finding = doubled.and_then(|(slice, first)| {

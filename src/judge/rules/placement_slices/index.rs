@@ -10,7 +10,8 @@ use evidence::{
 use crate::rules::{
     finding::{Finding, Findings},
     placement::{
-        LogicalDecision, Moment, RESCHEDULE, each_version, faults_that_last, logical_decisions, numbered_name,
+        Difference, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
+        logical_decisions, numbered_name,
     },
     text::ABSENT,
 };
@@ -86,7 +87,7 @@ pub(in crate::rules) fn index_is_number(evidence: &Evidence, findings: &mut Find
 ///
 /// If one slice of a decision has an index, their indices are 0 to n-1, each once.
 pub(in crate::rules) fn index_complete(evidence: &Evidence, findings: &mut Findings) {
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         let found = decisions.iter().filter_map(|decision| {
             repeated(decision).or_else(|| {
@@ -103,7 +104,7 @@ pub(in crate::rules) fn index_complete(evidence: &Evidence, findings: &mut Findi
 ///
 /// All slices of a decision have an index, or none has.
 pub(in crate::rules) fn index_all_or_none(evidence: &Evidence, findings: &mut Findings) {
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         decisions.iter().flat_map(without_index).collect()
     });
@@ -117,7 +118,7 @@ pub(in crate::rules) fn index_all_or_none(evidence: &Evidence, findings: &mut Fi
 /// A change of order may give the slices each other's index, as names cannot change: that is no fault.
 pub(in crate::rules) fn name_deterministic(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_numbered = false;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         let numbered = decisions.iter().filter_map(numbers);
         let found = numbered.filter_map(|(decision, names)| {
@@ -158,7 +159,12 @@ fn by_index<'e>(decision: &LogicalDecision<'e>) -> Option<BTreeMap<Index<'e>, Ve
 
 fn repeated(decision: &LogicalDecision) -> Option<Finding> {
     let by_index = by_index(decision)?;
-    let (_, slices) = by_index.iter().find(|(_, slices)| slices.len() > 1)?;
+    // Two decisions with one key are for `placement-slices/key-one-decision`.
+    let is_repeated = |slices: &[&PlacementDecision]| {
+        let mut others = slices.iter().skip(1);
+        others.any(|other| Difference::of(slices[0], other).is_none())
+    };
+    let (_, slices) = by_index.iter().find(|(_, slices)| is_repeated(slices))?;
     let message = "two slices of one decision have the same index";
     Some(of_indices(decision, &by_index, slices[1], message))
 }

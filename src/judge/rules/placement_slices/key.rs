@@ -9,7 +9,11 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{LogicalDecision, RESCHEDULE, each_version, faults_that_last, logical_decisions, owner_uid},
+    placement::{
+        Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
+        owner_uid, placement_key, publishers_of,
+    },
+    text::redacted,
 };
 
 /// The path of the label in findings.
@@ -42,10 +46,11 @@ pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) 
 ///
 /// The slices of a namespace with one key are of one scheduler, and have one owner.
 ///
-/// A scheduler or an owner that is not named may be any. Placement keys are for `placement-labels/placement-key-usable`.
+/// A scheduler or an owner that is not named may be any. Other field managers of slices that name no scheduler, and other
+/// placement keys of slices with one place, are only hints at two decisions.
 pub(in crate::rules) fn key_one_decision(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_keyed = false;
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         let mut of_key: BTreeMap<(&str, &str), Vec<&LogicalDecision>> = BTreeMap::new();
         for decision in &decisions {
@@ -79,7 +84,7 @@ fn apart(of_key: &[&LogicalDecision]) -> Vec<Finding> {
             .observed(own)
     });
     let mut found: Vec<Finding> = schedulers.into_iter().collect();
-    // Two schedulers have two owners: that is one fault.
+    // Two schedulers have two owners, and perhaps two of all else: that is one fault.
     if found.is_empty() {
         let owners = others(slices(), |slice| owner_uid(slice).map(str::to_owned));
         found.extend(owners.map(|(slice, first, _)| {
@@ -96,7 +101,46 @@ fn apart(of_key: &[&LogicalDecision]) -> Vec<Finding> {
             .observed(describe_owner(slice))
         }));
     }
+    if found.is_empty() {
+        found.extend(
+            slices()
+                .next()
+                .and_then(|first| slices().find_map(|slice| hint(first, slice))),
+        );
+    }
     found
+}
+
+/// What hints that two slices of one key are of two decisions, if anything does.
+fn hint(first: &PlacementDecision, slice: &PlacementDecision) -> Option<Finding> {
+    let programs = |slice| {
+        publishers_of(slice)
+            .into_iter()
+            .map(redacted)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let key = |slice| placement_key(slice).unwrap_or_default().to_owned();
+    let (message, path, wanted, own) = match Difference::of(first, slice)? {
+        Difference::Owners => return None,
+        Difference::Programs => (
+            "slices of one decision key have different field managers and name no scheduler",
+            "metadata.managedFields".to_owned(),
+            programs(first),
+            programs(slice),
+        ),
+        Difference::PlacementKeys => (
+            "slices of one decision key have different placement keys, and the same place",
+            format!("metadata.labels[{}]", names::LABEL_PLACEMENT_KEY),
+            key(first),
+            key(slice),
+        ),
+    };
+    let finding = Finding::on(ObjectRef::from(slice), message)
+        .at(path)
+        .expected(format!("{wanted}, as in slice {}", first.metadata.name))
+        .observed(own);
+    Some(finding.advisory())
 }
 
 /// The first slice with each value but that of the first slice that has any, with that first slice and its value.

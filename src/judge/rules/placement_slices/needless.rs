@@ -7,7 +7,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{LogicalDecision, RESCHEDULE, faults_that_last, logical_decisions},
+    placement::{LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions},
     text::counted,
 };
 
@@ -18,7 +18,7 @@ use crate::rules::{
 /// An empty slice beside others is a fault. Slices that are filled in part are only worth a warning: EndpointSlices, whose
 /// convention the KEP follows, may be so too.
 pub(in crate::rules) fn no_needless_slices(evidence: &Evidence, findings: &mut Findings) {
-    faults_that_last(evidence, findings, RESCHEDULE, |moment| {
+    faults_that_last(evidence, findings, RESCHEDULE, Reads::Numbers, |moment| {
         let decisions = logical_decisions(moment.slices.iter().copied());
         decisions.iter().flat_map(needless).collect()
     });

@@ -4,16 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{
-        PlacementDecision,
-        names::{LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY, LARGEST_SLICE},
-    },
+    api::{PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
 use super::{index::Index, key::path};
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{Moment, RESCHEDULE, faults_among, numbered_name, owner_uid},
+    placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
     text::ABSENT,
 };
 
@@ -22,12 +19,13 @@ use crate::rules::{
 /// The slices of one decision have one decision key.
 ///
 /// Nothing but the key says for certain that two slices are of one decision. An owner may have several decisions of one
-/// slice each, and such a slice needs no key. So the finding is more than a warning only if an index other than 0, or full
-/// slices that are numbered from 0 on, show that a decision without a key has several slices. Two keys are two
-/// decisions, by the word of their scheduler.
+/// slice each, and such a slice needs no key. So the finding is more than a warning only if indices count the slices. Full
+/// slices with numbered names are none: an owner may cut a fleet into shards of 100 clusters, each a decision by itself.
+/// Two keys are two decisions, by the word of their scheduler.
 pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_tied = false;
-    faults_among(evidence, findings, RESCHEDULE, Tie::of, |moment| {
+    let reads = Reads::UnkeyedClusters;
+    faults_among(evidence, findings, RESCHEDULE, Tie::of, reads, |moment| {
         let groups = tied(moment);
         is_any_tied |= !groups.is_empty();
         let mut found = Vec::new();
@@ -58,7 +56,7 @@ struct Tie<'e> {
 impl<'e> Tie<'e> {
     fn of(slice: &'e PlacementDecision) -> Option<Self> {
         let owner = owner_uid(slice);
-        let placement_key = slice.label(LABEL_PLACEMENT_KEY).filter(|key| !key.is_empty());
+        let placement_key = placement_key(slice);
         let base = match (owner, placement_key) {
             (None, None) => Some(numbered_name(slice)?.0),
             _ => None,
@@ -108,15 +106,6 @@ fn key_of(slice: &PlacementDecision) -> Option<&str> {
 /// The slices of a group that have no key.
 fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
     let unkeyed = || slices.iter().filter(|slice| key_of(slice).is_none());
-    let mut of_base: HashMap<&str, Numbered> = HashMap::new();
-    for slice in slices {
-        if let Some((base, number)) = numbered_name(slice) {
-            let numbered = of_base.entry(base).or_default();
-            numbered.count += 1;
-            numbered.full += usize::from(slice.clusters().len() >= LARGEST_SLICE);
-            numbered.highest = numbered.highest.max(number.parse().unwrap_or(usize::MAX));
-        }
-    }
     // One decision names no cluster twice, so slices that share one are of two.
     let mut named = BTreeSet::new();
     let is_one_list = slices
@@ -135,9 +124,7 @@ fn without_key(tie: &Tie, slices: &[&PlacementDecision]) -> Vec<Finding> {
     unkeyed()
         .filter_map(|slice| {
             let rival = rival(slice)?;
-            let numbered = numbered_name(slice).and_then(|(base, _)| of_base.get(base));
-            let is_split = tie.base.is_none() && numbered.is_some_and(Numbered::is_split);
-            let is_sure = is_one_list && (is_split || is_counted);
+            let is_sure = is_one_list && is_counted;
             let message = if is_sure {
                 "slice has no decision key, and its decision has several slices"
             } else {
@@ -165,21 +152,6 @@ fn are_counted<'e>(slices: impl Iterator<Item = &'e PlacementDecision>) -> bool 
     let Some(mut indices) = indices else { return false };
     indices.sort_unstable();
     indices.len() > 1 && indices.iter().enumerate().all(|(place, index)| place == *index)
-}
-
-/// The slices of a group whose names have one base.
-#[derive(Default)]
-struct Numbered {
-    count: usize,
-    full: usize,
-    highest: usize,
-}
-
-impl Numbered {
-    /// Whether they look like one list of clusters that was cut into slices: numbered from 0 on, and all but one full.
-    fn is_split(&self) -> bool {
-        self.count > 1 && self.highest < self.count && self.full + 1 >= self.count
-    }
 }
 
 /// The slices whose names and indices continue those of a slice with another key, while their own key has no first slice.

@@ -210,9 +210,9 @@ async fn stand_ins_fill_the_inventory_and_everything_is_taken_back() {
         );
         assert!(waits || took(step) < 20, "{step:?}");
     }
-    // 101 in all: what one scenario has let join another one counts too.
+    // 101, and three to spare: what one scenario has let join another one counts too.
     let most = seen.evidence.profiles.len();
-    assert!((101..=104).contains(&most), "{most}");
+    assert!((104..=107).contains(&most), "{most}");
     let asked = |scenario| -> Vec<(DriverAction, usize)> {
         let steps = driver.steps.iter().filter(|step| step.scenario == scenario);
         let asked = steps.filter_map(|step| Some((step.action, step.placement.as_ref()?.clusters)));
