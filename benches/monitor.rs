@@ -34,8 +34,8 @@ const POLL: Duration = Duration::from_millis(200);
 const PING: Duration = Duration::from_millis(100);
 /// How long after one profile is broken the next one is.
 const BETWEEN: Duration = Duration::from_secs(3);
-/// A new bucket holds ten status writes.
-const TOO_MANY: usize = 11;
+/// A new bucket holds ten status writes. A slow hub takes so long for these that it gains one or two.
+const TOO_MANY: usize = 14;
 /// How long a profile may be left alone at least: its bucket gains a write in this time.
 const REFILL: usize = 30;
 /// How long the monitor may take to show anything at all.
