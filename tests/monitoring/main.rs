@@ -9,12 +9,16 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{
+    runtime::Runtime,
+    time::{sleep, timeout},
+};
 
 /// Names the program, as `ci/promtool/build` prints it.
 const VARIABLE: &str = "PROMTOOL";
@@ -185,15 +189,18 @@ impl Monitor {
 
     /// What it serves once that is a part of it.
     fn metrics_with(&self, part: &str) -> String {
-        let began = Instant::now();
-        loop {
-            let metrics = self.get("/metrics");
-            if metrics.contains(part) {
-                return metrics;
+        let waiting = async {
+            loop {
+                let metrics = self.get("/metrics");
+                if metrics.contains(part) {
+                    return metrics;
+                }
+                sleep(POLL).await;
             }
-            assert!(began.elapsed() < PATIENCE, "{part} is not in {metrics}");
-            thread::sleep(POLL);
-        }
+        };
+        let runtime = Runtime::new().expect("a runtime");
+        let waited = runtime.block_on(async { timeout(PATIENCE, waiting).await });
+        waited.unwrap_or_else(|_| panic!("{part} is never served"))
     }
 }
 
