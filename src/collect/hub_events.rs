@@ -1,5 +1,7 @@
 //! Tells the hub's users of findings by Events (events.k8s.io/v1) on the objects concerned.
 
+use std::{sync::Arc, time::Duration};
+
 use evidence::ObjectRef;
 use http::Method;
 use jiff::Timestamp;
@@ -9,6 +11,7 @@ use super::{
     call::{Failure, TimedClient, once, segment},
     clock::Clock,
     connect::Connection,
+    toll::{Meter, Toll},
 };
 
 /// The controller that reports.
@@ -52,22 +55,41 @@ pub enum Written {
 /// Why an Event could not be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
-    /// The runner may not write Events.
+    /// The runner may not write Events there, or the namespace takes none, as it is being deleted.
     #[error("the hub does not let the runner write Events: {0}")]
     Forbidden(String),
-    /// Another failure.
-    #[error("failed to write an Event: {0}")]
-    Failed(String),
+    /// The hub does not take this Event. It may take others.
+    #[error("the hub refused an Event: {0}")]
+    Refused(String),
+    /// The hub does not answer, or is busy or ailing: other Events would fail as well.
+    #[error("failed to write an Event: {message}")]
+    Failed {
+        /// What happened.
+        message: String,
+        /// How long the hub asks to be left alone.
+        wait: Duration,
+    },
 }
 
 impl EventWriter {
     /// A writer for a replica of that name.
     pub fn new(hub: &Connection, clock: Clock, instance: &str) -> Self {
+        let toll = Arc::default();
         Self {
-            client: hub.timed(),
+            client: client(hub, toll),
             clock,
             instance: cut(instance, LONGEST_INSTANCE).to_owned(),
         }
+    }
+
+    /// Goes on by another connection.
+    pub fn reconnect(&mut self, hub: &Connection) {
+        self.client = client(hub, Arc::clone(&self.client.toll));
+    }
+
+    /// Reads what Events cost the hub.
+    pub fn meter(&self) -> Meter {
+        Meter::of(&self.client.toll)
     }
 
     /// Writes an Event, unless the hub still has it.
@@ -136,12 +158,19 @@ impl EventWriter {
     }
 }
 
+fn client(hub: &Connection, toll: Arc<Toll>) -> TimedClient {
+    hub.timed().with_toll(toll)
+}
+
 fn error(failure: &Failure) -> EventError {
     let message = failure.to_string();
-    if failure.code() == 403 {
-        EventError::Forbidden(message)
-    } else {
-        EventError::Failed(message)
+    match failure.code() {
+        403 => EventError::Forbidden(message),
+        0 | 401 | 429 | 500.. => EventError::Failed {
+            message,
+            wait: failure.asked_wait(),
+        },
+        _ => EventError::Refused(message),
     }
 }
 

@@ -63,4 +63,5 @@ pub use rbac::{
 pub use run::collect;
 pub use snapshot::Snapshot;
 pub use survey::{Inventory, Survey, survey};
+pub use toll::Meter;
 pub use words::MalformedFile;

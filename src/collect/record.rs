@@ -11,7 +11,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{call::Failure, room::Room};
+use super::{call::Failure, room::Room, skew::Skew};
 
 mod rolling;
 
@@ -35,6 +35,8 @@ pub(super) struct Record<T: Tracked = ClusterProfile> {
     alive: usize,
     /// For further versions.
     pub room: Room,
+    /// How far the clocks are apart, by the answers so far.
+    pub skew: Skew,
     /// Until when each watch knows every change; none for a watch at rest.
     heard: Vec<Option<Timestamp>>,
     /// Why each watch is interrupted, if it is.

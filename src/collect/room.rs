@@ -8,6 +8,8 @@ use jiff::Timestamp;
 
 /// How many versions a run keeps, first ones included: a million profiles, or fewer that change.
 const MOST: usize = 1_000_000;
+/// How many an observation keeps that goes on: a monitor has to live within the memory of a Pod. A version takes 2 kB.
+const MOST_MONITORED: usize = 100_000;
 /// How many more for each second of the window.
 const EACH_SECOND: usize = 100;
 
@@ -23,8 +25,17 @@ pub(super) struct Room {
 impl Room {
     /// The room of a run with that window.
     pub fn of_window(observe: Duration) -> Self {
-        let seconds = usize::try_from(observe.as_secs()).unwrap_or(usize::MAX);
-        Self::of(MOST.saturating_add(seconds.saturating_mul(EACH_SECOND)))
+        Self::beside(MOST, observe)
+    }
+
+    /// The room of an observation that goes on, with that window.
+    pub fn monitored(window: Duration) -> Self {
+        Self::beside(MOST_MONITORED, window)
+    }
+
+    fn beside(most: usize, window: Duration) -> Self {
+        let seconds = usize::try_from(window.as_secs()).unwrap_or(usize::MAX);
+        Self::of(most.saturating_add(seconds.saturating_mul(EACH_SECOND)))
     }
 
     /// Room for so many versions.
@@ -63,7 +74,7 @@ impl Room {
             return Vec::new();
         };
         let reason = format!(
-            "the hub sent more than the {} versions of {}s that a run keeps; later ones were left out",
+            "the hub sent more than the {} versions of {}s that are kept; later ones were left out",
             self.most,
             T::KIND
         );

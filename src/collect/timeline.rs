@@ -13,7 +13,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use evidence::{Gap, Origin, Tracked, api::ClusterProfile};
-use http::Method;
+use http::{Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 use self::stream::{Ended, Stream};
 use super::{
     backoff::Backoff,
-    call::{ATTEMPTS, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
+    call::{ATTEMPTS, AnswerBody, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
     lines::{Event, Lines},
     list::list,
     record::Record,
@@ -278,12 +278,21 @@ impl<T: Tracked> Watch<T> {
             self.path,
             segment(&self.resource_version)
         );
-        let response = send(&self.client, request(Method::GET, &path)?).await?;
+        let response = self.open(&path).await?;
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
         self.is_paused = false;
         self.record.lock().find(self.number);
         self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
+    }
+
+    /// Opens a watch, and notes what its answer tells of the hub's clock.
+    async fn open(&self, path: &str) -> Result<Response<AnswerBody>, Failure> {
+        let asked = self.clock.now();
+        let response = send(&self.client, request(Method::GET, path)?).await?;
+        let came = self.clock.now();
+        self.record.lock().skew.note(asked, came, response.headers());
+        Ok(response)
     }
 
     /// Records one event.
@@ -364,7 +373,7 @@ impl<T: Tracked> Watch<T> {
             self.path
         );
         let budget = self.client.list_budget();
-        let response = send(&self.client, request(Method::GET, &path)?).await?;
+        let response = self.open(&path).await?;
         let mut lines = Lines::new(response);
         let pass = self.record.lock().begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");

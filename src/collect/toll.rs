@@ -1,7 +1,10 @@
 //! What a run costs its hub: counts requests and bytes, and spaces the requests that a bad hub would provoke.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,6 +25,26 @@ pub(crate) struct Toll {
     requests: AtomicU64,
     bytes: AtomicU64,
     pace: Mutex<Pace>,
+}
+
+/// Reads what one purpose has cost a hub.
+#[derive(Clone, Debug)]
+pub struct Meter(Arc<Toll>);
+
+impl Meter {
+    pub(crate) fn of(toll: &Arc<Toll>) -> Self {
+        Self(Arc::clone(toll))
+    }
+
+    /// All so far.
+    pub fn traffic(&self) -> Traffic {
+        self.0.traffic()
+    }
+
+    /// True if both read the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A leaky bucket of time.

@@ -14,7 +14,7 @@ use judge::{
     rules::Level,
 };
 
-use super::{Exit, Failure, print::print, selection::SelectionFlags};
+use super::{Exit, Failure, print::print, scope, selection::SelectionFlags};
 
 /// Print the rules as ValidatingAdmissionPolicies, for `kubectl apply -f -`: the hub then warns about each write that
 /// breaks one (Kubernetes 1.30 and newer)
@@ -36,10 +36,10 @@ pub struct PrintPolicies {
     #[command(flatten)]
     selection: SelectionFlags,
     /// Judge only writes to this namespace (repeatable)
-    #[arg(short = 'n', long = "namespace", value_name = "NS", help_heading = "Scope")]
+    #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace, help_heading = "Scope")]
     namespaces: Vec<String>,
     /// Judge only writes to the profiles of this cluster manager
-    #[arg(long, value_name = "NAME", help_heading = "Scope")]
+    #[arg(long, value_name = "NAME", value_parser = scope::manager, help_heading = "Scope")]
     cluster_manager: Option<String>,
 }
 

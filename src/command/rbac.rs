@@ -6,13 +6,13 @@ use collect::{
 };
 use evidence::api::Api;
 
-use super::{Exit, Failure, apis::Apis, print::print};
+use super::{Exit, Failure, apis::Apis, print::print, scope};
 
 /// Print the minimal RBAC role for a run, for `kubectl apply -f -`
 #[derive(Debug, Args)]
 pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
-    #[arg(short = 'n', long = "namespace", value_name = "NS")]
+    #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
     namespaces: Vec<String>,
     /// The APIs that the run judges [default: clusterprofile]
     #[arg(long)]

@@ -1,49 +1,51 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
-use std::{num::NonZero, thread};
-
 use evidence::{
     Asked, Claim, Evidence, Kind,
     api::{Api, Feature},
 };
 
 use crate::{
+    chunks::findings,
     decision::decide,
     judgement::{Judgement, RuleVerdict},
     missing::missing,
     policed, reasons,
     rules::{self, Applies, Conclusion, Finding, Findings, Level, Rule},
     selection::Selection,
-    side_by_side::side_by_side,
     verdict::Verdict,
 };
 
 /// The reason for skipping a rule that the user did not select.
 pub const DESELECTED: &str = "deselected";
 
-/// The fewest versions and requests that several threads judge. Fewer take a few milliseconds.
-const MANY: usize = 100;
-
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let rules = rules_of(&evidence.header.claim);
-    let verdicts = side_by_side(&rules, threads(evidence), |(rule, applies)| {
-        verdict(rule, applies, evidence, selection)
-    });
-    judgement(evidence, verdicts)
+    judgement(evidence, verdicts(&rules, evidence, selection))
 }
 
-fn verdict(
-    rule: &'static Rule,
-    applies: &Applies,
+/// The verdicts on rules, in their order.
+fn verdicts(
+    rules: &[(&'static Rule, &'static Applies)],
     evidence: &Evidence,
     selection: &Selection,
-) -> RuleVerdict {
-    without_examining(rule, applies, evidence, selection).unwrap_or_else(|| {
-        conclude(rule, evidence, rule.findings(evidence), |api| {
-            Left::of(evidence, api)
+) -> Vec<RuleVerdict> {
+    let unexamined: Vec<Option<RuleVerdict>> = rules
+        .iter()
+        .map(|(rule, applies)| without_examining(rule, applies, evidence, selection))
+        .collect();
+    let is_examined =
+        |((rule, _), verdict): (&(&'static Rule, _), &Option<_>)| verdict.is_none().then_some(*rule);
+    let examined: Vec<&'static Rule> = rules.iter().zip(&unexamined).filter_map(is_examined).collect();
+    let mut found = findings(&examined, evidence).into_iter();
+    let verdicts = rules.iter().zip(unexamined).map(|((rule, _), verdict)| {
+        verdict.unwrap_or_else(|| {
+            let found = found.next().expect("what each examined rule found");
+            conclude(rule, evidence, found, |api| Left::of(evidence, api))
         })
-    })
+    });
+    verdicts.collect()
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
@@ -72,22 +74,6 @@ pub(crate) fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> 
         tally,
         verdicts,
         waivers: Vec::new(),
-    }
-}
-
-/// How many threads judge the evidence.
-fn threads(evidence: &Evidence) -> usize {
-    let profiles = evidence.profiles.iter().map(|history| history.versions.len());
-    let slices = evidence.slices.iter().map(|history| history.versions.len());
-    let versions: usize = profiles.chain(slices).sum();
-    let requests = evidence
-        .requests
-        .as_ref()
-        .map_or(0, |requests| requests.events.len());
-    if versions + requests >= MANY {
-        thread::available_parallelism().map_or(1, NonZero::get)
-    } else {
-        1
     }
 }
 

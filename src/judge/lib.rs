@@ -2,7 +2,9 @@
 //!
 //! Judging uses no clock and no network: the same evidence always gives the same verdicts.
 
+mod chunks;
 mod decision;
+mod excerpt;
 mod judgement;
 mod judging;
 mod missing;

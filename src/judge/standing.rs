@@ -1,6 +1,5 @@
 //! Verdicts on a fleet that changes: each change costs what the changed profiles cost, however large the fleet is.
 
-mod excerpt;
 mod kinds;
 mod roster;
 mod sum;
@@ -12,12 +11,12 @@ use evidence::{Evidence, ObjectKey, api::Api};
 use jiff::{SignedDuration, Timestamp};
 
 use self::{
-    excerpt::Excerpt,
     kinds::{Kinds, Needed},
     roster::{Changed, Roster, Serial},
     sum::{Family, Times},
 };
 use crate::{
+    excerpt::Excerpt,
     judgement::Judgement,
     judging::{Left, conclude, judge, judgement, rules_of, without_examining},
     rules::{Applies, Division, Rule},

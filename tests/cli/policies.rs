@@ -88,3 +88,46 @@ fn what_no_policy_can_say_is_refused_with_words() {
         refused(arguments, &[words]);
     }
 }
+
+#[test]
+fn names_that_nothing_on_a_hub_can_have_are_refused() {
+    let (long, longest) = ("n".repeat(64), "n".repeat(63));
+    for (flag, names, words) in [
+        (
+            "--namespace",
+            &["", "Fleet", "a b", "a\nb", "fleet/a", &long][..],
+            "a namespace has at most 63",
+        ),
+        (
+            "--cluster-manager",
+            &["", " "],
+            "a cluster manager's name is not empty",
+        ),
+        (
+            "--cluster-manager",
+            &["a\nb", "a\r", "\u{1b}[31m", "a\u{2028}b"],
+            "no line breaks",
+        ),
+    ] {
+        for name in names {
+            for command in [&["policies"][..], &["run", "--hub", "lab"], &["monitor"]] {
+                refused(&[command, &[flag, name]].concat(), &[flag, words]);
+            }
+        }
+    }
+    refused(
+        &["rbac", "-n", "a\nb"],
+        &["--namespace", "a namespace has at most 63"],
+    );
+    expect(
+        0,
+        &[
+            "policies",
+            "-n",
+            &longest,
+            "--cluster-manager",
+            "o'clock",
+            "identity/",
+        ],
+    );
+}

@@ -69,6 +69,15 @@ pub enum ExecError {
         /// The program.
         command: String,
     },
+    /// The user has a predecessor of plugins, whose command nothing would bound.
+    #[error(
+        "the kubeconfig's auth-provider `{name}` runs a command, which kubectl refuses since v1.26; \
+         have the kubeconfig name a credential plugin (`exec`)"
+    )]
+    AuthProvider {
+        /// The name of the auth-provider.
+        name: String,
+    },
 }
 
 /// A plugin that has given a token, and gives the next one when that expires.
@@ -130,6 +139,12 @@ where
 /// Runs the plugin of a configuration, and puts what it gives in its place. A token is returned rather, as it expires.
 async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, ClientError> {
     let user = &mut config.auth_info;
+    if let Some(provider) = &user.auth_provider
+        && provider.config.contains_key("cmd-path")
+    {
+        let name = one_line(&provider.name, SHOWN);
+        return Err(ExecError::AuthProvider { name }.into());
+    }
     // Where there are several, the client library takes these first.
     let has_other = user.auth_provider.is_some()
         || user.token.is_some()
@@ -328,6 +343,17 @@ mod tests {
 
     async fn ask(client: &Client) -> Result<(), kube::Error> {
         client.send(Request::new(Body::empty())).await.map(drop)
+    }
+
+    #[tokio::test]
+    async fn an_auth_provider_that_runs_a_command_is_refused() {
+        let mut config = config("exit 1");
+        config.auth_info.exec = None;
+        let provider = json!({"name": "gcp", "config": {"cmd-path": "sleep", "cmd-args": "1000"}});
+        config.auth_info.auth_provider = serde_json::from_value(provider).expect("an auth-provider");
+        let error = connected(config, PATIENCE).await.err().expect("no credential");
+        let name = "gcp".to_owned();
+        assert_eq!(error, ClientError::Exec(ExecError::AuthProvider { name }));
     }
 
     #[tokio::test]

@@ -4,7 +4,8 @@ use std::{
     cell::Cell,
     env,
     ffi::OsString,
-    fs::File,
+    fs::{self, File},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
@@ -43,6 +44,17 @@ struct Environment {
     in_pod: bool,
 }
 
+impl Environment {
+    /// That of this process.
+    fn now() -> Self {
+        Self {
+            kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
+            home: env::home_dir(),
+            in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
+        }
+    }
+}
+
 /// The kubeconfig that was found, and where.
 struct Found {
     kubeconfig: Kubeconfig,
@@ -57,12 +69,7 @@ struct Found {
 pub(crate) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
-    let environment = Environment {
-        kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
-        home: env::home_dir(),
-        in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
-    };
-    let Some(found) = find(options, &environment)? else {
+    let Some(found) = find(options, &Environment::now())? else {
         let config = Config::incluster().map_err(|error| ConnectError::InCluster { source: error.into() })?;
         let access = HubAccess::of_pod(&config);
         let client = client(config).map_err(|error| ConnectError::InCluster { source: error.into() })?;
@@ -74,6 +81,35 @@ pub(crate) async fn connect(
     let client = exec::connect(config, limit, |config| ready(client(config))).await;
     let client = client.map_err(|error| unusable(&context, &found.place, error.into()))?;
     Ok((client, format!("context {context}"), access))
+}
+
+/// Tells what the options and the environment lead to now from what they led to before: the address, the certificate
+/// authority and the credentials, with what is in the files that they name. None if something cannot be read.
+pub(super) fn way(options: &KubeconfigOptions) -> Option<u64> {
+    let config = match find(options, &Environment::now()).ok()? {
+        None => Config::incluster().ok()?,
+        Some(found) => {
+            config(&found.kubeconfig, &found.place, options.context.as_deref())
+                .ok()?
+                .0
+        }
+    };
+    let user = &config.auth_info;
+    let files = [&user.client_certificate, &user.client_key].map(|path| path.as_ref().map(fs::read));
+    let files: Option<Vec<Vec<u8>>> = files.into_iter().flatten().map(Result::ok).collect();
+    let mut hasher = DefaultHasher::new();
+    (
+        config.cluster_url.to_string(),
+        &config.root_cert,
+        &config.tls_server_name,
+        config.accept_invalid_certs,
+        config.proxy_url.as_ref().map(ToString::to_string),
+        // It stays within this number.
+        serde_json::to_string(user).ok()?,
+        files?,
+    )
+        .hash(&mut hasher);
+    Some(hasher.finish())
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.
@@ -447,6 +483,44 @@ users: [{name: u, user: {token: CANARY}}]
             );
             assert!(!error.contains("LS0t"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_way_that_changes_is_noticed() {
+        let folder = Folder::new();
+        let user = |fields: &str| ONE.replace("token: CANARY", fields);
+        let certificate = folder.file("certificate", "one");
+        let by_files = user(&format!(
+            "client-certificate: {0}, client-key: {0}",
+            certificate.display()
+        ));
+        let way_of = |text: &str| way(&options(&folder.file("config", text), None));
+        let first = way_of(ONE);
+        assert!(first.is_some());
+        assert_eq!(way_of(&format!("{ONE}# a comment")), first);
+        let others = [
+            ONE.replace("127.0.0.1:1", "127.0.0.1:2"),
+            ONE.replace(
+                "'https://127.0.0.1:1'",
+                "'https://127.0.0.1:1', insecure-skip-tls-verify: true",
+            ),
+            ONE.replace(
+                "'https://127.0.0.1:1'",
+                "'https://127.0.0.1:1', tls-server-name: hub",
+            ),
+            user("token: another"),
+            user("exec: {apiVersion: client.authentication.k8s.io/v1, command: login}"),
+            by_files.clone(),
+        ];
+        let mut ways: Vec<_> = others.iter().map(|text| way_of(text)).collect();
+        folder.file("certificate", "renewed");
+        ways.push(way_of(&by_files));
+        ways.push(first);
+        assert!(ways.iter().all(Option::is_some), "{ways:?}");
+        let different: std::collections::HashSet<_> = ways.iter().collect();
+        assert_eq!(different.len(), ways.len(), "{ways:?}");
+        // A file that is being written is no other way.
+        assert_eq!(way_of("contexts: ["), None);
     }
 
     #[test]

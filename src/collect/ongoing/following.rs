@@ -47,11 +47,13 @@ pub async fn observe(
     progress: &dyn Progress,
     stop: CancellationToken,
 ) -> Result<(Following, View), CollectError> {
+    let before = hub.traffic();
     let run = Run::prepare(hub, plan, clock, progress, stop).await?;
     progress.phase("listing profiles");
     let began = clock.now();
     let record = timeline::Shared::default();
-    record.lock().room = Room::of_window(window);
+    record.lock().room = Room::monitored(window);
+    record.lock().skew = run.target.skew;
     let mut profiles = run.watches(&record, |namespace| run.target.profiles(namespace));
     let scope = &plan.scope.namespaces;
     start(&run, &mut profiles, |failure| {
@@ -62,7 +64,7 @@ pub async fn observe(
     let mut slice_record = None;
     if let Some(target) = &run.target.placements {
         let record = timeline::Shared::default();
-        record.lock().room = Room::of_window(window);
+        record.lock().room = Room::monitored(window);
         slices = run.watches(&record, |namespace| target.slices(namespace));
         start(&run, &mut slices, |failure| {
             CollectError::of_slices(failure, &hub.source, scope)
@@ -77,7 +79,7 @@ pub async fn observe(
         let _ = run.patience.within(run.patience.list / 3, follower.list()).await;
     }
     let seen = namespaces.as_ref().map(Follower::seen);
-    let view = View::new(run, (record, slice_record, seen), began, window);
+    let view = View::new(run, (record, slice_record, seen), began, before, window);
     Ok((
         Following {
             profiles,

@@ -1,6 +1,6 @@
 //! What an observation shows: evidence as of now, and how well it knows it.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use evidence::{
     Asked, Evidence, Gap, Kind, ObjectKey, Traffic, Window,
@@ -16,7 +16,7 @@ use crate::{
     missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
     run::{Run, asked_for_writers},
     timeline,
-    toll::Toll,
+    toll::Meter,
 };
 
 /// What an observation shows.
@@ -24,7 +24,9 @@ pub struct View {
     clock: Clock,
     window: SignedDuration,
     began: Timestamp,
-    toll: Arc<Toll>,
+    meter: Meter,
+    /// What the connection had cost the hub before.
+    before: Traffic,
     profiles: Mirror<ClusterProfile>,
     slices: Option<Mirror<PlacementDecision>>,
     namespaces: Option<namespaces::Shared>,
@@ -67,6 +69,7 @@ impl View {
             Option<namespaces::Shared>,
         ),
         began: Timestamp,
+        before: Traffic,
         window: Duration,
     ) -> Self {
         let (profiles, slices, namespaces) = seen;
@@ -95,7 +98,8 @@ impl View {
             clock: run.clock,
             window: SignedDuration::try_from(window).unwrap_or(SignedDuration::MAX),
             began,
-            toll: Arc::clone(&run.hub.timed().toll),
+            meter: run.hub.meter(),
+            before,
             profiles: Mirror::new(profiles),
             slices: slices.map(Mirror::new),
             namespaces,
@@ -168,12 +172,16 @@ impl View {
             from: earlier.filter(|_| !whole).unwrap_or(from),
             until: now,
         });
+        if whole {
+            // Either clock may be set while a monitor lives, and a machine that sleeps loses time.
+            header.clock_skew_ms = self.profiles.record().lock().skew.millis();
+        }
         if refreshed.whole {
             header.other_runs = of_other_runs(&self.evidence.profiles, None);
             let writers = asked_for_writers(&self.evidence.profiles);
             header.asked.insert(Kind::Writers, writers);
         }
-        header.traffic = Some(self.toll.traffic());
+        header.traffic = Some(self.meter.traffic().since(self.before));
         news
     }
 
@@ -202,11 +210,6 @@ impl View {
         let now = self.profiles.gap_seconds(self.clock.now());
         self.gap_seconds = self.gap_seconds.max(now);
         self.gap_seconds
-    }
-
-    /// What the connection has cost the hub in all.
-    pub fn traffic(&self) -> Traffic {
-        self.toll.traffic()
     }
 
     /// How many versions of profiles and slices are held.

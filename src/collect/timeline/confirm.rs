@@ -1,4 +1,4 @@
-//! Confirms a watch at the end of the window: a list must show nothing that the watch has not brought.
+//! Confirms a watch, at the end of the window or now and then: a list must show nothing that the watch has not brought.
 //!
 //! Some proxies accept a watch and deliver nothing. Without a list, such a silence looks like a quiet manager.
 
@@ -158,10 +158,10 @@ impl<T: Tracked> Watch<T> {
         self.record.lock().gaps.push(gap);
     }
 
-    /// Notes that no list at the end of the window has confirmed the watch.
+    /// Notes that no list has confirmed the watch.
     pub fn doubt(&mut self, why: &dyn Display) {
         self.outage
-            .get_or_insert_with(|| format!("a list at the end of the window failed: {why}"));
+            .get_or_insert_with(|| format!("the list that compares the watch with the hub failed: {why}"));
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
@@ -182,7 +182,7 @@ impl<T: Tracked> Watch<T> {
         let now = self.clock.now();
         self.late = None;
         let mut reason = format!(
-            "the watch{} missed changes that a list at the end of the window shows, such as of {example}",
+            "the watch{} missed changes that a later list shows, such as of {example}",
             self.place()
         );
         if let Some(cause) = self.outage.take() {

@@ -1,17 +1,20 @@
 //! Where evidence is brought up to date, judged and shown, one after the other.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use collect::ongoing::{Health, View};
-use evidence::{Traffic, api::ClusterProfile};
+use evidence::{Evidence, api::ClusterProfile};
 use jiff::Timestamp;
 use judge::Judgement;
 use report::{Report, html};
 use tokio::time::Instant;
 
 use super::{
-    figures::{Figures, Owner, add},
+    figures::{Figures, Labels, Owner, add},
     verdicts::Verdicts,
 };
 use crate::command::advice;
@@ -55,17 +58,17 @@ pub struct Told {
     pub whole: bool,
     /// How many status writes were seen since the process began.
     pub writes: BTreeMap<Owner, u64>,
+    /// How many of owners that found no room.
+    pub writes_dropped: u64,
 }
 
-/// How well the hub is known, and what that costs.
+/// How well the hub is known.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// How well it is known.
     pub health: Health,
     /// For how many seconds the watch was interrupted.
     pub gap_seconds: f64,
-    /// What the observation has cost the hub.
-    pub traffic: Traffic,
     /// How many versions are held.
     pub versions: usize,
 }
@@ -101,7 +104,7 @@ impl Bench {
             self.tokens = std::mem::take(&mut figures.tokens);
         }
         figures.tokens.clone_from(&self.tokens);
-        self.writes.count(evidence);
+        self.writes.count(evidence, news.whole);
         let number = self.judged.as_ref().map_or(0, |judged| judged.number + 1);
         self.judged = Some(Judged {
             judgement,
@@ -114,6 +117,7 @@ impl Bench {
             took: began.elapsed(),
             whole,
             writes: self.writes.by_owner.clone(),
+            writes_dropped: self.writes.dropped,
         }
     }
 
@@ -134,7 +138,6 @@ impl Bench {
         Measured {
             health: self.view.health(),
             gap_seconds: self.view.gap_seconds(),
-            traffic: self.view.traffic(),
             versions: self.view.versions(),
         }
     }
@@ -181,13 +184,22 @@ impl Bench {
 #[derive(Clone, Debug, Default)]
 pub struct StatusWrites {
     by_owner: BTreeMap<Owner, u64>,
+    /// Those of owners that found no room.
+    dropped: u64,
     /// Until when they are counted.
     until: Option<Timestamp>,
 }
 
 impl StatusWrites {
-    /// Counts those that came since the last time.
-    fn count(&mut self, evidence: &evidence::Evidence) {
+    /// Counts those that came since the last time. If the window has followed, owners are forgotten that have no profile
+    /// in it, so that series do not become more and more.
+    fn count(&mut self, evidence: &Evidence, whole: bool) {
+        if whole && !self.by_owner.is_empty() {
+            let mut labels = Labels::default();
+            let histories = evidence.histories();
+            let present: BTreeSet<Owner> = histories.map(|history| labels.owner_of(history.last())).collect();
+            self.by_owner.retain(|owner, _| present.contains(owner));
+        }
         let after = self.until;
         let is_new = |at: Timestamp| after.is_none_or(|after| at > after);
         for history in evidence.histories() {
@@ -198,9 +210,10 @@ impl StatusWrites {
                 .filter(|pair| status_differs(&pair[0].object, &pair[1].object))
                 .count();
             if let (Some(last), 1..) = (versions.last(), writes) {
-                add(&mut self.by_owner, Owner::of(&last.object), |count| {
-                    *count += writes as u64
-                });
+                let owner = Owner::of(&last.object);
+                if !add(&mut self.by_owner, owner, |count| *count += writes as u64) {
+                    self.dropped += writes as u64;
+                }
             }
             self.until = self.until.max(versions.last().map(|version| version.at));
         }
@@ -209,4 +222,49 @@ impl StatusWrites {
 
 fn status_differs(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     one.status != other.status
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{History, Origin, Version};
+    use serde_json::json;
+
+    use super::*;
+
+    /// Evidence of a profile of each manager, whose status was written once.
+    fn written(managers: std::ops::Range<usize>) -> Evidence {
+        let version = |number: usize, second: i64| {
+            let profile = json!({
+                "metadata": {"name": format!("p{number}"), "namespace": "fleet"},
+                "spec": {"clusterManager": {"name": format!("m{number}")}},
+                "status": {"version": {"kubernetes": format!("v1.{second}")}},
+            });
+            Version {
+                at: Timestamp::from_second(second).expect("a time"),
+                object: serde_json::from_value(profile).expect("a profile"),
+            }
+        };
+        let first = managers.start as i64;
+        let histories = managers.map(|number| History {
+            origin: Origin::Created,
+            versions: vec![version(number, first), version(number, first + 1)],
+            deleted: None,
+        });
+        Evidence {
+            profiles: histories.collect(),
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn owners_that_are_gone_leave_room_for_others() {
+        let mut writes = StatusWrites::default();
+        writes.count(&written(0..1005), true);
+        assert_eq!((writes.by_owner.len(), writes.dropped), (1000, 5));
+        // Until the window follows, all are known.
+        writes.count(&written(2000..2010), false);
+        assert_eq!((writes.by_owner.len(), writes.dropped), (1000, 15));
+        writes.count(&written(3000..3010), true);
+        assert_eq!((writes.by_owner.len(), writes.dropped), (10, 15));
+    }
 }

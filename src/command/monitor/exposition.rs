@@ -84,19 +84,23 @@ impl Metrics {
         self.counter(
             "watch_gap_seconds_total",
             "For how many seconds the watch of the profiles was interrupted.",
-            shown.totals.gap_seconds,
+            shown.gap_seconds,
         )?;
-        let traffic = shown.totals.traffic;
-        self.counter(
-            "hub_requests_total",
-            "Requests to the hub.",
-            traffic.requests as f64,
-        )?;
-        self.counter(
+        let counter = |name, help| CounterVec::new(options(name, help), &["purpose"]);
+        let requests = counter("hub_requests_total", "Requests to the hub, by what they are for.")?;
+        let bytes = counter(
             "hub_response_bytes_total",
-            "Bytes in the hub's answers.",
-            traffic.bytes as f64,
+            "Bytes in the hub's answers, by what they are for.",
         )?;
+        for (purpose, traffic) in &shown.traffic {
+            let purpose = [purpose.name()];
+            requests
+                .with_label_values(&purpose)
+                .inc_by(traffic.requests as f64);
+            bytes.with_label_values(&purpose).inc_by(traffic.bytes as f64);
+        }
+        self.add(requests)?;
+        self.add(bytes)?;
         if let Some(measured) = &shown.measured {
             let held = "Versions of objects that the window holds.";
             self.gauge("versions", held, measured.versions as f64)?;
@@ -110,7 +114,12 @@ impl Metrics {
         }
         let writes = "Status writes on profiles that changed something, since the process began.";
         let writes = CounterVec::new(options("status_writes_total", writes), &OWNER)?;
-        self.add(by_owner(writes, &shown.writes, |count| *count as f64))
+        self.add(by_owner(writes, &shown.writes, |count| *count as f64))?;
+        self.counter(
+            "status_writes_dropped_total",
+            "Status writes that are not in the metric of status writes, as it has too many series.",
+            shown.writes_dropped as f64,
+        )
     }
 
     /// The verdicts.

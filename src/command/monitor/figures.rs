@@ -105,7 +105,7 @@ impl Figures {
             }
         }
         for profile in evidence.inventory() {
-            let owner = labels.owner(&profile.metadata.namespace, profile.manager());
+            let owner = labels.owner_of(profile);
             if !add(&mut figures.profiles, owner, |count| *count += 1) {
                 figures.dropped += 1;
             }
@@ -122,7 +122,7 @@ impl Figures {
             let spent = spendings.of_profile(&metadata.namespace, &metadata.name);
             let draws = spent.iter().flat_map(|spending| &spending.draws);
             let lowest = draws.map(|draw| draw.left).fold(BURST as f64, f64::min);
-            let owner = labels.owner(&metadata.namespace, profile.manager());
+            let owner = labels.owner_of(profile);
             let level = self.tokens.get(&owner).copied().unwrap_or(f64::INFINITY);
             add(&mut self.tokens, owner, |left| *left = level.min(lowest));
         }
@@ -140,12 +140,17 @@ pub fn add<T: Default>(map: &mut BTreeMap<Owner, T>, owner: Owner, change: impl 
 
 /// The owners that were met. Their labels are made once: looking for credentials takes its time, and a fleet has few owners.
 #[derive(Default)]
-struct Labels<'a>(HashMap<(&'a str, &'a str), Owner>);
+pub struct Labels<'a>(HashMap<(&'a str, &'a str), Owner>);
 
 impl<'a> Labels<'a> {
     fn owner(&mut self, namespace: &'a str, manager: &'a str) -> Owner {
         let owner = self.0.entry((namespace, manager));
         owner.or_insert_with(|| Owner::named(namespace, manager)).clone()
+    }
+
+    /// The owner of a profile.
+    pub fn owner_of(&mut self, profile: &'a ClusterProfile) -> Owner {
+        self.owner(&profile.metadata.namespace, profile.manager())
     }
 }
 

@@ -34,30 +34,41 @@ pub enum Waited {
     Unanswered,
 }
 
-/// Waits until this replica leads.
+/// Waits until this replica leads. `grants` prints the roles of the monitor. `has_answered` tells whether the hub has
+/// answered on the Lease before, and is set: what it refuses from then on may be granted again.
 ///
 /// # Errors
-/// When the hub forbids the Lease, or has no such namespace.
-pub async fn wait(candidate: &mut Candidate, shared: &Shared) -> Result<Waited, Failure> {
+/// When the hub forbids the Lease from the first, or has no such namespace.
+pub async fn wait(
+    candidate: &mut Candidate,
+    shared: &Shared,
+    grants: &str,
+    has_answered: &mut bool,
+) -> Result<Waited, Failure> {
     let mut failures = 0;
     loop {
         match candidate.attempt().await {
-            Ok(true) => {
-                shared.lead(Leading::Leads);
-                return Ok(Waited::Leads);
-            }
-            Ok(false) => {
+            Ok(leads) => {
+                *has_answered = true;
                 failures = 0;
+                if leads {
+                    shared.lead(Leading::Leads);
+                    return Ok(Waited::Leads);
+                }
                 shared.lead(Leading::Follows(candidate.holder()));
             }
-            Err(error) if error.is_lasting() => return Err(refused(&error)),
+            Err(error) if error.is_lasting() && !*has_answered => return Err(refused(&error, grants)),
             Err(error) => {
                 failures += 1;
                 if failures == 1 {
-                    anstream::eprintln!("warning: {}", escape::line(&error.to_string()));
+                    let advice = match error {
+                        LeaseError::Forbidden { .. } => format!("; apply the roles that `{grants}` prints"),
+                        _ => String::new(),
+                    };
+                    anstream::eprintln!("warning: {}{advice}", escape::line(&first_line(&error)));
                 }
                 if failures >= UNKNOWN {
-                    shared.wait(format!("who leads is unknown: {error}"));
+                    shared.wait(format!("who leads is unknown: {}", first_line(&error)));
                 }
                 if failures >= GIVES_UP {
                     return Ok(Waited::Unanswered);
@@ -68,21 +79,28 @@ pub async fn wait(candidate: &mut Candidate, shared: &Shared) -> Result<Waited, 
     }
 }
 
-/// Renews the Lease, until this replica leads no longer.
-pub async fn keep(candidate: &mut Candidate) {
-    loop {
-        sleep(INTERVAL).await;
-        if candidate.attempt().await != Ok(true) {
-            return;
-        }
+/// Renews the Lease, until this replica leads no longer. Notes who does.
+pub async fn keep(candidate: &mut Candidate, shared: &Shared) {
+    candidate.keep().await;
+    let holder = candidate.holder();
+    let is_known = holder.is_some();
+    shared.lead(Leading::Follows(holder));
+    if !is_known {
+        shared.wait("who leads is unknown: the hub did not renew the Lease in time".to_owned());
     }
 }
 
-fn refused(error: &LeaseError) -> Failure {
+fn refused(error: &LeaseError, grants: &str) -> Failure {
     match error {
-        LeaseError::Forbidden { lease, .. } => Failure::could_not_run(anyhow!(
-            "{error}\nor print all grants with `clusterprofile-conformance rbac --monitor --lease {lease}`"
-        )),
+        LeaseError::Forbidden { .. } => {
+            Failure::could_not_run(anyhow!("{error}\nor print all grants with `{grants}`"))
+        }
         _ => Failure::could_not_run(anyhow!("{error}")),
     }
+}
+
+/// The error without the role that it prints.
+fn first_line(error: &LeaseError) -> String {
+    let told = error.to_string();
+    told.lines().next().unwrap_or_default().to_owned()
 }

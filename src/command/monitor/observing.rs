@@ -13,17 +13,19 @@ use collect::{
 use report::escape;
 use tokio::{
     select,
-    sync::{Mutex, watch},
+    sync::Mutex,
     task::spawn_blocking,
     time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    backlog::Backlog,
     bench::{Bench, StatusWrites},
-    events::{self, Findings, Teller},
+    events::Teller,
+    grants::Roles,
     leading::{self, Waited},
-    status::{AGAIN, Leading, Shared, SharedBench},
+    status::{AGAIN, Purpose, SILENT, Shared, SharedBench},
     verdicts::Verdicts,
 };
 use crate::command::Failure;
@@ -36,6 +38,8 @@ const WHOLE: Duration = Duration::from_secs(60);
 const SHARE: u32 = 4;
 /// How long credentials may be refused before they are read anew.
 const REFUSED: Duration = Duration::from_secs(30);
+/// How often to look whether the kubeconfig leads elsewhere, while the watch is interrupted.
+const LOOK: Duration = Duration::from_secs(5);
 /// How long giving a Lease back may take.
 const RELEASE: Duration = Duration::from_secs(2);
 
@@ -64,8 +68,12 @@ pub enum Source<'a> {
 /// Why an observation is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The hub refuses the credentials.
+    /// The hub refuses the credentials, or does not answer on the Lease.
     Refused,
+    /// The kubeconfig leads elsewhere: to another address, or by another certificate authority or other credentials.
+    Outdated,
+    /// The monitor is to end.
+    Stopped,
     /// Another replica leads, or the hub has sent more than there is room for.
     Anew,
 }
@@ -82,39 +90,47 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let mut life = Life {
+        roles: Roles::of(&settings.plan, settings.lease.as_ref(), settings.events),
         kept: (settings.verdicts, StatusWrites::default()),
         plan: settings.plan,
         window: settings.window,
+        lease: settings.lease,
+        events: settings.events,
+        options: match &source {
+            Source::Kubeconfig(options) => Some(options.clone()),
+            Source::Own(_) => None,
+        },
         shared,
         clock,
+        identity: leading::identity(),
+        candidate: None,
         teller: None,
         is_known: false,
-    };
-    let options = match source {
-        Source::Own(hub) => {
-            while !stop.is_cancelled() {
-                life.on(hub, settings.lease.clone(), settings.events, &stop)
-                    .await?;
-                pause(&stop).await;
-            }
-            return Ok(());
-        }
-        Source::Kubeconfig(options) => options,
+        has_lease_answered: false,
     };
     let mut is_known = false;
     while !stop.is_cancelled() {
+        let options = match &source {
+            Source::Kubeconfig(options) => options,
+            Source::Own(hub) => {
+                life.on(hub, &stop).await?;
+                pause(&stop).await;
+                continue;
+            }
+        };
         let connected = select! {
             biased;
             () = stop.cancelled() => break,
-            connected = Connection::from_kubeconfig(&options) => connected,
+            connected = Connection::from_kubeconfig(options) => connected,
         };
         match connected {
             Ok(hub) => {
                 is_known = true;
-                life.on(&hub, settings.lease.clone(), settings.events, &stop)
-                    .await?;
-                // Whatever ended it must not end it over and over.
-                pause(&stop).await;
+                let end = life.on(&hub, &stop).await?;
+                if end != End::Outdated {
+                    // Whatever ended it must not end it over and over.
+                    pause(&stop).await;
+                }
             }
             Err(error) if is_known => {
                 let told = Failure::unreachable(error).in_one_line();
@@ -129,80 +145,113 @@ pub async fn run(
 struct Life<'a> {
     plan: Plan,
     window: Duration,
+    lease: Option<LeaseName>,
+    events: bool,
+    roles: Roles,
+    /// The way to the hub; none if the hub is one of ours.
+    options: Option<KubeconfigOptions>,
     shared: &'a Shared,
     clock: Clock,
     /// What outlasts an observation.
     kept: (Verdicts, StatusWrites),
+    identity: String,
+    candidate: Option<Candidate>,
     teller: Option<Teller>,
     /// True once the hub was observed: what goes wrong later may pass.
     is_known: bool,
+    /// True once the hub has answered on the Lease.
+    has_lease_answered: bool,
 }
 
 impl Life<'_> {
-    /// Leads and observes by one connection, until the hub no longer accepts its credentials.
-    async fn on(
-        &mut self,
-        hub: &Connection,
-        lease: Option<LeaseName>,
-        events: bool,
-        stop: &CancellationToken,
-    ) -> Result<(), Failure> {
-        let identity = leading::identity();
-        if events && self.teller.is_none() {
-            self.teller = Some(Teller::new(EventWriter::new(hub, self.clock, &identity)));
+    /// Takes up a connection.
+    fn take_up(&mut self, hub: &Connection) {
+        self.shared.count_cost(Purpose::Watch, hub.meter());
+        if let Some(lease) = &self.lease {
+            let new = || Candidate::new(hub, self.clock, lease.clone(), self.identity.clone());
+            let candidate = self.candidate.get_or_insert_with(new);
+            candidate.reconnect(hub);
+            self.shared.count_cost(Purpose::Lease, candidate.meter());
         }
-        let mut candidate = lease.map(|lease| Candidate::new(hub, self.clock, lease, identity));
-        let outcome = loop {
-            if let Some(candidate) = &mut candidate {
-                select! {
-                    biased;
-                    () = stop.cancelled() => break Ok(()),
-                    waited = leading::wait(candidate, self.shared) => match waited {
-                        Ok(Waited::Leads) => {}
-                        Ok(Waited::Unanswered) => break Ok(()),
-                        Err(failure) => break Err(failure),
-                    },
-                }
-                anstream::eprintln!("note: this replica leads");
-            }
-            let led = async {
-                match &mut candidate {
-                    Some(candidate) => leading::keep(candidate).await,
-                    None => std::future::pending().await,
-                }
-            };
-            let ended = select! {
-                biased;
-                () = stop.cancelled() => None,
-                () = led => {
-                    anstream::eprintln!("warning: this replica leads no longer");
-                    self.shared.lead(Leading::Follows(None));
-                    Some(Ok(End::Anew))
-                }
-                ended = self.observe(hub, stop) => Some(ended),
-            };
-            self.finish().await;
-            match ended {
-                None | Some(Ok(End::Refused)) => break Ok(()),
-                Some(Ok(End::Anew)) => {}
-                Some(Err(failure)) => break Err(failure),
-            }
-        };
+        if self.events {
+            let writer = || EventWriter::new(hub, self.clock, &self.identity);
+            let new = || Teller::new(writer(), self.roles.command().to_owned());
+            let writer = self.teller.get_or_insert_with(new).writer();
+            writer.reconnect(hub);
+            self.shared.count_cost(Purpose::Events, writer.meter());
+        }
+    }
+
+    /// Leads and observes by one connection, until it is of no use any longer. Then it gives the Lease back.
+    async fn on(&mut self, hub: &Connection, stop: &CancellationToken) -> Result<End, Failure> {
+        self.take_up(hub);
+        let mut candidate = self.candidate.take();
+        let end = self.lead(&mut candidate, hub, stop).await;
         if let Some(candidate) = &mut candidate {
             // The process must end in time, whether the hub answers or not.
             let _ = timeout(RELEASE, candidate.release()).await;
         }
-        outcome
+        self.candidate = candidate;
+        end
     }
 
-    /// Takes back what outlasts an observation.
-    async fn finish(&mut self) {
+    async fn lead(
+        &mut self,
+        candidate: &mut Option<Candidate>,
+        hub: &Connection,
+        stop: &CancellationToken,
+    ) -> Result<End, Failure> {
+        loop {
+            if let Some(candidate) = candidate {
+                let (shared, grants) = (self.shared, self.roles.command());
+                select! {
+                    biased;
+                    () = stop.cancelled() => return Ok(End::Stopped),
+                    waited = leading::wait(candidate, shared, grants, &mut self.has_lease_answered) => {
+                        match waited? {
+                            Waited::Leads => {}
+                            Waited::Unanswered => return Ok(End::Refused),
+                        }
+                    }
+                }
+                anstream::eprintln!("note: this replica leads");
+            }
+            let shared = self.shared;
+            let led = async {
+                match candidate {
+                    Some(candidate) => leading::keep(candidate, shared).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let end = select! {
+                biased;
+                () = stop.cancelled() => Ok(End::Stopped),
+                () = led => {
+                    anstream::eprintln!("warning: this replica leads no longer");
+                    Ok(End::Anew)
+                }
+                end = self.observe(hub, stop) => end,
+            };
+            self.finish(stop).await;
+            match end? {
+                End::Anew => {}
+                end => return Ok(end),
+            }
+        }
+    }
+
+    /// Ends an observation, and takes back what outlasts it.
+    async fn finish(&mut self, stop: &CancellationToken) {
         let bench = self.shared.bench();
         self.shared.end();
-        if let Some(bench) = bench {
-            // A page may still be rendered from it.
-            let mut bench = bench.lock().await;
-            self.kept = bench.take_parts();
+        let Some(bench) = bench else {
+            return;
+        };
+        select! {
+            biased;
+            // A page may still be rendered from it, and nothing comes after it.
+            () = stop.cancelled() => {}
+            mut bench = bench.lock() => self.kept = bench.take_parts(),
         }
     }
 
@@ -210,40 +259,52 @@ impl Life<'_> {
     async fn observe(&mut self, hub: &Connection, stop: &CancellationToken) -> Result<End, Failure> {
         let (mut following, bench) = loop {
             let begun = ongoing::observe(hub, &self.plan, self.window, self.clock, &Quiet, stop.clone());
-            match Box::pin(begun).await {
+            let error = match Box::pin(begun).await {
                 Ok((following, view)) => {
                     let (verdicts, writes) = &self.kept;
                     break (following, Bench::new(view, verdicts.anew(), writes.clone()));
                 }
-                Err(CollectError::Unauthorized { .. }) if self.is_known => {
-                    self.put_off("the hub does not accept the credentials", stop)
-                        .await;
-                    return Ok(End::Refused);
-                }
-                Err(error) if self.is_known || may_pass(&error) => {
-                    let told = Failure::nothing_seen(error).in_one_line();
-                    self.put_off(&told, stop).await;
-                }
-                Err(error) => return Err(Failure::nothing_seen(error)),
+                Err(error) => self.roles.explain(error),
+            };
+            if !self.is_known && !may_pass(&error) {
+                return Err(Failure::nothing_seen(error));
+            }
+            let is_refused = matches!(error, CollectError::Unauthorized { .. });
+            let is_forbidden = matches!(
+                error,
+                CollectError::Forbidden { .. } | CollectError::PlacementsForbidden { .. }
+            );
+            let mut told = Failure::nothing_seen(error).in_one_line();
+            if is_forbidden {
+                told += &format!("; apply the role that `{}` prints", self.roles.command());
+            }
+            self.put_off(&told, stop).await;
+            if is_refused {
+                return Ok(End::Refused);
+            }
+            if is_outdated(self.options.as_ref(), hub) {
+                return Ok(End::Outdated);
             }
         };
         self.is_known = true;
         anstream::eprintln!("note: watching {}", escape::line(&hub.source));
         let bench: SharedBench = Arc::new(Mutex::new(bench));
         self.shared.begin(Arc::clone(&bench));
-        let (told, mut findings) = watch::channel(Findings::default());
+        let backlog = self.teller.as_ref().map(Teller::backlog);
+        let options = self.options.as_ref();
+        let is_outdated = || is_outdated(options, hub);
         let (shared, clock, window) = (self.shared, self.clock, self.window);
+        let judging = judge(&bench, shared, clock, window, backlog.as_deref(), &is_outdated);
         let telling = async {
             match &mut self.teller {
-                Some(teller) => teller.follow(&mut findings, shared).await,
+                Some(teller) => teller.follow(shared).await,
                 None => std::future::pending().await,
             }
         };
-        let judging = judge(&bench, shared, clock, window, &told);
         select! {
             never = follow(&mut following) => match never {},
+            never = telling => match never {},
             end = judging => Ok(end),
-            () = telling => Ok(End::Anew),
         }
     }
 
@@ -271,6 +332,11 @@ async fn follow(following: &mut Following) -> Infallible {
     following.follow().await
 }
 
+/// True if a new connection would differ from this one.
+fn is_outdated(options: Option<&KubeconfigOptions>, hub: &Connection) -> bool {
+    options.is_some_and(|options| hub.is_outdated(options))
+}
+
 /// True if somebody may mend that without changing the monitor.
 fn may_pass(error: &CollectError) -> bool {
     matches!(
@@ -288,11 +354,13 @@ async fn judge(
     shared: &Shared,
     clock: Clock,
     window: Duration,
-    told: &watch::Sender<Findings>,
+    backlog: Option<&Backlog>,
+    is_outdated: &dyn Fn() -> bool,
 ) -> End {
     let began = Instant::now();
     let (mut next, mut next_whole) = (began, began);
     let mut refused: Option<Instant> = None;
+    let mut look = began;
     let mut decision = None;
     let mut lost = false;
     loop {
@@ -306,6 +374,13 @@ async fn judge(
             }
         } else {
             refused = None;
+        }
+        let quiet = clock.now().duration_since(measured.health.heard);
+        if (measured.health.lost.is_some() || quiet > SILENT) && now >= look {
+            if is_outdated() {
+                return End::Outdated;
+            }
+            look = now + LOOK;
         }
         if measured.health.overfull && began.elapsed() >= window {
             return End::Anew;
@@ -327,13 +402,9 @@ async fn judge(
                 if decision.replace(judgement.decision) != Some(judgement.decision) {
                     anstream::eprintln!("note: {}", judgement.decision.name());
                 }
-                if !told.is_closed() {
-                    let findings = events::findings(judgement, &guard.api_version());
-                    told.send_if_modified(|known| {
-                        let is_new = **known != findings;
-                        *known = Arc::new(findings);
-                        is_new
-                    });
+                if let Some(backlog) = backlog {
+                    backlog.take(judgement, &guard.api_version());
+                    shared.count_events(backlog.outcomes());
                 }
             }
             let ended = Instant::now();

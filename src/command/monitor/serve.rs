@@ -1,8 +1,9 @@
 //! Serves metrics, health and the report over HTTP.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use evidence::api::syntax::is_dns_subdomain;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -10,8 +11,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use report::escape;
 use tokio::{
     net::TcpListener,
-    sync::Semaphore,
-    task::spawn_blocking,
+    task::{AbortHandle, spawn_blocking},
     time::{sleep, timeout},
 };
 
@@ -20,7 +20,8 @@ use super::{
     status::{Leading, Shared, Shown},
 };
 
-/// How many connections are served at a time. Others wait.
+/// How many connections are served at a time. Further ones take the place of the oldest: who holds many must not keep
+/// probes and Prometheus waiting.
 const CONNECTIONS: usize = 64;
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(10);
@@ -31,18 +32,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves for as long as it is polled.
 pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else {
-            sleep(PAUSE).await;
-            continue;
-        };
         let Ok((stream, _)) = listener.accept().await else {
             sleep(PAUSE).await;
             continue;
         };
+        open.retain(|connection| !connection.is_finished());
+        if open.len() >= CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
         let shared = Arc::clone(&shared);
-        tokio::spawn(async move {
+        let served = tokio::spawn(async move {
             let service = service_fn(|request: Request<Incoming>| {
                 let shared = Arc::clone(&shared);
                 async move {
@@ -58,8 +61,8 @@ pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
                 .serve_connection(TokioIo::new(stream), service);
             // A client that breaks off is its own affair.
             let _ = timeout(LIFE, connection).await;
-            drop(place);
         });
+        open.push_back(served.abort_handle());
     }
 }
 
@@ -112,29 +115,58 @@ fn follows(leading: &Leading) -> String {
     }
 }
 
+/// Why no page is shown, if so.
+fn pageless(shared: &Shared) -> Option<Response<Full<Bytes>>> {
+    let shown = shared.shown();
+    if let Some(why) = &shown.unready {
+        return Some(unready(why));
+    }
+    (!shown.leading.works()).then(|| {
+        let told = format!("{}{}\n", follows(&shown.leading), elsewhere(&shown.leading));
+        text(StatusCode::SERVICE_UNAVAILABLE, told)
+    })
+}
+
 /// The report of the last judgement. It is rendered by one request at a time, and others take what that has made.
 async fn page(shared: &Shared) -> Response<Full<Bytes>> {
-    let shown = shared.shown();
-    if !shown.leading.works() {
-        return text(
-            StatusCode::SERVICE_UNAVAILABLE,
-            format!("{}\n", follows(&shown.leading)),
-        );
-    }
-    if let Some(why) = &shown.unready {
-        return unready(why);
+    if let Some(response) = pageless(shared) {
+        return response;
     }
     let Some(bench) = shared.bench() else {
         return unready("the hub is not observed yet");
     };
     let mut guard = bench.lock_owned().await;
-    let html = match guard.ready_page() {
-        Some(html) => Some(html),
-        None => spawn_blocking(move || guard.page()).await.ok().flatten(),
-    };
+    let mut html = guard.ready_page();
+    if html.is_none() {
+        let rendering = spawn_blocking(move || (guard.page(), guard));
+        let Ok(rendered) = rendering.await else {
+            return unready("the report could not be rendered");
+        };
+        (html, guard) = rendered;
+    }
+    // All of that took its time. Nothing is judged before the page is let go.
+    let response = pageless(shared);
+    drop(guard);
+    if let Some(response) = response {
+        return response;
+    }
     match html {
         Some(html) => answer(StatusCode::OK, "text/html; charset=utf-8", html),
         None => unready("nothing was judged yet"),
+    }
+}
+
+/// How to reach the replica that works: a Service leads to any.
+fn elsewhere(leading: &Leading) -> String {
+    let holder = match leading {
+        Leading::Follows(holder) => holder.as_deref().unwrap_or_default(),
+        _ => "",
+    };
+    match holder.rsplit_once('_') {
+        Some((pod, _)) if is_dns_subdomain(pod) => {
+            format!("; for its report: kubectl port-forward pod/{pod} 8080")
+        }
+        _ => String::new(),
     }
 }
 

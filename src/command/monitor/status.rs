@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use collect::clock::Clock;
+use collect::{Meter, clock::Clock};
 use evidence::{Claim, Traffic};
 use jiff::{SignedDuration, Timestamp};
 use prometheus::{Histogram, HistogramOpts};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
+    backlog::Outcomes,
     bench::{Bench, Measured, Told},
-    events::Outcomes,
     exposition::PREFIX,
     figures::{Figures, Owner},
 };
@@ -47,18 +47,41 @@ struct State {
     figures: Figures,
     judged_at: Option<Timestamp>,
     writes: BTreeMap<Owner, u64>,
+    writes_dropped: u64,
     events: Outcomes,
-    /// Of observations that are over.
-    earlier: Totals,
+    /// For how many seconds the watch was interrupted, in observations that are over.
+    earlier_gaps: f64,
+    costs: BTreeMap<Purpose, Cost>,
 }
 
-/// What adds up over observations.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// For how many seconds the watch was interrupted.
-    pub gap_seconds: f64,
-    /// What the hub was asked.
-    pub traffic: Traffic,
+/// What the hub is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// Lists and watches, and what they need.
+    Watch,
+    /// The Lease.
+    Lease,
+    /// Events.
+    Events,
+}
+
+impl Purpose {
+    /// The value of the label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Watch => "watch",
+            Self::Lease => "lease",
+            Self::Events => "events",
+        }
+    }
+}
+
+/// What one purpose costs the hub.
+struct Cost {
+    /// By earlier connections.
+    earlier: Traffic,
+    /// By the present one.
+    meter: Meter,
 }
 
 /// Who works.
@@ -94,10 +117,14 @@ pub struct Shown {
     pub judged_at: Option<Timestamp>,
     /// The status writes since the process began.
     pub writes: BTreeMap<Owner, u64>,
+    /// Those that are in no series.
+    pub writes_dropped: u64,
     /// What became of Events.
     pub events: Outcomes,
-    /// All observations so far.
-    pub totals: Totals,
+    /// For how many seconds the watch was interrupted in all.
+    pub gap_seconds: f64,
+    /// What the hub was asked in all.
+    pub traffic: Vec<(Purpose, Traffic)>,
     /// How long judging takes.
     pub times: Histogram,
     /// The edition.
@@ -134,6 +161,7 @@ impl Shared {
                 } else {
                     Leading::Alone
                 },
+                waiting: by_lease.then(|| "the Lease was not read yet".to_owned()),
                 ..State::default()
             }),
             times: times.expect("the name and the buckets are valid"),
@@ -154,6 +182,18 @@ impl Shared {
         state.waiting = None;
     }
 
+    /// Counts what a purpose costs the hub by that meter from now on, beside what was counted before.
+    pub fn count_cost(&self, purpose: Purpose, meter: Meter) {
+        let mut state = self.state();
+        let known = state.costs.get(&purpose);
+        let earlier = match known {
+            Some(cost) if cost.meter.is_same(&meter) => cost.earlier,
+            Some(cost) => cost.total(),
+            None => Traffic::default(),
+        };
+        state.costs.insert(purpose, Cost { earlier, meter });
+    }
+
     /// Notes why nothing is observed.
     pub fn wait(&self, why: String) {
         self.state().waiting = Some(why);
@@ -172,7 +212,7 @@ impl Shared {
         state.bench = None;
         state.judged_at = None;
         state.figures = Figures::default();
-        state.earlier = totals(&state);
+        state.earlier_gaps = gap_seconds(&state);
         state.measured = None;
     }
 
@@ -188,6 +228,7 @@ impl Shared {
         state.figures = told.figures;
         state.judged_at = Some(told.at);
         state.writes = told.writes;
+        state.writes_dropped = told.writes_dropped;
     }
 
     /// Notes what became of Events.
@@ -211,21 +252,29 @@ impl Shared {
             figures: state.figures.clone(),
             judged_at: state.judged_at,
             writes: state.writes.clone(),
+            writes_dropped: state.writes_dropped,
             events: state.events,
-            totals: totals(&state),
+            gap_seconds: gap_seconds(&state),
+            traffic: state
+                .costs
+                .iter()
+                .map(|(purpose, cost)| (*purpose, cost.total()))
+                .collect(),
             times: self.times.clone(),
             edition: self.edition.clone(),
         }
     }
 }
 
-fn totals(state: &State) -> Totals {
-    let mut totals = state.earlier;
-    if let Some(measured) = &state.measured {
-        totals.gap_seconds += measured.gap_seconds;
-        totals.traffic = totals.traffic.with(measured.traffic);
+impl Cost {
+    fn total(&self) -> Traffic {
+        self.earlier.with(self.meter.traffic())
     }
-    totals
+}
+
+fn gap_seconds(state: &State) -> f64 {
+    let present = state.measured.as_ref();
+    state.earlier_gaps + present.map_or(0.0, |measured| measured.gap_seconds)
 }
 
 /// Why verdicts are not shown, if so.

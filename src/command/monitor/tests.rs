@@ -1,6 +1,12 @@
 //! A monitor on the lab, under the paused clock.
 
+mod ending;
 mod placements;
+mod reconnecting;
+mod replicas;
+mod series;
+mod serving;
+mod telling;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -124,8 +130,13 @@ impl World {
 
     /// Runs a replica while `events` happens beside.
     async fn run<T>(&self, replica: Replica, events: impl Future<Output = T>) -> T {
+        self.run_by(Source::Own(&self.hub.connection), replica, events)
+            .await
+    }
+
+    /// The same by another way to the hub.
+    async fn run_by<T>(&self, source: Source<'_>, replica: Replica, events: impl Future<Output = T>) -> T {
         let stop = replica.stop.clone();
-        let source = Source::Own(&self.hub.connection);
         let running = run(replica.settings, source, &replica.shared, self.clock, stop);
         tokio::select! {
             outcome = events => outcome,
@@ -398,11 +409,14 @@ async fn a_hub_that_forbids_the_lease_or_the_list_is_a_clear_error() {
     for (lease, parts) in [
         (
             Some("default/monitor"),
-            ["leases", "rbac --monitor --lease default/monitor"],
+            ["leases", "rbac --monitor --lease default/monitor --events`"],
         ),
-        (None, ["clusterprofiles", "the minimal RBAC role"]),
+        (
+            None,
+            ["clusterprofiles", "name: clusterprofile-conformance-monitor\n"],
+        ),
     ] {
-        let replica = world.replica_by(lease, false);
+        let replica = world.replica_by(lease, true);
         let source = Source::Own(&viewer);
         let ended = run(
             replica.settings,

@@ -8,6 +8,8 @@ use std::{
     net::{Ipv4Addr, Ipv6Addr},
 };
 
+use memchr::{memchr_iter, memchr3, memrchr};
+
 /// The parts of an address, valid or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address<'a> {
@@ -83,13 +85,12 @@ impl<'a> Address<'a> {
             Some(end) => (Some(&text[..end]), &text[end + "://".len()..]),
             None => (None, text),
         };
-        let is_end = |byte| matches!(byte, b'/' | b'?' | b'#');
-        let (authority, path) = match rest.bytes().position(is_end) {
+        let (authority, path) = match memchr3(b'/', b'?', b'#', rest.as_bytes()) {
             Some(at) => rest.split_at(at),
             None => (rest, ""),
         };
-        let (userinfo, authority) = match authority.rsplit_once('@') {
-            Some((userinfo, authority)) => (Some(userinfo), authority),
+        let (userinfo, authority) = match memrchr(b'@', authority.as_bytes()) {
+            Some(at) => (Some(&authority[..at]), &authority[at + 1..]),
             None => (None, authority),
         };
         let (host, port, bracketed) = split_port(authority);
@@ -246,9 +247,9 @@ pub fn without_path(text: &str) -> &str {
     }
 }
 
-/// Where the scheme ends, if there is one. A search for a text takes longer to prepare than this to run.
+/// Where the scheme ends, if there is one. The first colon is nearly always its end, so nothing is searched for `://`.
 fn scheme_end(text: &str) -> Option<usize> {
-    text.as_bytes().windows(3).position(|part| part == b"://")
+    memchr_iter(b':', text.as_bytes()).find(|at| text[*at..].starts_with("://"))
 }
 
 /// Host, port, and whether the host is in brackets.
@@ -262,8 +263,9 @@ fn split_port(authority: &str) -> (&str, Option<&str>, bool) {
             after => (host, Some(after.strip_prefix(':').unwrap_or(after)), true),
         };
     }
-    match authority.rsplit_once(':') {
-        Some((host, port)) if !host.contains(':') => (host, Some(port), false),
+    let mut colons = memchr_iter(b':', authority.as_bytes());
+    match (colons.next(), colons.next()) {
+        (Some(at), None) => (&authority[..at], Some(&authority[at + 1..]), false),
         _ => (authority, None, false),
     }
 }
@@ -308,20 +310,20 @@ fn is_host(text: &str) -> bool {
         return true;
     }
     let name = text.strip_suffix('.').unwrap_or(text);
-    let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let is_label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && (label.bytes().all(is_plain) || label.chars().all(may_stand))
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_label =
+        |label: &[u8]| (1..=63).contains(&label.len()) && !label.starts_with(b"-") && !label.ends_with(b"-");
     // A name that ends in a number is a malformed IPv4 address.
     let ends_in_number = name
-        .rsplit('.')
-        .next()
-        .is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
-    name.len() <= 253 && !ends_in_number && name.split('.').all(is_label)
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte != b'.')
+        .all(|byte| byte.is_ascii_digit());
+    name.len() <= 253
+        && !ends_in_number
+        && (name.bytes().all(is_plain) || name.chars().all(may_stand))
+        && name.as_bytes().split(|byte| *byte == b'.').all(is_label)
 }
 
 /// Returns `true` if a name is this domain, or in it.

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::*;
 use crate::{
+    chunks::MANY,
     decision::Decision,
     rules::Facts,
     tally::{Count, Tally},
@@ -81,9 +82,13 @@ fn has_no_use(_: &Evidence, findings: &mut Findings) {
 }
 
 fn outcome(rule: &'static Rule, evidence: &Evidence) -> (Verdict, Option<String>) {
-    let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
-    let verdict = verdict(rule, applies, evidence, &Selection::default());
+    let verdict = verdict(rule, evidence);
     (verdict.verdict, verdict.reason)
+}
+
+fn verdict(rule: &'static Rule, evidence: &Evidence) -> RuleVerdict {
+    let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
+    verdicts(&[(rule, applies)], evidence, &Selection::default()).remove(0)
 }
 
 #[test]
@@ -354,12 +359,9 @@ fn a_rule_that_cannot_be_judged_yet_is_skipped_and_counted() {
         outcome,
         (Verdict::Skipped, Some("nothing tells it apart yet".to_owned()))
     );
-    let applies = rule.facts.in_edition(Edition::Standard).expect("in the edition");
     let mut judgement = judge(&evidence(&[Kind::Inventory]), &Selection::default());
     assert_eq!(judgement.unjudged(), 0);
-    judgement
-        .verdicts
-        .push(verdict(rule, applies, &evidence(&[]), &Selection::default()));
+    judgement.verdicts.push(verdict(rule, &evidence(&[])));
     assert_eq!(judgement.unjudged(), 1);
 }
 

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::ProfileHistory;
 
-use super::{excerpt::Excerpt, roster::Serial, sum::Times};
-use crate::rules::{Alike, Findings, KindOf, Rule};
+use super::{roster::Serial, sum::Times};
+use crate::{
+    excerpt::Excerpt,
+    rules::{Alike, Findings, KindOf, Rule},
+};
 
 /// The kinds of profiles that one rule tells apart, and what it found.
 #[derive(Debug)]

@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::{excerpt::Excerpt, roster::Serial, web::Web};
-use crate::rules::{Findings, Rule, TiesOf};
+use super::{roster::Serial, web::Web};
+use crate::{
+    excerpt::Excerpt,
+    rules::{Findings, Rule, TiesOf},
+};
 
 /// When parts are judged: now, and when all of them will be judged again. What gives the same then is not judged in
 /// between.

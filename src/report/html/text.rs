@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 
+use evidence::redact::without_credentials;
+
 use crate::{escape, number::thousands};
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;
 
-/// Escapes and shortens hub text.
+/// Escapes, redacts and shortens hub text.
 pub(crate) fn shown(text: &str) -> String {
     brief(text, LONGEST)
 }
 
-/// The same, at most so long.
+/// The same, at most so long, without what may be a credential.
 pub(super) fn brief(text: &str, longest: usize) -> String {
-    let text = shortened(text, longest);
+    let text = without_credentials(text);
+    let text = shortened(&text, longest);
     escape::line(&text).into_owned()
 }
 
@@ -39,6 +42,7 @@ mod tests {
     #[test]
     fn long_text_is_cut_with_a_count() {
         assert_eq!(shown("a\u{202e}\n"), r"a\u{202e}\n");
+        assert!(!shown(&format!("Bearer {}", "CANARY".repeat(9))).contains("CANARY"));
         let long = "é".repeat(1 << 20);
         assert_eq!(
             shown(&long),

@@ -1,6 +1,7 @@
 //! Observations that go on.
 
 use collect::ongoing::{self, Following, View};
+use jiff::SignedDuration;
 use judge::{Selection, Verdict, judge};
 
 use super::*;
@@ -241,6 +242,28 @@ async fn an_unreadable_profile_is_out_until_it_can_be_read() {
             view.evidence().unreadable
         );
         assert_eq!(view.evidence().inventory().count(), 2);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn clocks_that_are_set_later_are_noticed() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let (mut following, mut view) = world.go_on().await;
+    view.refresh(true);
+    assert_eq!(view.evidence().header.clock_skew_ms, Some(0));
+    follow(&mut following, async {
+        for hours in [1, -2, 0] {
+            world.server.misbehave(Misbehaviour::Recover);
+            let ahead = SignedDuration::from_hours(hours);
+            world.server.misbehave(Misbehaviour::SkewClock(ahead));
+            after(300).await;
+            view.refresh(true);
+            let skew = view.evidence().header.clock_skew_ms.expect("it is known");
+            let error = i128::from(skew) - ahead.as_millis();
+            assert!(error.abs() <= 1000, "{skew} ms at {hours} h");
+        }
     })
     .await;
 }

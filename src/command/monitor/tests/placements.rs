@@ -8,6 +8,7 @@ use crate::command::apis::{self, Apis};
 
 /// The script of the scheduler ends before.
 const SCRIPT: u64 = 18 * 60;
+
 impl World {
     async fn with_placements(faults: &[Fault]) -> Self {
         let clock = Clock::system();

@@ -97,8 +97,9 @@ impl<'a> Member<'a> {
 
 /// Base64 without its line breaks, which do not matter.
 fn without_breaks(base64: &str) -> Cow<'_, str> {
-    // A count takes no branch for each byte, as a search does.
-    if base64.bytes().filter(u8::is_ascii_whitespace).count() > 0 {
+    // No byte of base64 is less than a space. The least of many bytes is found without a branch for each, as a search for
+    // white space has.
+    if base64.bytes().fold(u8::MAX, u8::min) <= b' ' {
         base64.split_ascii_whitespace().collect::<String>().into()
     } else {
         base64.into()

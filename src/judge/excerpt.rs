@@ -7,18 +7,18 @@ use jiff::Timestamp;
 
 /// Evidence of a few profiles out of a fleet. What is not of single profiles is copied when it changed, not for each
 /// excerpt.
-#[derive(Debug, Default)]
-pub(super) struct Excerpt {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Excerpt {
     evidence: Evidence,
     namespaces: HashMap<String, Namespace>,
     /// How many profiles it has held so far.
     #[cfg(test)]
-    pub(super) held: usize,
+    pub(crate) held: usize,
 }
 
 impl Excerpt {
     /// Whether something changed that is not of a single profile or namespace, but for the end of the window.
-    pub(super) fn is_outdated(&mut self, whole: &Evidence) -> bool {
+    pub(crate) fn is_outdated(&mut self, whole: &Evidence) -> bool {
         let (header, other) = (&mut self.evidence.header, &whole.header);
         if let (Some(window), Some(other)) = (&mut header.window, &other.window) {
             window.until = other.until;
@@ -29,7 +29,7 @@ impl Excerpt {
     }
 
     /// Takes over what is not of single profiles, and the namespaces.
-    pub(super) fn renew(&mut self, whole: &Evidence) {
+    pub(crate) fn renew(&mut self, whole: &Evidence) {
         self.evidence = Evidence {
             header: whole.header.clone(),
             gaps: whole.gaps.clone(),
@@ -43,7 +43,7 @@ impl Excerpt {
     }
 
     /// Takes over one namespace.
-    pub(super) fn renew_namespace(&mut self, whole: &Evidence, name: &str) {
+    pub(crate) fn renew_namespace(&mut self, whole: &Evidence, name: &str) {
         match whole.namespace(name) {
             Some(namespace) => _ = self.namespaces.insert(name.to_owned(), namespace.clone()),
             None => _ = self.namespaces.remove(name),
@@ -51,7 +51,7 @@ impl Excerpt {
     }
 
     /// Makes it one of these profiles and their namespaces.
-    pub(super) fn hold<'a>(&mut self, profiles: impl Iterator<Item = &'a ProfileHistory>) {
+    pub(crate) fn hold<'a>(&mut self, profiles: impl Iterator<Item = &'a ProfileHistory>) {
         self.evidence.profiles.clear();
         self.evidence.profiles.extend(profiles.cloned());
         #[cfg(test)]
@@ -68,12 +68,12 @@ impl Excerpt {
     }
 
     /// Adds all namespaces.
-    pub(super) fn hold_namespaces(&mut self, whole: &Evidence) {
+    pub(crate) fn hold_namespaces(&mut self, whole: &Evidence) {
         self.evidence.namespaces.clone_from(&whole.namespaces);
     }
 
     /// The excerpt as of a time, if there is any.
-    pub(super) fn as_of(&mut self, until: Option<Timestamp>) -> &Evidence {
+    pub(crate) fn as_of(&mut self, until: Option<Timestamp>) -> &Evidence {
         if let (Some(window), Some(until)) = (&mut self.evidence.header.window, until) {
             window.until = until;
         }

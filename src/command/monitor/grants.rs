@@ -1,0 +1,57 @@
+//! The roles that this monitor needs, for whoever has not granted them.
+
+use collect::{CollectError, Grants, MonitorGrants, Plan, lease::LeaseName};
+use evidence::api::Api;
+
+/// The roles of a monitor.
+pub struct Roles {
+    grants: Grants,
+    command: String,
+}
+
+impl Roles {
+    /// The roles for what the plan, `--lease` and `--events` ask for.
+    pub fn of(plan: &Plan, lease: Option<&LeaseName>, events: bool) -> Self {
+        let placements = plan.claim.edition.api() == Api::Placement;
+        let mut command = "clusterprofile-conformance rbac --monitor".to_owned();
+        if placements {
+            command += " --api placement";
+        }
+        if let Some(lease) = lease {
+            command += &format!(" --lease {lease}");
+        }
+        if events {
+            command += " --events";
+        }
+        for namespace in &plan.scope.namespaces {
+            command += &format!(" --namespace {namespace}");
+        }
+        Self {
+            grants: Grants {
+                namespaces: plan.scope.namespaces.clone(),
+                placements,
+                monitor: Some(MonitorGrants {
+                    lease: lease.cloned(),
+                    events,
+                }),
+                ..Grants::default()
+            },
+            command,
+        }
+    }
+
+    /// The command that prints them.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// The error with these roles in place of those of a run.
+    pub fn explain(&self, mut error: CollectError) -> CollectError {
+        if let CollectError::Forbidden { manifest, .. } | CollectError::PlacementsForbidden { manifest, .. } =
+            &mut error
+        {
+            *manifest = self.grants.manifest();
+        }
+        error
+    }
+}

@@ -1,0 +1,58 @@
+//! A hub that is reached in another way than before. In real time: it is about TLS.
+
+use std::fs;
+
+use apiserver::Loopback;
+use collect::connect::KubeconfigOptions;
+use tempfile::TempDir;
+use tokio::{task::JoinHandle, time::timeout};
+
+use super::*;
+
+/// Serves the hub at that port, with a certificate authority of its own. Returns the port and the kubeconfig.
+async fn serve(server: &ApiServer, port: u16) -> (u16, String, JoinHandle<()>) {
+    let loopback = Loopback::bind("hub", port).await.expect("a port");
+    let port = loopback.listener.local_addr().expect("an address").port();
+    let kubeconfig = loopback.endpoint().kubeconfig_as("conformance");
+    let serving = tokio::spawn(loopback.serve(server.clone()));
+    (port, kubeconfig, serving)
+}
+
+/// Waits until the metric has that value.
+async fn until(shared: &Shared, metric: &str, expected: f64) {
+    let reached = async {
+        while value(shared, metric).await != Some(expected) {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let waited = timeout(Duration::from_secs(40), reached).await;
+    waited.unwrap_or_else(|_| panic!("{metric} is not {expected}"));
+}
+
+#[tokio::test]
+async fn a_hub_with_a_new_certificate_authority_is_reached_without_a_restart() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("kubeconfig");
+    let (port, kubeconfig, serving) = serve(world.server(), 0).await;
+    fs::write(&path, kubeconfig).expect("it is written");
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let source = Source::Kubeconfig(KubeconfigOptions {
+        path: Some(path.clone()),
+        ..KubeconfigOptions::default()
+    });
+    let seen = async {
+        until(&shared, "verdicts_fresh", 1.0).await;
+        // It comes back with another one.
+        serving.abort();
+        let _ = serving.await;
+        let (_, kubeconfig, _serving) = serve(world.server(), port).await;
+        until(&shared, "watch_up", 0.0).await;
+        fs::write(&path, kubeconfig).expect("it is written");
+        until(&shared, "watch_up", 1.0).await;
+        until(&shared, "verdicts_fresh", 1.0).await;
+    };
+    world.run_by(source, replica, seen).await;
+}

@@ -1,0 +1,59 @@
+//! Labels and series over long times.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_credential_in_a_managers_name_is_shown_nowhere() {
+    let world = World::new().await;
+    let token = "eyJhbGciOiJSUzI1NiJ9.eyJDQU5BUlkiOiJDQU5BUlkifQ.CANARYCANARYCANARYCANARY";
+    let profile = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
+        "spec": {"clusterManager": {"name": token}},
+    });
+    world
+        .server()
+        .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(180).await;
+        for path in ["/metrics", "/"] {
+            let (status, text) = get(&shared, path).await;
+            assert_eq!(status, StatusCode::OK);
+            assert!(text.contains("default"), "{path}");
+            assert!(!text.contains("CANARY"), "{path} shows it");
+        }
+    };
+    world.run(replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_manager_that_is_gone_has_no_series_for_ever() {
+    let world = World::new().await;
+    let mut replica = world.replica();
+    replica.settings.window = Duration::from_secs(600);
+    let shared = Arc::clone(&replica.shared);
+    let writes = async || {
+        let labels = "cluster_manager=\"m\",inventory_namespace=\"default\"";
+        value(&shared, &format!("status_writes_total{{{labels}}}")).await
+    };
+    let seen = async {
+        after(5).await;
+        world.profile("a", "m").await;
+        world.report("a", "v1").await;
+        after(5).await;
+        assert_eq!(writes().await, Some(1.0));
+        world
+            .profiles()
+            .delete("a", &Default::default())
+            .await
+            .expect("deleted");
+        after(500).await;
+        assert_eq!(writes().await, Some(1.0), "rates need it for a while");
+        after(200).await;
+        assert_eq!(writes().await, None);
+        assert_eq!(value(&shared, "status_writes_dropped_total").await, Some(0.0));
+    };
+    world.run(replica, seen).await;
+}
