@@ -163,11 +163,10 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         seconds(broken.shown.iter().copied().max().unwrap_or_default())
     );
     println!(
-        "{} judgements meanwhile: {}, worst {}; longest time between two {}",
+        "{} judgements meanwhile: {}, worst {}",
         broken.judged.len(),
         seconds(median(broken.judged.iter().copied())),
-        seconds(broken.judged.iter().copied().max().unwrap_or_default()),
-        seconds(broken.apart)
+        seconds(broken.judged.iter().copied().max().unwrap_or_default())
     );
     let last = monitor.scrape().await?;
     ensure!(
@@ -210,8 +209,6 @@ struct Broken {
     shown: Vec<Duration>,
     /// How long each judgement took.
     judged: Vec<Duration>,
-    /// The longest time between the ends of two judgements.
-    apart: Duration,
 }
 
 impl Monitor {
@@ -329,7 +326,6 @@ impl Monitor {
         let client = hub.client_as("reference-manager", fleet::MANAGER)?;
         let mut broken = Broken::default();
         let mut known = self.scrape().await?;
-        let mut judged_at = Instant::now();
         // Far from what is written at the same time.
         let places = (0..arguments.breaks).map(|turn| arguments.profiles - 1 - turn);
         for (turn, number) in places.enumerate() {
@@ -348,8 +344,6 @@ impl Monitor {
                 if judgements > 0.0 {
                     let took = (scrape.judging() - known.judging()) / judgements;
                     broken.judged.push(Duration::from_secs_f64(took));
-                    broken.apart = broken.apart.max(judged_at.elapsed());
-                    judged_at = Instant::now();
                 }
                 if !shown && scrape.sum("_findings{", BUDGET) > turn as f64 {
                     shown = true;
