@@ -91,6 +91,10 @@ bench-shards *ARGS:
 bench-standing *ARGS:
     cargo bench --bench standing -- {{ARGS}}
 
+# A monitor beside a hub whose profiles change all the time.
+bench-monitor *ARGS:
+    cargo bench --bench monitor -- {{ARGS}}
+
 # Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
 bench-compare *NAMES="rules reports watching shards":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench "$name" || exit 1; done

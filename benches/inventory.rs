@@ -9,15 +9,11 @@ use std::{
     time::Duration,
 };
 
-use ::lab::hub::{Hub, assets, envtest_options};
+use ::lab::hub::{Hub, assets};
 use anyhow::{Context, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use clap::{Parser, ValueEnum};
-use collect::{
-    clock::Clock,
-    connect::{Connection, KubeconfigOptions},
-};
-use envtest::EnvtestOptions;
+use clap::Parser;
+use collect::connect::{Connection, KubeconfigOptions};
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
@@ -25,7 +21,8 @@ use serde_json::Value;
 use support::{
     child::{self, Taken},
     figures::Figures,
-    fleet, lab,
+    fleet,
+    hub::{self, Server},
     measure::{median, megabytes, ratio, seconds},
 };
 use tokio::{
@@ -66,30 +63,10 @@ struct Arguments {
     bench: bool,
 }
 
-/// An API server.
-#[derive(Clone, Copy, ValueEnum)]
-enum Server {
-    /// A real one, started from envtest binaries (KUBEBUILDER_ASSETS)
-    Envtest,
-    /// The lab's, in this process, over a socket without TLS
-    Lab,
-}
-
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let hub = match arguments.hub {
-        Server::Envtest => {
-            // The audit log would tell of every profile that is published, and the disk would set the pace.
-            let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-            let options = EnvtestOptions {
-                api_server_flags: vec!["--audit-log-path=".to_owned(), "--audit-policy-file=".to_owned()],
-                ..envtest_options()
-            };
-            Hub::envtest(&assets(repository)?, options).await?
-        }
-        Server::Lab => Hub::lab(Clock::system()).await?,
-    };
+    let hub = arguments.hub.start().await?;
     let outcome = bench(&arguments, &hub).await;
     hub.stop().await?;
     outcome
@@ -108,11 +85,7 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
 
     let folder = tempfile::tempdir()?;
     let kubeconfig = folder.path().join("kubeconfig");
-    let text = match hub.as_envtest() {
-        Some(envtest) => envtest.kubeconfig("conformance"),
-        None => lab::serve(hub).await?,
-    };
-    std::fs::write(&kubeconfig, text)?;
+    std::fs::write(&kubeconfig, hub::kubeconfig(hub).await?)?;
     let outside = Outside::of(&kubeconfig, folder.path())?;
     let (mut bytes, mut raw, mut curl, mut run) = (0, Vec::new(), Vec::new(), Vec::new());
     for round in 0..=arguments.rounds {
@@ -161,15 +134,12 @@ async fn bench(arguments: &Arguments, hub: &Hub) -> anyhow::Result<()> {
         "goals: wall at most {GOAL} times the raw read; at 100000 profiles a peak of at most {}",
         megabytes(Some(GOAL_PEAK))
     );
-    let hub = match arguments.hub {
-        Server::Envtest => "kube-apiserver",
-        Server::Lab => "the lab",
-    };
     let mut figures = Figures::of("inventory");
     figures.add(
         format!(
-            "a run beside a raw read, {} profiles on {hub}",
-            arguments.profiles
+            "a run beside a raw read, {} profiles on {}",
+            arguments.profiles,
+            arguments.hub.name()
         ),
         ratio(median(walls), median(raw)),
     );

@@ -1,7 +1,10 @@
 //! A run of a day: what its evidence takes for each change and each look at a member, in memory and in the file.
 //!
 //! The hub is the lab's, in this process, under a paused clock: a day takes minutes. The memory is that of the process,
-//! the hub included, so only its growth between two hours means something.
+//! the hub included, so only its growth between two hours means something. The hub remembers so little that it does not
+//! grow; `--nothing` shows that.
+//!
+//! With `--monitor`, what a monitor keeps takes the place of a run's evidence: a window that goes on, and the verdicts.
 
 mod support;
 
@@ -14,8 +17,9 @@ use ::lab::{
 use anyhow::{Context, ensure};
 use apiserver::Misbehaviour;
 use clap::Parser;
-use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT};
+use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT, ongoing};
 use evidence::{Claim, Evidence, Kind, ObjectKey, Scope, file};
+use judge::{Selection, Standing};
 use kube::api::{DeleteParams, PostParams};
 use support::{child::resident, fleet, measure::megabytes};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -24,6 +28,10 @@ use tokio_util::sync::CancellationToken;
 /// How many changes the hub remembers: enough for a watch that is never behind.
 const HISTORY: usize = 1_000;
 const HOUR: Duration = Duration::from_secs(3600);
+/// How often a monitor judges everything here, and how long after that what has changed. A real one does the first each
+/// minute; a week would then take an hour.
+const WHOLE: Duration = Duration::from_secs(600);
+const CHANGED: Duration = Duration::from_secs(30);
 
 /// Watches a fleet for a day.
 #[derive(Parser)]
@@ -46,6 +54,12 @@ struct Arguments {
     /// How many API groups each of them has
     #[arg(long, default_value_t = 20)]
     groups: usize,
+    /// Keep what a monitor with a window of an hour keeps, and print the memory once a day
+    #[arg(long)]
+    monitor: bool,
+    /// Watch nothing: what the hub takes alone
+    #[arg(long, conflicts_with = "monitor")]
+    nothing: bool,
     /// Comes from cargo
     #[arg(long, hide = true)]
     bench: bool,
@@ -61,10 +75,18 @@ async fn main() -> anyhow::Result<()> {
     lab.send_audit_log(None);
     lab.misbehave(Misbehaviour::Remember(HISTORY));
     fleet::publish(&hub, arguments.profiles).await?;
+    if arguments.monitor {
+        monitored(&hub, &arguments, clock).await?;
+        return Ok(hub.stop().await?);
+    }
+    if arguments.nothing {
+        write(&hub, &arguments, clock, Growth::each_hour()).await?;
+        return Ok(hub.stop().await?);
+    }
     let observe = HOUR * arguments.hours as u32 + Duration::from_secs(60);
     let plan = plan(observe, ways(&arguments, clock));
     let collecting = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new());
-    let (evidence, written) = futures::join!(collecting, write(&hub, &arguments, clock));
+    let (evidence, written) = futures::join!(collecting, write(&hub, &arguments, clock, Growth::each_hour()));
     let (evidence, written) = (evidence?, written?);
 
     let changes: usize = evidence
@@ -131,7 +153,7 @@ fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
 }
 
 /// Writes the status of all profiles again and again; some go each hour, and others come. Gives the number of writes.
-async fn write(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Result<usize> {
+async fn write(hub: &Hub, arguments: &Arguments, clock: Clock, mut growth: Growth) -> anyhow::Result<usize> {
     // After the first look.
     sleep(Duration::from_secs(10)).await;
     let started = Instant::now();
@@ -139,7 +161,6 @@ async fn write(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Result
     let of = |number: usize| fleet::profiles(&client, fleet::namespace(number));
     let rounds = HOUR.as_secs() / arguments.every;
     let (mut first, mut written) = (0, 0);
-    let mut before: Option<u64> = None;
     for hour in 0..arguments.hours {
         for round in 0..rounds {
             for number in first..first + arguments.profiles {
@@ -159,17 +180,80 @@ async fn write(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Result
             of(new).create(&PostParams::default(), &profile).await?;
         }
         first += arguments.churn;
-        let now = resident(std::process::id());
-        let grown = now.zip(before).map(|(now, before)| now.saturating_sub(before));
-        println!(
-            "hour {:>2}: {written} writes so far; memory {}, {} more than an hour before",
-            hour + 1,
-            megabytes(now),
-            megabytes(grown)
-        );
-        before = now;
+        growth.after(hour + 1, written);
     }
     Ok(written)
+}
+
+/// Prints the memory of this process now and then.
+struct Growth {
+    /// How many hours lie between two lines.
+    every: usize,
+    before: Option<u64>,
+}
+
+impl Growth {
+    fn each_hour() -> Self {
+        let before = None;
+        Self { every: 1, before }
+    }
+
+    fn each_day() -> Self {
+        let every = 24;
+        Self {
+            every,
+            ..Self::each_hour()
+        }
+    }
+
+    fn after(&mut self, hour: usize, written: usize) {
+        if !hour.is_multiple_of(self.every) {
+            return;
+        }
+        let now = resident(std::process::id());
+        let (all, grown) = (
+            megabytes(now),
+            now.zip(self.before).map_or("?".to_owned(), |(now, before)| {
+                format!("{:+.1} MB", (now as f64 - before as f64) / 1e6)
+            }),
+        );
+        println!("hour {hour:>3}: {written} writes so far; memory {all}, {grown} since the line before");
+        self.before = now;
+    }
+}
+
+/// Does as a monitor does while the fleet is written.
+async fn monitored(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Result<()> {
+    let plan = plan(HOUR, Vec::new());
+    let stop = CancellationToken::new();
+    let (mut following, mut view) =
+        ongoing::observe(&hub.connection, &plan, HOUR, clock, &Quiet, stop).await?;
+    let mut standing = Standing::new(Selection::default());
+    let mut judged = 0;
+    let judging = async {
+        loop {
+            for (wait, whole) in [(WHOLE - CHANGED, true), (CHANGED, false)] {
+                sleep(wait).await;
+                let news = view.refresh(whole);
+                news.profiles
+                    .into_iter()
+                    .for_each(|key| standing.profile_changed(key));
+                standing.judgement(view.evidence());
+                judged += 1;
+            }
+        }
+    };
+    let written = tokio::select! {
+        never = following.follow() => match never {},
+        () = judging => 0,
+        written = write(hub, arguments, clock, Growth::each_day()) => written?,
+    };
+    println!(
+        "{written} status writes, {judged} judgements; {} versions held at the end",
+        view.versions()
+    );
+    ensure!(view.gap_seconds() == 0.0, "the watch was interrupted");
+    Ok(())
 }
 
 fn size(evidence: &Evidence, name: &str) -> anyhow::Result<usize> {

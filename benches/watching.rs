@@ -16,7 +16,7 @@ use anyhow::{Context, ensure};
 use clap::Parser;
 use collect::clock::Clock;
 use evidence::{Digester, Evidence, Kind, read_input};
-use futures::future::try_join_all;
+use futures::{StreamExt as _, TryStreamExt as _};
 use support::{
     child,
     figures::Figures,
@@ -25,15 +25,13 @@ use support::{
 };
 use tokio::{
     process::Command,
-    time::{Instant, interval, sleep},
+    time::{Instant, sleep},
 };
 
 /// How long the run gets for its first look before the writing begins.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long it watches on when the writing has ended.
 const REST: Duration = Duration::from_secs(5);
-/// How often writes are sent.
-const EVERY: Duration = Duration::from_millis(10);
 
 /// Watches a fleet whose status is written all the time.
 #[derive(Parser)]
@@ -43,7 +41,7 @@ struct Arguments {
     profiles: usize,
     /// How many status writes there are in a second
     #[arg(long, default_value_t = 2_000)]
-    rate: usize,
+    rate: u32,
     /// For how many seconds status is written
     #[arg(long, default_value_t = 20)]
     seconds: u64,
@@ -122,33 +120,20 @@ fn command(kubeconfig: &Path, record: &Path, observe: Duration) -> Command {
     command
 }
 
-/// Writes the status of one profile after the other, so many in a second.
+/// Writes status for the whole time.
 async fn write(hub: &Hub, arguments: &Arguments) -> anyhow::Result<Written> {
-    let client = hub.client_as("reference-manager", fleet::MANAGER)?;
-    let namespaces = fleet::NAMESPACES.map(|name| fleet::profiles(&client, name));
-    let batch = arguments.rate / (Duration::from_secs(1).as_millis() / EVERY.as_millis()) as usize;
-    let batches = arguments.rate * arguments.seconds as usize / batch;
-    let (mut written, mut next) = (Written::new(), 0);
-    // Ticks that come late are made up for.
-    let mut ticks = interval(EVERY);
-    for _ in 0..batches {
-        ticks.tick().await;
-        let now = Clock::system().now();
-        let writes = (next..next + batch).map(|turn| {
-            let number = turn % arguments.profiles;
-            let profiles = &namespaces[number % namespaces.len()];
-            async move {
-                let version =
-                    fleet::write_status(profiles, number, 1 + turn / arguments.profiles, now).await?;
-                anyhow::Ok((number, version.parse::<u64>()?))
-            }
-        });
-        for (number, version) in try_join_all(writes).await? {
-            written.entry(number).or_default().insert(version);
-        }
-        next += batch;
-    }
-    Ok(written)
+    let Arguments {
+        profiles,
+        rate,
+        seconds,
+        ..
+    } = *arguments;
+    let writes = fleet::writes(hub, profiles, rate)?.take(rate as usize * seconds as usize);
+    let keep = |mut written: Written, (number, version): (usize, String)| async move {
+        written.entry(number).or_default().insert(version.parse()?);
+        anyhow::Ok(written)
+    };
+    writes.try_fold(Written::new(), keep).await
 }
 
 /// How many of the versions that were written after the first look are not in the evidence.

@@ -70,7 +70,8 @@ fn memory(id: u32, field: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-fn cpu_of(id: u32) -> Option<Duration> {
+/// The CPU time that all threads of a program have taken so far; only on Linux.
+pub fn cpu_of(id: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name, in parentheses, may have spaces; user and system time are the 12th and 13th field after it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);

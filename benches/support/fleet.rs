@@ -1,11 +1,11 @@
 //! A large fleet: profiles as a manager publishes them, nearly 5 kB each as the hub shows them.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::Duration};
 
 use anyhow::Context;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use collect::clock::Clock;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use jiff::{Timestamp, ToSpan as _};
 use kube::{
     Client,
@@ -13,6 +13,7 @@ use kube::{
 };
 use lab::hub::Hub;
 use serde_json::{Value, json};
+use tokio::time::interval;
 
 /// The name of the cluster manager and of its field manager.
 pub const MANAGER: &str = "fleet-manager";
@@ -230,6 +231,34 @@ pub async fn write_status(
         .patch_status(&name(number), &PatchParams::default(), &patch)
         .await?;
     written.metadata.resource_version.context("no resourceVersion")
+}
+
+/// Writes the status of one profile after the other, `rate` times a second as far as the hub takes it, without an end. Gives
+/// the number of each profile, and the resourceVersion that came of the write.
+///
+/// # Errors
+/// When there is no client.
+pub fn writes(
+    hub: &Hub,
+    fleet: usize,
+    rate: u32,
+) -> anyhow::Result<impl Stream<Item = anyhow::Result<(usize, String)>> + use<>> {
+    let client = hub.client_as(USER, MANAGER)?;
+    // Ticks that come late are made up for.
+    let ticks = interval(Duration::from_secs(1) / rate);
+    let turns = stream::unfold((ticks, 0), |(mut ticks, turn)| async move {
+        ticks.tick().await;
+        Some((turn, (ticks, turn + 1)))
+    });
+    let writes = turns.map(move |turn: usize| {
+        let (number, nodes) = (turn % fleet, 1 + turn / fleet);
+        let profiles = profiles(&client, namespace(number));
+        async move {
+            let version = write_status(&profiles, number, nodes, Clock::system().now()).await?;
+            Ok((number, version))
+        }
+    });
+    Ok(writes.buffer_unordered(AT_ONCE))
 }
 
 /// The profiles of a namespace.

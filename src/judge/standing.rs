@@ -108,6 +108,11 @@ impl Standing {
         self.changed_namespaces.insert(name.into());
     }
 
+    /// True if a judgement as of then would judge the whole fleet again, whatever has changed.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now >= until)
+    }
+
     /// Judges the evidence as of the end of its window.
     pub fn judgement(&mut self, evidence: &Evidence) -> Judgement {
         if evidence.driver.is_some() {

@@ -1,4 +1,6 @@
-//! What `monitor` serves and the alerts on it, by Prometheus' own promtool.
+//! What `monitor` serves and the alerts on it, by Prometheus' own promtool; and credentials that are rotated while it runs.
+
+mod credentials;
 
 use std::{
     env, fs,
@@ -7,18 +9,27 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
     thread,
+    time::Duration,
 };
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{
+    runtime::Runtime,
+    time::{sleep, timeout},
+};
 
 /// Names the program, as `ci/promtool/build` prints it.
 const VARIABLE: &str = "PROMTOOL";
 const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ci/in-cluster/monitor");
+/// How long something may take to be served.
+const PATIENCE: Duration = Duration::from_secs(180);
+const POLL: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
-    let trials = vec![
+    let mut trials = credentials::trials();
+    trials.extend([
         trial(
             "what_is_served_is_as_prometheus_wants_it",
             what_is_served_is_as_prometheus_wants_it,
@@ -32,7 +43,7 @@ fn main() -> ExitCode {
             "the_dashboard_asks_what_prometheus_understands",
             the_dashboard_asks_what_prometheus_understands,
         ),
-    ];
+    ]);
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -136,22 +147,17 @@ fn the_dashboard_asks_what_prometheus_understands(promtool: &Promtool) {
     promtool.run(&["check", "rules", "queries.yaml"], "");
 }
 
-/// A monitor of the lab.
+/// A monitor.
 struct Monitor {
     child: Child,
     address: String,
 }
 
 impl Monitor {
-    fn start(manager: &str) -> Self {
+    fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-            .args([
-                "monitor",
-                "--hub=lab",
-                "--listen=127.0.0.1:0",
-                "--manager",
-                manager,
-            ])
+            .args(["monitor", "--listen=127.0.0.1:0"])
+            .args(arguments)
             .stderr(Stdio::piped())
             .spawn()
             .expect("it runs");
@@ -178,13 +184,23 @@ impl Monitor {
 
     /// What it serves once there are verdicts.
     fn metrics(&self) -> String {
-        loop {
-            let metrics = self.get("/metrics");
-            if metrics.contains("clusterprofile_conformance_verdicts_fresh 1\n") {
-                return metrics;
+        self.metrics_with("clusterprofile_conformance_verdicts_fresh 1\n")
+    }
+
+    /// What it serves once that is a part of it.
+    fn metrics_with(&self, part: &str) -> String {
+        let waiting = async {
+            loop {
+                let metrics = self.get("/metrics");
+                if metrics.contains(part) {
+                    return metrics;
+                }
+                sleep(POLL).await;
             }
-            thread::yield_now();
-        }
+        };
+        let runtime = Runtime::new().expect("a runtime");
+        let waited = runtime.block_on(async { timeout(PATIENCE, waiting).await });
+        waited.unwrap_or_else(|_| panic!("{part} is never served"))
     }
 }
 
@@ -196,7 +212,7 @@ impl Drop for Monitor {
 }
 
 fn what_is_served_is_as_prometheus_wants_it(promtool: &Promtool) {
-    let monitor = Monitor::start("reference");
+    let monitor = Monitor::start(&["--hub=lab", "--manager=reference"]);
     let told = promtool.run(&["check", "metrics"], &monitor.metrics());
     assert_eq!(told, "", "{told}");
 }

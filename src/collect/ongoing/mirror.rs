@@ -4,8 +4,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use evidence::{Gap, History, ObjectKey, Tracked, Unreadable};
 use jiff::Timestamp;
+use parking_lot::MutexGuard;
 
-use crate::timeline::{self, BRIEF, SILENCE, gap};
+use crate::{
+    record::Record,
+    timeline::{self, BRIEF, SILENCE, gap},
+};
+
+/// How many versions are copied before a watch that waits for the record gets its turn.
+const TURN: usize = 1_000;
 
 /// A record's copy.
 pub(super) struct Mirror<T: Tracked> {
@@ -68,49 +75,72 @@ impl<T: Tracked> Mirror<T> {
             record.forget_before(from);
             self.counted = record.gaps.len();
         }
-        let changed = record.take_changes();
         let whole = forget.is_some() || !self.is_begun || record.misfits() != self.misfits;
         self.misfits = record.misfits();
-        let names = |index: &usize| {
-            record
-                .after(*index)
-                .first()
-                .map(|history| ObjectKey::of(history.last()))
-        };
-        let names = changed.iter().filter_map(names).collect();
+        let mut changed = record.take_changes();
         if whole {
             self.is_begun = true;
-            let left_out = record.left_out();
-            self.places.clear();
-            copy.clear();
-            for (index, history) in record.after(0).iter().enumerate() {
-                if history.deleted.is_some() || !left_out.contains(&index) {
-                    self.places.insert(index, copy.len());
-                    copy.push(history.clone());
+            self.copy_all(&mut record, copy);
+            let meanwhile = record.take_changes();
+            // What is left out now stays so until the next refresh.
+            for index in &meanwhile {
+                if self.places.contains_key(index) {
+                    self.copy_changed(&record, *index, copy);
                 }
             }
+            changed.extend(meanwhile);
         } else {
-            for index in changed {
-                let Some(history) = record.after(index).first() else {
-                    continue;
-                };
-                match self.places.get(&index).and_then(|place| copy.get_mut(*place)) {
-                    Some(known) => {
-                        // Between two whole copies, versions are only added.
-                        let new = history.versions.get(known.versions.len()..);
-                        known.versions.extend_from_slice(new.unwrap_or_default());
-                        known.deleted = history.deleted;
-                    }
-                    None => {
-                        self.places.insert(index, copy.len());
-                        copy.push(history.clone());
-                    }
-                }
+            for index in &changed {
+                self.copy_changed(&record, *index, copy);
             }
         }
+        let names = changed.iter().filter_map(|index| {
+            let history = record.after(*index).first()?;
+            Some(ObjectKey::of(history.last()))
+        });
         Refreshed {
-            changed: names,
+            changed: names.collect(),
             whole,
+        }
+    }
+
+    /// Copies the record anew. A watch that waits for the record meanwhile gets its turns: what it brings then is a change.
+    fn copy_all(&mut self, record: &mut MutexGuard<'_, Record<T>>, copy: &mut Vec<History<T>>) {
+        let left_out = record.left_out();
+        self.places.clear();
+        copy.clear();
+        let mut versions = 0;
+        let mut index = 0;
+        while let Some(history) = record.after(index).first() {
+            if history.deleted.is_some() || !left_out.contains(&index) {
+                self.places.insert(index, copy.len());
+                copy.push(history.clone());
+            }
+            versions += history.versions.len();
+            index += 1;
+            if versions > TURN {
+                versions = 0;
+                MutexGuard::bump(record);
+            }
+        }
+    }
+
+    /// Adds what a history has that its copy lacks.
+    fn copy_changed(&mut self, record: &Record<T>, index: usize, copy: &mut Vec<History<T>>) {
+        let Some(history) = record.after(index).first() else {
+            return;
+        };
+        match self.places.get(&index).and_then(|place| copy.get_mut(*place)) {
+            Some(known) => {
+                // Between two whole copies, versions are only added.
+                let new = history.versions.get(known.versions.len()..);
+                known.versions.extend_from_slice(new.unwrap_or_default());
+                known.deleted = history.deleted;
+            }
+            None => {
+                self.places.insert(index, copy.len());
+                copy.push(history.clone());
+            }
         }
     }
 
@@ -149,10 +179,7 @@ impl<T: Tracked> Mirror<T> {
 }
 
 /// A gap for each watch that is interrupted now for longer than a rule would not notice.
-fn interruptions<T: Tracked>(
-    record: &crate::record::Record<T>,
-    now: Timestamp,
-) -> impl Iterator<Item = Gap> + '_ {
+fn interruptions<T: Tracked>(record: &Record<T>, now: Timestamp) -> impl Iterator<Item = Gap> + '_ {
     record.watches().filter_map(move |watch| {
         let quiet = now.duration_since(watch.heard);
         let reason = match watch.lost {
@@ -166,4 +193,62 @@ fn interruptions<T: Tracked>(
             format!("the watch is interrupted: {reason}"),
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use evidence::{Origin, ProfileHistory, api::ClusterProfile};
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a record and its copy have of each profile: its name, how many versions, and when it was deleted.
+    fn story(histories: &[ProfileHistory]) -> Vec<(String, usize, Option<Timestamp>)> {
+        let told = histories.iter().map(|history| {
+            let name = history.last().metadata.name.to_string();
+            (name, history.versions.len(), history.deleted)
+        });
+        told.collect()
+    }
+
+    /// If this fails, what a watch brings while a large record is copied is lost, or counted twice.
+    #[test]
+    fn what_comes_while_all_is_copied_is_neither_lost_nor_doubled() {
+        let record = timeline::Shared::<ClusterProfile>::default();
+        let put = |name: usize, version: usize| {
+            let name = format!("p{name}");
+            let metadata = json!({"name": name, "uid": name, "resourceVersion": version.to_string()});
+            let status = json!({"version": {"kubernetes": format!("v{version}")}});
+            let json = json!({"metadata": metadata, "status": status}).to_string();
+            let at = Timestamp::from_second(version as i64).expect("a time");
+            record.lock().changed(json.as_bytes(), Origin::Created, at);
+        };
+        let mut mirror = Mirror::new(Arc::clone(&record));
+        let profiles = 3 * TURN;
+        (0..profiles).for_each(|name| put(name, 1));
+        let mut copy = Vec::new();
+        thread::scope(|scope| {
+            let watch = scope.spawn(|| {
+                for version in 2..30 {
+                    for name in (0..profiles).step_by(151) {
+                        put(name, version);
+                    }
+                    put(profiles + version, version);
+                }
+            });
+            while !watch.is_finished() {
+                mirror.refresh(&mut copy, Some(Timestamp::UNIX_EPOCH));
+                for history in &copy {
+                    let times: Vec<Timestamp> = history.versions.iter().map(|version| version.at).collect();
+                    assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
+                }
+            }
+        });
+        mirror.refresh(&mut copy, None);
+        assert_eq!(story(&copy), story(record.lock().after(0)));
+        assert!(!mirror.is_behind());
+        assert_eq!(copy.len(), profiles + 28);
+    }
 }

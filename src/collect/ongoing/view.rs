@@ -120,13 +120,20 @@ impl View {
 
     /// Brings the evidence up to date. If it is to be `whole`, the window follows: what lies before is forgotten.
     pub fn refresh(&mut self, whole: bool) -> News {
-        let now = self.clock.now();
-        let from = now
+        let from = self
+            .clock
+            .now()
             .saturating_sub(self.window)
             .unwrap_or(self.began)
             .max(self.began);
         let forget = whole.then_some(from);
         let refreshed = self.profiles.refresh(&mut self.evidence.profiles, forget);
+        let of_slices = self
+            .slices
+            .as_mut()
+            .map(|slices| slices.refresh(&mut self.evidence.slices, forget));
+        // Not before: copying a large record takes a while, and what comes meanwhile is in the copy.
+        let now = self.clock.now();
         let mut beside = self.profiles.beside(now);
         let mut news = News {
             profiles: refreshed.changed,
@@ -134,8 +141,7 @@ impl View {
             beside: false,
             whole: refreshed.whole,
         };
-        if let Some(slices) = &mut self.slices {
-            let refreshed = slices.refresh(&mut self.evidence.slices, forget);
+        if let (Some(slices), Some(refreshed)) = (&self.slices, of_slices) {
             news.beside |= refreshed.whole || !refreshed.changed.is_empty();
             let of_slices = slices.beside(now);
             beside.gaps.extend(of_slices.gaps);

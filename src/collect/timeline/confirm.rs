@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::{LAST_WORD, QUIET, Shared, Watch, gap};
+use super::{LAST_WORD, QUIET, Shared, Watch, gap, stream::Stream};
 use crate::{
     call::{Failure, TimedClient, retry},
     list::list,
@@ -125,6 +125,12 @@ impl<T: Tracked> Watch<T> {
         };
         // A sleep beside a watch that never rests would not be looked at.
         let settled = timeout(CATCH_UP, settling).await.is_ok();
+        let now = self.clock.now();
+        let is_current = |stream: &Stream| stream.has_caught_up(now);
+        if settled && self.late.is_none() && self.stream.as_ref().is_some_and(is_current) {
+            // The list began then. Hubs send a watch nothing while nothing changes, some not even bookmarks.
+            self.hear(self.heard.max(ended));
+        }
         settled || self.take_list(&untold).await
     }
 

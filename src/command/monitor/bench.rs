@@ -54,6 +54,8 @@ pub struct Told {
     pub at: Timestamp,
     /// How long that took.
     pub took: Duration,
+    /// True if everything was judged.
+    pub whole: bool,
     /// How many status writes were seen since the process began.
     pub writes: BTreeMap<Owner, u64>,
     /// How many of owners that found no room.
@@ -89,9 +91,10 @@ impl Bench {
         self.judged.is_none() || self.view.is_behind()
     }
 
-    /// Judges what there is at that time. A `whole` judgement lets the window follow.
+    /// Judges what there is at that time: everything, if that is due or `whole`. The window follows then.
     pub fn judge(&mut self, at: Timestamp, whole: bool) -> Told {
         let began = Instant::now();
+        let whole = whole || self.verdicts.is_due(at);
         let news = self.view.refresh(whole);
         let evidence = self.view.evidence();
         let judgement = self.verdicts.judge(evidence, &news, at);
@@ -112,6 +115,7 @@ impl Bench {
             figures,
             at,
             took: began.elapsed(),
+            whole,
             writes: self.writes.by_owner.clone(),
             writes_dropped: self.writes.dropped,
         }

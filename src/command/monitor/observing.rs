@@ -408,9 +408,12 @@ async fn judge(
                 }
             }
             let ended = Instant::now();
-            next = ended + TICK.max(judged.took * SHARE);
-            if whole {
-                next_whole = ended + WHOLE;
+            if judged.whole {
+                // What changes is not kept waiting for what is done once a minute.
+                next = ended;
+                next_whole = ended + WHOLE.max(judged.took * SHARE);
+            } else {
+                next = ended + TICK.max(judged.took * SHARE);
             }
             shared.take(judged);
         }

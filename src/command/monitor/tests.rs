@@ -1,6 +1,7 @@
 //! A monitor on the lab, under the paused clock.
 
 mod ending;
+mod placements;
 mod reconnecting;
 mod replicas;
 mod series;
@@ -317,6 +318,22 @@ async fn old_verdicts_are_not_shown_as_fresh() {
         assert_eq!(value(&shared, "watch_up").await, Some(1.0));
         assert_eq!(findings(&shared).await, Some(1.0));
         assert!(value(&shared, "watch_gap_seconds_total").await >= gap);
+    };
+    world.run(replica, seen).await;
+}
+
+/// The monitor compares the watch with a list each half hour, which is no interruption.
+#[tokio::test(start_paused = true)]
+async fn a_hub_on_which_nothing_happens_leaves_no_gap() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let replica = world.replica();
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        // A gap may end in the meantime, but stays counted.
+        after(3 * 3600).await;
+        assert_eq!(value(&shared, "watch_gap_seconds_total").await, Some(0.0));
+        assert_eq!(value(&shared, "watch_up").await, Some(1.0));
     };
     world.run(replica, seen).await;
 }

@@ -33,6 +33,11 @@ impl Verdicts {
         &self.selection
     }
 
+    /// True if everything is judged then, whatever has changed.
+    pub fn is_due(&self, at: Timestamp) -> bool {
+        self.standing.is_due(at)
+    }
+
     /// Judges the evidence, of which `news` tells what has changed since the last time.
     pub fn judge(&mut self, evidence: &Evidence, news: &News, at: Timestamp) -> Judgement {
         for profile in &news.profiles {

@@ -122,6 +122,21 @@ fn what_the_parts_of_an_example_give_adds_up_to_the_whole() {
 }
 
 #[test]
+fn the_whole_fleet_is_due_a_minute_after_it_was_judged() {
+    let second = |second| Timestamp::from_second(second).expect("a time");
+    let mut standing = Standing::new(Selection::default());
+    assert!(standing.is_due(second(0)), "nothing was judged yet");
+    let mut evidence = Evidence::default();
+    evidence.header.window = Some(evidence::Window {
+        from: second(0),
+        until: second(100),
+    });
+    standing.judgement(&evidence);
+    assert!(!standing.is_due(second(159)));
+    assert!(standing.is_due(second(160)));
+}
+
+#[test]
 fn each_division_is_of_a_rule() {
     let text = include_str!("../rules/division.rs");
     let named: BTreeSet<&str> = text.split('"').skip(1).step_by(2).collect();

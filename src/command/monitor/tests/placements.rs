@@ -1,0 +1,187 @@
+//! A monitor of placement decisions.
+
+use kube::api::DeleteParams;
+use lab::scheduler::{Fault, Scheduler, hub_definitions};
+
+use super::*;
+use crate::command::apis::{self, Apis};
+
+/// The script of the scheduler ends before.
+const SCRIPT: u64 = 18 * 60;
+
+impl World {
+    async fn with_placements(faults: &[Fault]) -> Self {
+        let clock = Clock::system();
+        let hub = Hub::lab_with(clock, &hub_definitions(faults))
+            .await
+            .expect("a hub");
+        Self { hub, clock }
+    }
+
+    fn replica_of(&self, apis: Apis) -> Replica {
+        let mut claim = Claim::default();
+        apis::apply(Some(apis), None, &mut claim).expect("an edition");
+        let mut replica = self.replica();
+        replica.shared = Arc::new(Shared::new(self.clock, &claim, false));
+        replica.settings.plan = plan(claim, Scope::default(), None);
+        replica
+    }
+
+    /// Runs a replica beside a scheduler with these faults.
+    async fn run_beside_scheduler(
+        &self,
+        faults: Vec<Fault>,
+        replica: Replica,
+        seen: impl Future<Output = ()>,
+    ) {
+        let client = self
+            .hub
+            .client_as(Scheduler::NAME, Scheduler::NAME)
+            .expect("a client");
+        let mut scheduler = Scheduler::new(faults, self.clock);
+        scheduler.set_up(&client).await.expect("set up");
+        let events = async {
+            tokio::select! {
+                () = seen => {}
+                ended = scheduler.run(client) => panic!("{ended:?}"),
+            }
+        };
+        self.run(replica, events).await;
+    }
+
+    fn slices(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("multicluster.x-k8s.io", "v1alpha1", "PlacementDecision");
+        let client = self.hub.client_as("admin", "m").expect("a client");
+        Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
+    }
+}
+
+/// How many findings a rule has on the slices of that namespace; none if it has no series.
+async fn of_slices(shared: &Shared, namespace: &str, level: &str, rule: &str) -> Option<f64> {
+    // A slice has no cluster manager.
+    let owner = format!("cluster_manager=\"\",inventory_namespace=\"{namespace}\"");
+    value(
+        shared,
+        &format!("findings{{{owner},level=\"{level}\",rule=\"{rule}\"}}"),
+    )
+    .await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conforming_scheduler_is_told_to_conform() {
+    let world = World::with_placements(&[]).await;
+    let replica = world.replica_of(Apis::Placement);
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        after(SCRIPT).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+        assert_eq!(
+            value(&shared, "decision{decision=\"conformant\"}").await,
+            Some(1.0)
+        );
+        let (_, metrics) = get(&shared, "/metrics").await;
+        assert!(
+            metrics.contains("_build_info{edition=\"placement-2025-09\""),
+            "{metrics}"
+        );
+        assert!(!metrics.contains("_findings{"), "{metrics}");
+        assert!(!metrics.contains("rule=\"identity/"), "{metrics}");
+        let passes = "level=\"MUST\",rule=\"placement-references/resolve\",verdict=\"pass\"";
+        assert_eq!(
+            value(&shared, &format!("rule_verdict{{{passes}}}")).await,
+            Some(1.0)
+        );
+        let inventory = "cluster_manager=\"lab-inventory\",inventory_namespace=\"lab-edge-members\"";
+        assert_eq!(
+            value(&shared, &format!("profiles{{{inventory}}}")).await,
+            Some(6.0)
+        );
+        let (status, page) = get(&shared, "/").await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(page.contains("placement-references/resolve"));
+    };
+    world.run_beside_scheduler(Vec::new(), replica, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fault_of_a_scheduler_is_a_series() {
+    for (id, level) in [
+        ("placement-slices/key-shared", "MUST"),
+        ("placement-references/resolve-across-time", "SHOULD"),
+        ("placement-labels/scheduler-stable", "SHOULD"),
+    ] {
+        let fault = Fault::parse(id).expect("a fault");
+        let world = World::with_placements(std::slice::from_ref(&fault)).await;
+        let replica = world.replica_of(Apis::Placement);
+        let shared = Arc::clone(&replica.shared);
+        let seen = async {
+            after(SCRIPT).await;
+            let findings = of_slices(&shared, Scheduler::NAMESPACE, level, id).await;
+            assert!(findings >= Some(1.0), "{id}: {findings:?}");
+            let (_, metrics) = get(&shared, "/metrics").await;
+            let series = metrics.lines().filter(|line| line.contains("_findings{"));
+            assert_eq!(series.count(), 1, "no other rule is broken: {metrics}");
+            assert!(get(&shared, "/").await.1.contains(id));
+        };
+        world.run_beside_scheduler(vec![fault], replica, seen).await;
+    }
+}
+
+/// Profiles and slices are judged by their own rules, beside each other.
+#[tokio::test(start_paused = true)]
+async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
+    let world = World::with_placements(&[]).await;
+    world.profile("a", "other").await;
+    let rule = "placement-labels/scheduler-named";
+    let slices = world.slices();
+    let create = async |scheduler: Option<&str>| {
+        let mut slice = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+            "metadata": {"name": "s"}, "decisions": [],
+        });
+        if let Some(scheduler) = scheduler {
+            slice["schedulerName"] = scheduler.into();
+        }
+        let slice = serde_json::from_value(slice).expect("a slice");
+        let created = slices.create(&PostParams::default(), &slice).await;
+        created.expect("created");
+    };
+    let delete = async || {
+        let deleted = slices.delete("s", &DeleteParams::default()).await;
+        deleted.expect("deleted");
+    };
+    create(None).await;
+    let replica = world.replica_of(Apis::All);
+    let shared = Arc::clone(&replica.shared);
+    let seen = async {
+        let of_slice = async || of_slices(&shared, "default", "SHOULD", rule).await;
+        after(200).await;
+        assert_eq!(of_slice().await, Some(1.0));
+        assert_eq!(findings(&shared).await, Some(1.0), "of the profile");
+        let (_, metrics) = get(&shared, "/metrics").await;
+        assert!(
+            metrics.contains("_build_info{edition=\"standard,placement-2025-09\""),
+            "{metrics}"
+        );
+        delete().await;
+        create(Some("scheduler")).await;
+        // As in a run: what broke the rule within the window did.
+        after(200).await;
+        assert_eq!(of_slice().await, Some(1.0));
+        after(3700).await;
+        assert_eq!(of_slice().await, None);
+        assert_eq!(findings(&shared).await, Some(1.0));
+        delete().await;
+        create(None).await;
+        after(200).await;
+        assert_eq!(of_slice().await, Some(1.0));
+        delete().await;
+        after(2 * 3600).await;
+        assert_eq!(of_slice().await, None);
+        assert_eq!(findings(&shared).await, Some(1.0));
+        assert_eq!(value(&shared, "watch_gap_seconds_total").await, Some(0.0));
+        // The profile alone is left within the window.
+        assert_eq!(value(&shared, "versions").await, Some(1.0));
+    };
+    world.run(replica, seen).await;
+}
