@@ -80,9 +80,13 @@ impl<T: Tracked> Watch<T> {
         {
             self.settle(late);
         }
-        let quiet = ended.duration_since(self.heard);
-        let doubtful = self.outage.is_none() && quiet > QUIET;
+        if self.is_in_doubt(ended) {
+            // A change that has come at this very moment is not lost with the connection.
+            let _ = timeout(TICK, self.follow()).await;
+        }
+        let doubtful = self.is_in_doubt(ended);
         if doubtful {
+            let quiet = ended.duration_since(self.heard);
             // The connection may be dead. A new watch brings immediately what was missed.
             self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
@@ -132,6 +136,11 @@ impl<T: Tracked> Watch<T> {
             self.hear(self.heard.max(ended));
         }
         settled || self.take_list(&untold).await
+    }
+
+    /// Whether nothing came for so long that the connection may be dead.
+    fn is_in_doubt(&self, now: Timestamp) -> bool {
+        self.outage.is_none() && now.duration_since(self.heard) > QUIET
     }
 
     /// Lists a namespace that was not followed. The changes of profiles that it holds by now leave a gap.

@@ -60,6 +60,21 @@ async fn a_quiet_watch_is_confirmed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_change_at_the_last_moment_of_a_quiet_watch_is_not_late() {
+    for window in [100, 240, 250, 480, 900] {
+        let world = World::new().await;
+        world.server.misbehave(Misbehaviour::WithholdBookmarks);
+        world.profile("a").await;
+        let events = async {
+            after(window).await;
+            world.report("a", "v1").await;
+        };
+        let evidence = world.watch(window, events).await;
+        assert!(evidence.is_whole(Kind::Timeline), "{window} s: {:?}", evidence.gaps);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watch_may_be_a_moment_behind_the_list() {
     let world = World::new().await;
     hold(&world, 5);
