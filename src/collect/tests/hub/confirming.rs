@@ -70,7 +70,11 @@ async fn a_change_at_the_last_moment_of_a_quiet_watch_is_not_late() {
             world.report("a", "v1").await;
         };
         let evidence = world.watch(window, events).await;
-        assert!(evidence.is_whole(Kind::Timeline), "{window} s: {:?}", evidence.gaps);
+        assert!(
+            evidence.is_whole(Kind::Timeline),
+            "{window} s: {:?}",
+            evidence.gaps
+        );
     }
 }
 
