@@ -74,15 +74,18 @@ pub struct Waiting {
 }
 
 impl Backlog {
-    /// Takes a judgement. Findings that were there before, and are still, need no further Event.
-    pub fn take(&self, judgement: &Judgement, api_version: &str) {
+    /// Takes a judgement. Findings that were there before, and are still, need no further Event. `api_version` gives the
+    /// API version of objects of a kind.
+    pub fn take(&self, judgement: &Judgement, api_version: impl Fn(&str) -> String) {
         let now = Instant::now();
         let mut queue = self.queue();
         queue.begin();
         for verdict in &judgement.verdicts {
             for finding in &verdict.findings {
                 let digest = digest(verdict.rule.id, finding);
-                queue.meet(digest, now, || event(verdict, finding, digest, api_version));
+                queue.meet(digest, now, || {
+                    event(verdict, finding, digest, api_version(&finding.object.kind))
+                });
             }
         }
         queue.end(now);

@@ -41,7 +41,7 @@ pub fn digest(rule: &str, finding: &Finding) -> u64 {
 }
 
 /// A finding as an Event.
-pub fn event(verdict: &RuleVerdict, finding: &Finding, digest: u64, api_version: &str) -> Told {
+pub fn event(verdict: &RuleVerdict, finding: &Finding, digest: u64, api_version: String) -> Told {
     let Finding {
         object,
         path,
@@ -59,10 +59,7 @@ pub fn event(verdict: &RuleVerdict, finding: &Finding, digest: u64, api_version:
     let note = format!("{level} {id}: {message}{place}; expected {expected}; observed {observed}");
     Told {
         object: object.clone(),
-        api_version: match object.kind.as_str() {
-            "Namespace" | "Secret" => "v1".to_owned(),
-            _ => api_version.to_owned(),
-        },
+        api_version,
         digest: format!("{digest:016x}"),
         reason: REASON,
         note: report::escape::line(&note).into_owned(),

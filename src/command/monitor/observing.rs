@@ -403,7 +403,7 @@ async fn judge(
                     anstream::eprintln!("note: {}", judgement.decision.name());
                 }
                 if let Some(backlog) = backlog {
-                    backlog.take(judgement, &guard.api_version());
+                    backlog.take(judgement, |kind| guard.api_version(kind));
                     shared.count_events(backlog.outcomes());
                 }
             }
