@@ -7,6 +7,7 @@ mod exposition;
 mod figures;
 mod flags;
 mod grants;
+mod judging;
 mod leading;
 mod observing;
 mod serve;

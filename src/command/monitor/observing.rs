@@ -14,32 +14,21 @@ use report::escape;
 use tokio::{
     select,
     sync::Mutex,
-    task::spawn_blocking,
-    time::{Instant, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    backlog::Backlog,
     bench::{Bench, StatusWrites},
     events::Teller,
     grants::Roles,
+    judging::{End, Judging},
     leading::{self, Waited},
-    status::{AGAIN, Purpose, SILENT, Shared, SharedBench},
+    status::{AGAIN, Purpose, Shared, SharedBench},
     verdicts::Verdicts,
 };
 use crate::command::Failure;
 
-/// How often the monitor looks for something to judge.
-const TICK: Duration = Duration::from_secs(1);
-/// How often everything is judged, and the window follows.
-const WHOLE: Duration = Duration::from_secs(60);
-/// Judging takes at most one part in so many of the time.
-const SHARE: u32 = 4;
-/// How long credentials may be refused before they are read anew.
-const REFUSED: Duration = Duration::from_secs(30);
-/// How often to look whether the kubeconfig leads elsewhere, while the watch is interrupted.
-const LOOK: Duration = Duration::from_secs(5);
 /// How long giving a Lease back may take.
 const RELEASE: Duration = Duration::from_secs(2);
 
@@ -63,19 +52,6 @@ pub enum Source<'a> {
     Kubeconfig(KubeconfigOptions),
     /// One of ours.
     Own(&'a Connection),
-}
-
-/// Why an observation is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    /// The hub refuses the credentials, or does not answer on the Lease.
-    Refused,
-    /// The kubeconfig leads elsewhere: to another address, or by another certificate authority or other credentials.
-    Outdated,
-    /// The monitor is to end.
-    Stopped,
-    /// Another replica leads, or the hub has sent more than there is room for.
-    Anew,
 }
 
 /// Observes and judges until `stop` is cancelled.
@@ -294,7 +270,7 @@ impl Life<'_> {
         let options = self.options.as_ref();
         let is_outdated = || is_outdated(options, hub);
         let (shared, clock, window) = (self.shared, self.clock, self.window);
-        let judging = judge(&bench, shared, clock, window, backlog.as_deref(), &is_outdated);
+        let judging = Judging::new(shared, clock, window, backlog.as_deref(), &is_outdated);
         let telling = async {
             match &mut self.teller {
                 Some(teller) => teller.follow(shared).await,
@@ -304,7 +280,7 @@ impl Life<'_> {
         select! {
             never = follow(&mut following) => match never {},
             never = telling => match never {},
-            end = judging => Ok(end),
+            end = judging.run(&bench) => Ok(end),
         }
     }
 
@@ -346,88 +322,4 @@ fn may_pass(error: &CollectError) -> bool {
             | CollectError::PlacementsMissing { .. }
             | CollectError::Failed { .. }
     )
-}
-
-/// Judges what changes, and everything once a minute, for as long as the observation is of use.
-async fn judge(
-    bench: &SharedBench,
-    shared: &Shared,
-    clock: Clock,
-    window: Duration,
-    backlog: Option<&Backlog>,
-    is_outdated: &dyn Fn() -> bool,
-) -> End {
-    let began = Instant::now();
-    let (mut next, mut next_whole) = (began, began);
-    let mut refused: Option<Instant> = None;
-    let mut look = began;
-    let mut decision = None;
-    let mut lost = false;
-    loop {
-        let mut guard = Arc::clone(bench).lock_owned().await;
-        let now = Instant::now();
-        let measured = guard.measure();
-        if measured.health.unauthorized {
-            let since = *refused.get_or_insert(now);
-            if now - since >= REFUSED {
-                return End::Refused;
-            }
-        } else {
-            refused = None;
-        }
-        let quiet = clock.now().duration_since(measured.health.heard);
-        if (measured.health.lost.is_some() || quiet > SILENT) && now >= look {
-            if is_outdated() {
-                return End::Outdated;
-            }
-            look = now + LOOK;
-        }
-        if measured.health.overfull && began.elapsed() >= window {
-            return End::Anew;
-        }
-        tell_of_the_watch(&mut lost, measured.health.lost.as_deref());
-        shared.measure(measured);
-        let whole = now >= next_whole;
-        if whole || (now >= next && guard.is_behind()) {
-            let at = clock.now();
-            let judging = spawn_blocking(move || {
-                let judged = guard.judge(at, whole);
-                (judged, guard)
-            });
-            let Ok((judged, guard)) = judging.await else {
-                // It can only have been cancelled, as the runtime ends.
-                return End::Refused;
-            };
-            if let Some(judgement) = guard.judgement() {
-                if decision.replace(judgement.decision) != Some(judgement.decision) {
-                    anstream::eprintln!("note: {}", judgement.decision.name());
-                }
-                if let Some(backlog) = backlog {
-                    backlog.take(judgement, |kind| guard.api_version(kind));
-                    shared.count_events(backlog.outcomes());
-                }
-            }
-            let ended = Instant::now();
-            if judged.whole {
-                // What changes is not kept waiting for what is done once a minute.
-                next = ended;
-                next_whole = ended + WHOLE.max(judged.took * SHARE);
-            } else {
-                next = ended + TICK.max(judged.took * SHARE);
-            }
-            shared.take(judged);
-        }
-        sleep(TICK).await;
-    }
-}
-
-fn tell_of_the_watch(lost: &mut bool, why: Option<&str>) {
-    match why {
-        Some(why) if !*lost => {
-            anstream::eprintln!("warning: the watch is interrupted: {}", escape::line(why));
-        }
-        None if *lost => anstream::eprintln!("note: the watch goes on"),
-        _ => {}
-    }
-    *lost = why.is_some();
 }

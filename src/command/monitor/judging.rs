@@ -1,0 +1,168 @@
+//! Judges what changes, and everything once a minute, for as long as the observation is of use.
+
+use std::{sync::Arc, time::Duration};
+
+use collect::clock::Clock;
+use judge::Decision;
+use report::escape;
+use tokio::{
+    sync::OwnedMutexGuard,
+    task::spawn_blocking,
+    time::{Instant, sleep},
+};
+
+use super::{
+    backlog::Backlog,
+    bench::{Bench, Measured, Told},
+    status::{SILENT, Shared, SharedBench},
+};
+
+/// How often the monitor looks for something to judge.
+const TICK: Duration = Duration::from_secs(1);
+/// How often everything is judged, and the window follows.
+const WHOLE: Duration = Duration::from_secs(60);
+/// Judging takes at most one part in so many of the time.
+const SHARE: u32 = 4;
+/// How long credentials may be refused before they are read anew.
+const REFUSED: Duration = Duration::from_secs(30);
+/// How often to look whether the kubeconfig leads elsewhere, while the watch is interrupted.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// Why an observation is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The hub refuses the credentials or does not answer on the Lease, or judging came to no end.
+    Refused,
+    /// The kubeconfig leads elsewhere: to another address, or by another certificate authority or other credentials.
+    Outdated,
+    /// The monitor is to end.
+    Stopped,
+    /// Another replica leads, or the hub has sent more than there is room for.
+    Anew,
+}
+
+/// The judging of one observation.
+pub struct Judging<'a> {
+    shared: &'a Shared,
+    clock: Clock,
+    window: Duration,
+    backlog: Option<&'a Backlog>,
+    is_outdated: &'a dyn Fn() -> bool,
+    began: Instant,
+    /// When what changed, and when everything, is judged next.
+    next: Instant,
+    next_whole: Instant,
+    /// Since when the hub refuses the credentials.
+    refused: Option<Instant>,
+    /// When to look again whether the kubeconfig leads elsewhere.
+    look: Instant,
+    decision: Option<Decision>,
+    is_lost: bool,
+}
+
+impl<'a> Judging<'a> {
+    /// Findings go to `backlog`. `is_outdated` tells whether a new connection would differ from the one in use.
+    pub fn new(
+        shared: &'a Shared,
+        clock: Clock,
+        window: Duration,
+        backlog: Option<&'a Backlog>,
+        is_outdated: &'a dyn Fn() -> bool,
+    ) -> Self {
+        let began = Instant::now();
+        Self {
+            shared,
+            clock,
+            window,
+            backlog,
+            is_outdated,
+            began,
+            next: began,
+            next_whole: began,
+            refused: None,
+            look: began,
+            decision: None,
+            is_lost: false,
+        }
+    }
+
+    /// Judges until the observation is of no use any longer.
+    pub async fn run(mut self, bench: &SharedBench) -> End {
+        loop {
+            let mut guard = Arc::clone(bench).lock_owned().await;
+            let measured = guard.measure();
+            if let Some(end) = self.end(&measured) {
+                return end;
+            }
+            self.tell_of_the_watch(measured.health.lost.as_deref());
+            self.shared.measure(measured);
+            let now = Instant::now();
+            let whole = now >= self.next_whole;
+            if whole || (now >= self.next && guard.is_behind()) {
+                let Some(judged) = self.judge(guard, whole).await else {
+                    return End::Refused;
+                };
+                self.shared.take(judged);
+            }
+            sleep(TICK).await;
+        }
+    }
+
+    /// Why the observation is of no use any longer, if so.
+    fn end(&mut self, measured: &Measured) -> Option<End> {
+        let (health, now) = (&measured.health, Instant::now());
+        if !health.unauthorized {
+            self.refused = None;
+        } else if now - *self.refused.get_or_insert(now) >= REFUSED {
+            return Some(End::Refused);
+        }
+        let quiet = self.clock.now().duration_since(health.heard);
+        if (health.lost.is_some() || quiet > SILENT) && now >= self.look {
+            if (self.is_outdated)() {
+                return Some(End::Outdated);
+            }
+            self.look = now + LOOK;
+        }
+        let is_over = health.overfull && self.began.elapsed() >= self.window;
+        is_over.then_some(End::Anew)
+    }
+
+    /// Judges beside what is served. Returns nothing if judging came to no end: the judge panicked, or the process ends.
+    async fn judge(&mut self, mut bench: OwnedMutexGuard<Bench>, whole: bool) -> Option<Told> {
+        let at = self.clock.now();
+        let judging = spawn_blocking(move || {
+            let judged = bench.judge(at, whole);
+            (judged, bench)
+        });
+        let (judged, bench) = judging.await.ok()?;
+        if let Some(judgement) = bench.judgement() {
+            if self.decision.replace(judgement.decision) != Some(judgement.decision) {
+                anstream::eprintln!("note: {}", judgement.decision.name());
+            }
+            if let Some(backlog) = self.backlog {
+                backlog.take(judgement, |kind| bench.api_version(kind));
+                self.shared.count_events(backlog.outcomes());
+            }
+        }
+        let ended = Instant::now();
+        if judged.whole {
+            // What changes is not kept waiting for what is done once a minute.
+            self.next = ended;
+            self.next_whole = ended + WHOLE.max(judged.took * SHARE);
+        } else {
+            self.next = ended + TICK.max(judged.took * SHARE);
+        }
+        Some(judged)
+    }
+
+    fn tell_of_the_watch(&mut self, why: Option<&str>) {
+        match why {
+            Some(why) if !self.is_lost => {
+                anstream::eprintln!("warning: the watch is interrupted: {}", escape::line(why));
+            }
+            None if self.is_lost => anstream::eprintln!("note: the watch goes on"),
+            _ => {}
+        }
+        self.is_lost = why.is_some();
+    }
+}
