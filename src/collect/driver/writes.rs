@@ -225,6 +225,16 @@ pub(super) async fn undo_field(
     writes.set_back(change).await
 }
 
+/// Why what a run has created is still there.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StillThere {
+    /// Somebody has removed the label, or made another object of that name.
+    #[error("it does not bear the run's label any more; delete it if it is the run's")]
+    Unlabelled,
+    #[error(transparent)]
+    Hub(#[from] Failure),
+}
+
 /// Deletes what a run has created under that name, also a run that is over; never what bears no label of that run.
 pub(super) async fn undo_creation(
     client: &TimedClient,
@@ -232,14 +242,15 @@ pub(super) async fn undo_creation(
     run: &str,
     api: Api,
     key: &ObjectKey,
-) -> Result<(), Failure> {
+) -> Result<(), StillThere> {
     let path = Writes::new(client, target).path(api, key, false);
     let found: Value = match get(client, &path).await {
         Err(failure) if failure.code() == 404 => return Ok(()),
         found => found?,
     };
     if found["metadata"]["labels"][LABEL_RUN] != run {
-        return Ok(());
+        return Err(StillThere::Unlabelled);
     }
-    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await
+    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await?;
+    Ok(())
 }
