@@ -17,7 +17,7 @@ use std::{
 use apiserver::{ApiServer, AuditLevel};
 use collect::clock::Clock;
 use envtest::Assets;
-use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Api, read_input, runs::LABEL_RUN};
+use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Api, read_input};
 use http::Method;
 use implementation::{Implementation, PROFILES, profile};
 use kube::Client;
@@ -363,40 +363,13 @@ fn a_killed_run_is_cleaned_up_after(world: World) {
     assert!(world.joined() > 0 && world.journals() == 1);
 
     let clean = || world.command(&["--clean"]).output().expect("it runs");
-    // Somebody takes the mark away by which a run knows what is its own.
-    let profiles = world.profiles();
-    let name_of = |profile: &Value| {
-        profile["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let foreign = profiles
-        .iter()
-        .find(|profile| name_of(profile).ends_with("-foreign"));
-    let foreign = foreign.expect("the foreign profile");
-    let path = format!("{PROFILES}/{}", name_of(foreign));
-    let mark = |run: &Value| {
-        let labels = json!({"metadata": {"labels": {LABEL_RUN: run}}});
-        world.send(Method::PATCH, &path, Some(labels));
-    };
-    mark(&Value::Null);
     let output = clean();
     let told_first = told(&output);
-    assert_ne!(output.status.code(), Some(0), "{told_first}");
-    for told in ["leaves", "does not bear the run's label any more"] {
+    assert_eq!(output.status.code(), Some(0), "{told_first}");
+    for told in ["leaves", "-foreign goes", "everything that it did is undone"] {
         assert!(told_first.contains(told), "{told}: {told_first}");
     }
-    assert_eq!((world.joined(), world.journals()), (0, 1), "{told_first}");
-
-    mark(&foreign["metadata"]["labels"][LABEL_RUN]);
-    let output = clean();
-    let told_second = told(&output);
-    assert_eq!(output.status.code(), Some(0), "{told_second}");
-    for told in ["-foreign goes", "everything that it did is undone"] {
-        assert!(told_second.contains(told), "{told}: {told_second}");
-    }
-    assert_eq!(world.journals(), 0, "{told_second}");
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{told_first}");
     world.until("nothing is left", |world| world.profiles().is_empty());
     let again = clean();
     assert!(

@@ -20,7 +20,7 @@ use super::{
     file::{DriverFile, DriverFileError, Members},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
-    writes::{StillThere, undo_creation, undo_field},
+    writes::{undo_creation, undo_field},
 };
 use crate::{
     CollectError, Plan,
@@ -71,8 +71,6 @@ enum UndoError {
     Hook(String),
     #[error(transparent)]
     Hub(#[from] Failure),
-    #[error(transparent)]
-    StillThere(#[from] StillThere),
 }
 
 /// Undoes what killed runs have left on the hub, by their journals in `folder`. A journal names the driver file whose
@@ -221,7 +219,7 @@ impl Work<'_> {
         let gone = undo_creation(&self.hub.timed(), self.target, run, api, key).await;
         (
             format!("{} {}/{} goes", api.kind(), key.namespace, key.name),
-            gone.map_err(UndoError::StillThere),
+            gone.map_err(UndoError::Hub),
         )
     }
 

@@ -225,16 +225,6 @@ pub(super) async fn undo_field(
     writes.set_back(change).await
 }
 
-/// Why what a run has created is still there.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum StillThere {
-    /// Somebody has removed the label, or made another object of that name.
-    #[error("it does not bear the run's label any more; delete it if it is the run's")]
-    Unlabelled,
-    #[error(transparent)]
-    Hub(#[from] Failure),
-}
-
 /// Deletes what a run has created under that name, also a run that is over; never what bears no label of that run.
 pub(super) async fn undo_creation(
     client: &TimedClient,
@@ -242,15 +232,14 @@ pub(super) async fn undo_creation(
     run: &str,
     api: Api,
     key: &ObjectKey,
-) -> Result<(), StillThere> {
+) -> Result<(), Failure> {
     let path = Writes::new(client, target).path(api, key, false);
     let found: Value = match get(client, &path).await {
         Err(failure) if failure.code() == 404 => return Ok(()),
         found => found?,
     };
     if found["metadata"]["labels"][LABEL_RUN] != run {
-        return Err(StillThere::Unlabelled);
+        return Ok(());
     }
-    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await?;
-    Ok(())
+    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await
 }
