@@ -70,6 +70,11 @@ impl<T> History<T> {
         self.deleted.is_none().then(|| self.last())
     }
 
+    /// The version before the one at that place, if there is one.
+    pub fn before(&self, place: usize) -> Option<&T> {
+        Some(&self.versions[place.checked_sub(1)?].object)
+    }
+
     /// Each version with the one before it.
     pub fn steps(&self) -> impl Iterator<Item = (&Version<T>, &Version<T>)> {
         self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))

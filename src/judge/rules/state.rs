@@ -134,9 +134,7 @@ impl<'e> Walk<'e, '_, '_> {
         let mut known: Option<Vec<Fault>> = None;
         let mut gaps: Option<Vec<(Micros, Micros)>> = None;
         for (index, version) in history.versions.iter().enumerate() {
-            let before = index
-                .checked_sub(1)
-                .map(|before| &history.versions[before].object);
+            let before = history.before(index);
             let is_same = self.state.same.zip(before);
             if !is_same.is_some_and(|(same, before)| same(before, &version.object)) {
                 known = faults(&version.object);

@@ -9,56 +9,47 @@ use evidence::{
 
 use super::actors::publishers_of;
 
-/// The slices of all namespaces by what a copy keeps.
+/// The slices of all namespaces by their names, which copies keep.
 ///
 /// Replicators and consumers copy slices into the namespaces of tenants, with all that the scheduler wrote. What is wrong
 /// with such a copy alone is not the scheduler's fault: a reference without a namespace is to another profile there.
-pub(in crate::rules) struct Copies<'e>(HashMap<Kept<'e>, Vec<&'e SliceHistory>>);
-
-/// The name, the scheduler and the key of a slice.
-type Kept<'e> = (&'e str, &'e str, Option<&'e str>);
+pub(in crate::rules) struct Copies<'e>(HashMap<&'e str, Vec<&'e SliceHistory>>);
 
 impl<'e> Copies<'e> {
     /// Those of all slices, judged or not.
     pub(in crate::rules) fn of(evidence: &'e Evidence) -> Self {
-        let mut alike: HashMap<Kept, Vec<&SliceHistory>> = HashMap::new();
+        let mut by_name: HashMap<&str, Vec<&SliceHistory>> = HashMap::new();
         for history in &evidence.slices {
-            alike.entry(kept(history.last())).or_default().push(history);
+            by_name
+                .entry(&history.last().metadata.name)
+                .or_default()
+                .push(history);
         }
-        Self(alike)
+        Self(by_name)
     }
 
     /// Whether the slices of that name may all be copies.
     pub(in crate::rules) fn hold(&self, object: &ObjectRef) -> bool {
-        let named = |history: &&SliceHistory| {
-            let metadata = &history.last().metadata;
-            *metadata.name == *object.name && *metadata.namespace == *object.namespace
+        let Some(alike) = self.0.get(object.name.as_str()) else {
+            return false;
         };
-        let all = self.0.iter().filter(|((name, ..), _)| *name == object.name);
-        let mut own =
-            all.flat_map(|(_, alike)| alike.iter().filter(|one| named(one)).map(move |one| (one, alike)));
-        let mut is_any = false;
-        own.all(|(own, alike)| {
-            is_any = true;
-            alike.iter().any(|other| is_copy(own.last(), other))
-        }) && is_any
+        let is_own = |history: &&&SliceHistory| *history.last().metadata.namespace == *object.namespace;
+        let mut own = alike.iter().filter(is_own).peekable();
+        own.peek().is_some() && own.all(|own| alike.iter().any(|other| is_copy(own.last(), other)))
     }
 }
 
-fn kept(slice: &PlacementDecision) -> Kept<'_> {
-    let key = slice.label(names::LABEL_DECISION_KEY);
-    (&slice.metadata.name, slice.scheduler(), key)
-}
-
-/// Whether a slice may be a copy of one in another namespace: it is no older, has a list that the other one had, and no
-/// program is known to publish both.
+/// Whether a slice may be a copy of one in another namespace with its name: it has the same scheduler and key, is no older,
+/// has a list that the other one had, and no program is known to publish both.
 fn is_copy(slice: &PlacementDecision, original: &SliceHistory) -> bool {
-    let (own, other) = (&slice.metadata, &original.last().metadata);
+    let (other, key) = (original.last(), names::LABEL_DECISION_KEY);
+    let is_kept = slice.scheduler() == other.scheduler() && slice.label(key) == other.label(key);
     // The hub writes all times in UTC to the second, so text order is time order.
-    let is_older = own.creation_timestamp < other.creation_timestamp;
+    let is_older = slice.metadata.creation_timestamp < other.metadata.creation_timestamp;
     let mut versions = original.versions.iter();
-    own.namespace != other.namespace
+    slice.metadata.namespace != other.metadata.namespace
+        && is_kept
         && !is_older
-        && publishers_of(slice).is_disjoint(&publishers_of(original.last()))
+        && publishers_of(slice).is_disjoint(&publishers_of(other))
         && versions.any(|version| version.object.decisions == slice.decisions)
 }

@@ -140,12 +140,9 @@ fn events<'e>(evidence: &Evidence, histories: &[&'e SliceHistory]) -> Vec<Event<
     let mut events = Vec::new();
     for (number, history) in histories.iter().enumerate() {
         for (place, version) in history.versions.iter().enumerate() {
-            let before = place
-                .checked_sub(1)
-                .map(|before| &history.versions[before].object);
             events.push(Event {
                 at: version.at.as_microsecond(),
-                written: written(evidence, before, version),
+                written: written(evidence, history.before(place), version),
                 is_deletion: false,
                 order: version
                     .object

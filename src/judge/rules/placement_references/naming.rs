@@ -135,9 +135,7 @@ fn reigns<'e>(evidence: &Evidence, history: &'e SliceHistory, end: Micros) -> Ve
                 last.slice = slice;
             }
             last => {
-                let before = index
-                    .checked_sub(1)
-                    .map(|before| &history.versions[before].object);
+                let before = history.before(index);
                 let mut from = from;
                 // The watch may have delivered the new list late.
                 if let Some(last) = last.filter(|last| last.span.1 == from) {

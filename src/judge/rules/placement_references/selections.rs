@@ -10,7 +10,7 @@ use evidence::{
 use super::{
     fleet::Fleet,
     naming::{Key, Named, Naming},
-    spans::Span,
+    spans::{Span, add_near},
 };
 use crate::rules::{
     placement::{RESCHEDULE, owner_uid},
@@ -42,11 +42,8 @@ impl<'e> Selections<'e> {
         for spans in all.values_mut() {
             spans.sort_unstable();
             let mut joined: Vec<Span> = Vec::new();
-            for (from, until) in spans.drain(..) {
-                match joined.last_mut() {
-                    Some(last) if from <= last.1.saturating_add(MOVE) => last.1 = last.1.max(until),
-                    _ => joined.push((from, until)),
-                }
+            for span in spans.drain(..) {
+                add_near(&mut joined, span, MOVE);
             }
             *spans = joined;
         }

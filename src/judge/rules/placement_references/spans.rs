@@ -6,9 +6,14 @@ use crate::rules::write_time::Micros;
 pub(super) type Span = (Micros, Micros);
 
 /// Adds a span that begins no earlier than the last one. Spans that touch become one.
-pub(super) fn add(spans: &mut Vec<Span>, (from, until): Span) {
+pub(super) fn add(spans: &mut Vec<Span>, span: Span) {
+    add_near(spans, span, 0);
+}
+
+/// The same, and spans that are so near to each other become one, too.
+pub(super) fn add_near(spans: &mut Vec<Span>, (from, until): Span, near: Micros) {
     match spans.last_mut() {
-        Some(last) if from <= last.1 => last.1 = last.1.max(until),
+        Some(last) if from <= last.1.saturating_add(near) => last.1 = last.1.max(until),
         _ => spans.push((from, until)),
     }
 }
