@@ -11,7 +11,7 @@ use super::{
     call::{Failure, TimedClient, once, segment},
     clock::Clock,
     connect::Connection,
-    toll::{Meter, Toll},
+    toll::Meter,
 };
 
 /// The controller that reports.
@@ -74,9 +74,8 @@ pub enum EventError {
 impl EventWriter {
     /// A writer for a replica of that name.
     pub fn new(hub: &Connection, clock: Clock, instance: &str) -> Self {
-        let toll = Arc::default();
         Self {
-            client: client(hub, toll),
+            client: hub.timed().with_toll(Arc::default()),
             clock,
             instance: cut(instance, LONGEST_INSTANCE).to_owned(),
         }
@@ -84,7 +83,7 @@ impl EventWriter {
 
     /// Goes on by another connection.
     pub fn reconnect(&mut self, hub: &Connection) {
-        self.client = client(hub, Arc::clone(&self.client.toll));
+        self.client = hub.timed().with_toll(Arc::clone(&self.client.toll));
     }
 
     /// Reads what Events cost the hub.
@@ -156,10 +155,6 @@ impl EventWriter {
     async fn send(&self, method: Method, path: &str, event: &Value) -> Result<Value, Failure> {
         once(&self.client, method, path, "application/json", Some(event)).await
     }
-}
-
-fn client(hub: &Connection, toll: Arc<Toll>) -> TimedClient {
-    hub.timed().with_toll(toll)
 }
 
 fn error(failure: &Failure) -> EventError {

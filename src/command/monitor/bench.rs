@@ -204,8 +204,8 @@ impl StatusWrites {
     /// Counts those that came since the last time. If the window has followed, owners are forgotten that have no profile
     /// in it, so that series do not become more and more.
     fn count(&mut self, evidence: &Evidence, whole: bool) {
+        let mut labels = Labels::default();
         if whole && !self.by_owner.is_empty() {
-            let mut labels = Labels::default();
             let histories = evidence.histories();
             let present: BTreeSet<Owner> = histories.map(|history| labels.owner_of(history.last())).collect();
             self.by_owner.retain(|owner, _| present.contains(owner));
@@ -220,7 +220,7 @@ impl StatusWrites {
                 .filter(|pair| status_differs(&pair[0].object, &pair[1].object))
                 .count();
             if let (Some(last), 1..) = (versions.last(), writes) {
-                let owner = Owner::of(&last.object);
+                let owner = labels.owner_of(&last.object);
                 if !add(&mut self.by_owner, owner, |count| *count += writes as u64) {
                     self.dropped += writes as u64;
                 }

@@ -107,7 +107,7 @@ impl Teller {
     /// Tells of what waits, for as long as it is polled.
     pub async fn follow(&mut self, shared: &Shared) -> Infallible {
         loop {
-            self.turn().await;
+            sleep_until(self.due).await;
             let waiting = self.backlog.next().await;
             let outcome = if waiting.count == 1 {
                 self.writer.tell(&waiting.told).await
@@ -119,11 +119,6 @@ impl Teller {
             shared.count_events(self.backlog.outcomes());
             self.report(&outcome);
         }
-    }
-
-    /// Waits until an Event may be written.
-    async fn turn(&self) {
-        sleep_until(self.due).await;
     }
 
     fn report(&mut self, outcome: &Result<Written, EventError>) {

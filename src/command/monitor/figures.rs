@@ -54,11 +54,6 @@ pub struct Figures {
 }
 
 impl Owner {
-    /// The owner of a profile.
-    pub fn of(profile: &ClusterProfile) -> Self {
-        Self::named(&profile.metadata.namespace, profile.manager())
-    }
-
     fn named(namespace: &str, manager: &str) -> Self {
         Self {
             namespace: label(namespace),
@@ -96,10 +91,7 @@ impl Figures {
                 let object = &finding.object;
                 let owner = labels.owner(&object.namespace, owners.manager(object));
                 let broken = Broken { rule, level, owner };
-                let known = figures.findings.len() < MOST_SERIES || figures.findings.contains_key(&broken);
-                if known {
-                    *figures.findings.entry(broken).or_default() += 1;
-                } else {
+                if !add(&mut figures.findings, broken, |count| *count += 1) {
                     figures.findings_dropped += 1;
                 }
             }
@@ -129,11 +121,11 @@ impl Figures {
     }
 }
 
-/// Changes the value of an owner, if there is room for it.
-pub fn add<T: Default>(map: &mut BTreeMap<Owner, T>, owner: Owner, change: impl FnOnce(&mut T)) -> bool {
-    let has_room = map.len() < MOST_SERIES || map.contains_key(&owner);
+/// Changes the value of a series, if there is room for it.
+pub fn add<K: Ord, T: Default>(map: &mut BTreeMap<K, T>, series: K, change: impl FnOnce(&mut T)) -> bool {
+    let has_room = map.len() < MOST_SERIES || map.contains_key(&series);
     if has_room {
-        change(map.entry(owner).or_default());
+        change(map.entry(series).or_default());
     }
     has_room
 }

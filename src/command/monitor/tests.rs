@@ -128,6 +128,17 @@ impl World {
         }
     }
 
+    /// Puts a profile of a manager into the hub's store, whatever the schema says of it.
+    fn place(&self, name: &str, manager: &str) {
+        let profile = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"clusterManager": {"name": manager}},
+        });
+        self.server()
+            .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    }
+
     /// Runs a replica while `events` happens beside.
     async fn run<T>(&self, replica: Replica, events: impl Future<Output = T>) -> T {
         self.run_by(Source::Own(&self.hub.connection), replica, events)
@@ -506,23 +517,9 @@ async fn a_flood_of_requests_renders_one_page() {
 async fn what_the_hub_names_is_bounded_and_escaped() {
     let world = World::new().await;
     let hostile = format!("\u{202e}\"}} evil 1\\\n{}", "x".repeat(5000));
-    let profile = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
-        "spec": {"clusterManager": {"name": hostile}},
-    });
-    world
-        .server()
-        .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    world.place("a", &hostile);
     for number in 0..1200 {
-        let profile = json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-            "metadata": {"name": format!("p{number}"), "namespace": "default", "uid": format!("u{number}")},
-            "spec": {"clusterManager": {"name": format!("m{number}")}},
-        });
-        world
-            .server()
-            .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+        world.place(&format!("p{number}"), &format!("m{number}"));
     }
     let replica = world.replica();
     let shared = Arc::clone(&replica.shared);

@@ -6,14 +6,7 @@ use super::*;
 async fn a_credential_in_a_managers_name_is_shown_nowhere() {
     let world = World::new().await;
     let token = "eyJhbGciOiJSUzI1NiJ9.eyJDQU5BUlkiOiJDQU5BUlkifQ.CANARYCANARYCANARYCANARY";
-    let profile = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile",
-        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
-        "spec": {"clusterManager": {"name": token}},
-    });
-    world
-        .server()
-        .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
+    world.place("a", token);
     let replica = world.replica();
     let shared = Arc::clone(&replica.shared);
     let seen = async {
