@@ -12,7 +12,7 @@ pub struct Roles {
 impl Roles {
     /// The roles for what the plan, `--lease` and `--events` ask for.
     pub fn of(plan: &Plan, lease: Option<&LeaseName>, events: bool) -> Self {
-        let placements = plan.claim.edition.api() == Api::Placement;
+        let placements = plan.claim.edition_of(Api::Placement).is_some();
         let mut command = "clusterprofile-conformance rbac --monitor".to_owned();
         if placements {
             command += " --api placement";

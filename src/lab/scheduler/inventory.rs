@@ -73,11 +73,16 @@ pub(super) async fn report(
     health: Health,
     now: Timestamp,
 ) -> Result<(), RequestError> {
-    // The hub takes whole seconds only.
-    let now = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let condition = |kind: &str, (status, reason): (&str, &str)| {
+    let target = target(namespace, name);
+    // A cluster joins once, when its profile is created.
+    let profile = hub.find(&target).await?;
+    let created = profile.and_then(|profile| profile.metadata.creation_timestamp);
+    let joined_at = created.map_or(now, |created| created.0);
+    let condition = |kind: &str, (status, reason): (&str, &str), since: Timestamp| {
+        // The hub takes whole seconds only.
+        let since = since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         json!({
-            "type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": now,
+            "type": kind, "status": status, "reason": reason, "message": "", "lastTransitionTime": since,
         })
     };
     let healthy = match health {
@@ -87,11 +92,10 @@ pub(super) async fn report(
     let status = json!({"status": {
         "version": {"kubernetes": "v1.34.2"},
         "conditions": [
-            condition(CONDITION_HEALTHY, healthy),
-            condition(CONDITION_JOINED, ("True", "Registered")),
+            condition(CONDITION_HEALTHY, healthy, now),
+            condition(CONDITION_JOINED, ("True", "Registered"), joined_at),
         ],
     }});
-    let target = target(namespace, name);
     hub.patch(&target, MANAGER, Via::Status, &status).await.map(drop)
 }
 

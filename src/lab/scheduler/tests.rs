@@ -21,7 +21,10 @@ use super::{
     slices::clusters_of,
     world::{FEW, LARGE, PLACEMENTS, World},
 };
-use crate::{client::slice_resource, hub::Hub};
+use crate::{
+    client::{profile_resource, slice_resource},
+    hub::Hub,
+};
 
 /// Longer than the scheduler takes to react.
 const A_WHILE: Duration = Duration::from_secs(20);
@@ -126,6 +129,34 @@ async fn decisions_are_cut_into_slices_of_at_most_100() {
             .collect();
         assert!(!named.contains(&member(5)), "it was deleted");
         assert!(!named.contains(&member(60)), "it was down");
+    })
+    .await;
+}
+
+/// Whoever judges the inventory, too, finds no fault in it.
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_goes_down_joined_when_it_did() {
+    with_scheduler(&[], async |stage| {
+        let profiles: Api<DynamicObject> =
+            Api::namespaced_with(stage.hub.connection.client.clone(), MEMBERS, &profile_resource());
+        let conditions = async || {
+            let profile = profiles.get(&member(60)).await.unwrap();
+            let of = |name: &str| {
+                let conditions = profile.data["status"]["conditions"].as_array().unwrap();
+                let condition = conditions.iter().find(|condition| condition["type"] == name);
+                condition.unwrap().clone()
+            };
+            (of("ControlPlaneHealthy"), of("Joined"))
+        };
+        let (well, joined) = conditions().await;
+        sleep(minutes(10)).await;
+        let (down, still_joined) = conditions().await;
+        assert_eq!(
+            (&well["status"], &down["status"]),
+            (&json!("True"), &json!("False"))
+        );
+        assert_ne!(well["lastTransitionTime"], down["lastTransitionTime"]);
+        assert_eq!(joined, still_joined);
     })
     .await;
 }

@@ -58,6 +58,56 @@ impl World {
     }
 }
 
+pub(super) async fn events(client: Client) -> Vec<Value> {
+    let kind = GroupVersionKind::gvk("events.k8s.io", "v1", "Event");
+    let events: Api<DynamicObject> = Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind));
+    let list = events.list(&ListParams::default()).await.expect("Events");
+    let values = list.items.into_iter().map(|event| event.data);
+    values.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_finding_that_appears_is_one_event() {
+    let world = World::new().await;
+    world.profile("a", "other").await;
+    world.profile("b", "m").await;
+    let admin = || world.hub.client_as("admin", "m").expect("a client");
+    let of_rule = async || {
+        let mut events = events(admin()).await;
+        events.retain(|event| event["note"].as_str().is_some_and(|note| note.contains(RULE)));
+        events
+    };
+    for life in 0..2 {
+        let replica = world.replica_by(None, true);
+        let shared = Arc::clone(&replica.shared);
+        world
+            .run(replica, async {
+                after(200).await;
+                let told = of_rule().await;
+                assert_eq!(told.len(), 1, "life {life}: {told:#?}");
+                assert_eq!(told[0]["regarding"]["name"], "a");
+                assert_eq!(told[0]["series"], Value::Null, "a restart is no news");
+                let outcome = ["written", "known"][life];
+                assert!(value(&shared, &format!("events_total{{outcome=\"{outcome}\"}}")).await >= Some(1.0));
+            })
+            .await;
+    }
+    let replica = world.replica_by(None, true);
+    world
+        .run(replica, async {
+            after(200).await;
+            // It is mended, the window forgets it, and it comes back.
+            world.label("a", "m").await;
+            after(2 * 3600).await;
+            world.label("a", "other").await;
+            after(200).await;
+            let told = of_rule().await;
+            assert_eq!(told.len(), 1, "{told:#?}");
+            assert_eq!(told[0]["series"]["count"], 2);
+        })
+        .await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_event_that_could_not_be_written_is_written_later() {
     let world = World::new().await;
