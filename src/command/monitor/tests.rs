@@ -1,5 +1,6 @@
 //! A monitor on the lab, under the paused clock.
 
+mod certificates;
 mod ending;
 mod placements;
 mod reconnecting;

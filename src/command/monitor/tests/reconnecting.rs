@@ -19,7 +19,7 @@ async fn serve(server: &ApiServer, port: u16) -> (u16, String, JoinHandle<()>) {
 }
 
 /// Waits until the metric has that value.
-async fn until(shared: &Shared, metric: &str, expected: f64) {
+pub(super) async fn until(shared: &Shared, metric: &str, expected: f64) {
     let reached = async {
         while value(shared, metric).await != Some(expected) {
             sleep(Duration::from_millis(50)).await;
