@@ -5,7 +5,8 @@ use lab::crd;
 
 use super::{Exit, Failure, print::print};
 
-/// Print the CustomResourceDefinitions, for `kubectl apply -f -`
+/// Print the CustomResourceDefinitions, for `kubectl apply -f -` (Kubernetes 1.32 and newer)
+// Their v1alpha2 has rules by CEL's `format` library, which older API servers do not compile.
 #[derive(Debug, Args)]
 pub struct Crd {}
 
