@@ -227,6 +227,11 @@ impl Scope {
                 || self.holds_manager(profile.manager(), profile.label(names::LABEL_MANAGER)))
     }
 
+    /// Returns `true` if each profile is judged.
+    pub(super) fn holds_all(&self) -> bool {
+        self.namespaces.is_empty() && self.shard.is_none() && self.cluster_manager.is_none()
+    }
+
     /// Returns `true` if profiles in that namespace are judged.
     pub fn holds_namespace(&self, namespace: &str) -> bool {
         let is_named = self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace);

@@ -143,9 +143,20 @@ impl Evidence {
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
     pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
+        // Asked for each profile by nearly every rule: most runs judge all that they have seen.
+        let judges_all = self.judges_all();
         self.profiles
             .iter()
-            .filter(|history| self.judges_history(history))
+            .filter(move |history| judges_all || self.judges_history(history))
+    }
+
+    /// Returns `true` if nothing keeps a profile from being judged.
+    fn judges_all(&self) -> bool {
+        let is_none_touched = self
+            .driver
+            .as_ref()
+            .is_none_or(|driver| driver.touched.is_empty());
+        self.header.scope.holds_all() && self.header.other_runs.is_empty() && is_none_touched
     }
 
     /// Returns `true` if a history is one of [`Evidence::histories`].

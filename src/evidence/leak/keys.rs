@@ -81,6 +81,11 @@ enum Promise {
     Kubeconfig(LeakKind),
 }
 
+/// Returns `true` if a field of that name may hold a credential that does not look like one.
+pub fn names_credential(key: &str) -> bool {
+    promise(key).is_some()
+}
+
 /// Rates the value of a field with a credential's name.
 ///
 /// A name is no credential, however random it looks: clusters are often named by their ids. So it is a hint at most.

@@ -17,6 +17,7 @@ mod values;
 
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
+pub use keys::names_credential;
 pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
 pub(super) use scan::{places_in_value, short};
 

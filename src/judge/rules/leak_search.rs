@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evidence::{
     Tracked,
     api::ProfileLabels,
-    leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
+    leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under, names_credential},
 };
 
 use super::{
@@ -16,6 +16,14 @@ use super::{
 /// Maximum number of credentials that are reported per object.
 const MOST: usize = 20;
 
+/// What many objects have in common and holds no credential, so that it is searched once.
+#[derive(Default)]
+pub(super) struct Clean<'e> {
+    texts: HashSet<&'e str>,
+    /// Names of fields whose text may be anything, unless the text itself is a credential.
+    names: HashSet<&'e str>,
+}
+
 /// The search of one version of an object.
 pub(super) struct LeakSearch<'e, 's, T> {
     pub(super) object: &'e T,
@@ -23,8 +31,7 @@ pub(super) struct LeakSearch<'e, 's, T> {
     pub(super) noun: &'static str,
     /// What was found in earlier versions.
     pub(super) told: &'s mut HashSet<(String, LeakKind)>,
-    /// Texts that many objects have, and that hold no credential.
-    pub(super) clean: &'s mut HashSet<&'e str>,
+    pub(super) clean: &'s mut Clean<'e>,
     pub(super) findings: &'s mut Findings,
 }
 
@@ -32,10 +39,23 @@ impl<'e, T: Tracked> LeakSearch<'e, '_, T> {
     /// Labels or annotations.
     pub(super) fn map(&mut self, path: &str, map: &'e ProfileLabels) {
         for (key, value) in map.iter() {
-            let at = || format!("{path}[{key}]");
-            self.common(key, leaks_in_text, at);
-            self.add(leaks_under(key, value), at);
+            self.field(key, value, |_| format!("{path}[{key}]"));
         }
+    }
+
+    /// Searches the name of a field and its text. Many objects have fields of that name. `path` gives the paths of both,
+    /// which it calls `name` and `value`.
+    pub(super) fn field(&mut self, name: &'e str, text: &str, path: impl Fn(&str) -> String) {
+        if self.clean.names.contains(name) {
+            self.text(text, || path("value"));
+            return;
+        }
+        let leaks = leaks_in_text(name);
+        if leaks.is_empty() && !names_credential(name) {
+            self.clean.names.insert(name);
+        }
+        self.add(leaks, || path("name"));
+        self.add(leaks_under(name, text), || path("value"));
     }
 
     /// Searches a text of this object alone.
@@ -45,12 +65,12 @@ impl<'e, T: Tracked> LeakSearch<'e, '_, T> {
 
     /// Searches a text that many objects have in common.
     pub(super) fn common(&mut self, text: &'e str, search: fn(&str) -> Vec<Leak>, path: impl Fn() -> String) {
-        if self.clean.contains(text) {
+        if self.clean.texts.contains(text) {
             return;
         }
         let leaks = search(text);
         if leaks.is_empty() {
-            self.clean.insert(text);
+            self.clean.texts.insert(text);
         }
         self.add(leaks, path);
     }

@@ -130,7 +130,9 @@ impl<'e> Walk<'e, '_, '_> {
         history: &'e ProfileHistory,
         faults: &mut impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
     ) {
-        let mut story = Story::default();
+        // Nearly all profiles have no fault that nearly any rule looks for.
+        let mut story: Option<Story> = None;
+        let (mut applies, mut clean) = (false, false);
         let mut known: Option<Vec<Fault>> = None;
         let mut gaps: Option<Vec<(Micros, Micros)>> = None;
         for (index, version) in history.versions.iter().enumerate() {
@@ -139,18 +141,26 @@ impl<'e> Walk<'e, '_, '_> {
             if !is_same.is_some_and(|(same, before)| same(before, &version.object)) {
                 known = faults(&version.object);
             }
-            story.applies |= known.is_some();
+            applies |= known.is_some();
             let faults = known.as_deref().unwrap_or_default();
-            if faults.is_empty() && story.open.is_empty() {
-                story.clean = true;
+            if faults.is_empty() && story.as_ref().is_none_or(|story| story.open.is_empty()) {
+                clean = true;
                 continue;
             }
+            let story = story.get_or_insert_default();
+            story.clean |= clean;
             let by_path = by_path(faults);
             let gaps = gaps.get_or_insert_with(|| gaps_of(self.evidence, &version.object));
             for segment in segments(gaps, version.at.as_microsecond(), self.stop(history, index)) {
                 story.segment(version, &by_path, segment, history.origin == Origin::Created);
             }
         }
+        let Some(mut story) = story else {
+            if applies {
+                self.findings.examine();
+            }
+            return;
+        };
         let ending = match history.deleted {
             Some(_) => Ending::Deleted,
             None => Ending::WindowEnd,
@@ -176,7 +186,7 @@ impl<'e> Walk<'e, '_, '_> {
                 story.close(path, stretch, ending);
             }
         }
-        self.settle(story, is_excused);
+        self.settle(story, applies, is_excused);
     }
 
     /// When the next version replaced one.
@@ -205,15 +215,8 @@ impl<'e> Walk<'e, '_, '_> {
         age(self.evidence, history).max(age_of_transitions(self.evidence, first, self.state.called_by))
     }
 
-    /// Reports what one profile's versions showed.
-    fn settle(&mut self, story: Story, is_excused: bool) {
-        // Nearly all profiles of nearly every rule.
-        if story.violations.is_empty() && story.short.is_empty() && !is_excused {
-            if story.applies {
-                self.findings.examine();
-            }
-            return;
-        }
+    /// Reports what one profile's versions showed. `applies` tells whether the rule applied to any of them.
+    fn settle(&mut self, story: Story, applies: bool, is_excused: bool) {
         for stretch in &story.short {
             let is_filled = stretch.since_creation && self.state.filled_later;
             if is_filled || stretch.doubt.is_some() {
@@ -225,7 +228,7 @@ impl<'e> Walk<'e, '_, '_> {
         if is_excused {
             self.findings.cannot_tell_unless_examined(TOO_EARLY);
         }
-        if story.applies && !is_excused {
+        if applies && !is_excused {
             self.findings.examine();
         }
         // Of a fault that came again, the last stretch tells the most.
@@ -254,8 +257,6 @@ impl<'e> Walk<'e, '_, '_> {
 /// What the versions of one profile showed.
 #[derive(Default)]
 struct Story {
-    /// Whether the rule applied to any version.
-    applies: bool,
     /// Whether a version without any fault was seen.
     clean: bool,
     /// The faults that the present version has.

@@ -77,8 +77,12 @@ pub(super) fn each_entry_in<'a>(
     mut faults: impl FnMut(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
     each_state(evidence, findings, state, |profile| {
-        let judged: Vec<Vec<Finding>> = of_profile(profile).filter_map(&mut faults).collect();
-        (!judged.is_empty()).then(|| judged.into_iter().flatten().map(Fault::from).collect())
+        let (mut applies, mut all) = (false, Vec::new());
+        for faults in of_profile(profile).filter_map(&mut faults) {
+            applies = true;
+            all.extend(faults.into_iter().map(Fault::from));
+        }
+        applies.then_some(all)
     });
 }
 

@@ -85,20 +85,18 @@ pub(in crate::rules) fn not_environment_specific(evidence: &Evidence, findings: 
 }
 
 /// What is special about an address that means something else to each reader.
-fn whose(address: &str) -> Option<&'static str> {
-    // Malformed addresses are another rule's matter.
-    match endpoint_fault(without_path(address), Schemes::Any) {
-        None | Some(Fault::NoPort) => {}
-        Some(_) => return None,
-    }
-    let address = Address::split(address);
-    if address.is_loopback() {
-        Some("is the reader's own machine")
+fn whose(text: &str) -> Option<&'static str> {
+    let address = Address::split(text);
+    let what = if address.is_loopback() {
+        "is the reader's own machine"
+    } else if address.is_in_cluster() {
+        "is a Service, which only pods of one cluster reach"
     } else {
-        address
-            .is_in_cluster()
-            .then_some("is a Service, which only pods of one cluster reach")
-    }
+        return None;
+    };
+    // Malformed addresses are another rule's matter.
+    let fault = endpoint_fault(without_path(text), Schemes::Any);
+    matches!(fault, None | Some(Fault::NoPort)).then_some(what)
 }
 
 fn judge_settings(entry: Entry, extension: &Extension, faults: &mut Vec<Finding>) {

@@ -1,6 +1,6 @@
 //! No credential stands in a profile.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use evidence::{
     Evidence,
@@ -12,14 +12,14 @@ use super::{authority, entries::of_profile};
 use crate::rules::{
     finding::Findings,
     hash::HashSet,
-    leak_search::{LeakSearch, is_known},
+    leak_search::{Clean, LeakSearch, is_known},
 };
 
 /// `access/no-secrets`
 ///
 /// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
-    let mut clean = HashSet::default();
+    let mut clean = Clean::default();
     for history in evidence.histories() {
         findings.examine();
         let mut told = HashSet::default();
@@ -82,9 +82,7 @@ impl<'e> Search<'e, '_> {
         ) {
             for property in status.properties.iter() {
                 let path = |part: &str| format!("status.properties[{}].{part}", property.name);
-                self.leaks.common(&property.name, leaks_in_text, || path("name"));
-                self.leaks
-                    .add(leaks_under(&property.name, &property.value), || path("value"));
+                self.leaks.field(&property.name, &property.value, path);
             }
         }
         if !is_known(
@@ -186,7 +184,8 @@ fn in_authority(data: &str) -> Vec<Leak> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
     let decoded = authority::decode(data).unwrap_or_default();
-    let pem = String::from_utf8_lossy(&decoded);
+    // Checking for UTF-8 is faster than mending it, which is seldom needed.
+    let pem = str::from_utf8(&decoded).map_or_else(|_| String::from_utf8_lossy(&decoded), Cow::from);
     if !pem.contains(BEGIN) {
         return leaks_in_text(data);
     }

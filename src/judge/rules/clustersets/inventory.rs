@@ -106,7 +106,7 @@ impl<'a> Inventory<'a> {
         let mut is_there = vec![false; here.len()];
         let mut index = IdentityIndex::default();
         for (place, profile) in all.iter().enumerate() {
-            index.add(profile, place, None);
+            index.add(profile, place);
         }
         for (kind, groups) in index.groups() {
             for group in groups {

@@ -69,11 +69,7 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         return;
     }
 
-    let mut index = IdentityIndex::default();
-    for (place, member) in members.iter().enumerate() {
-        index.add(member.profile, place, None);
-    }
-
+    let index = IdentityIndex::of(members.iter().map(|member| (member.profile, None)));
     let mut twins = BTreeMap::new();
     let mut uncertain = BTreeSet::new();
     for (kind, groups) in index.groups() {

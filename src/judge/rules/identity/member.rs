@@ -10,7 +10,9 @@ use evidence::{
 use crate::rules::{
     division::Tie,
     finding::{Finding, Findings},
-    same_cluster::{Candidates, IdentityIndex, SharedIdentity, identities, note_bounds, note_uncertain},
+    same_cluster::{
+        Candidates, IdentityIndex, SharedIdentity, identities, is_identified, note_bounds, note_uncertain,
+    },
     sets::ClusterSets,
     text::redacted_or_absent,
 };
@@ -26,15 +28,17 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     }
     // The successor of a terminating profile may already exist.
     let members: Vec<&ClusterProfile> = evidence.standing().collect();
-    let mut index = IdentityIndex::default();
-    for (place, profile) in members.iter().enumerate() {
-        let inventory = by_namespace.then_some(&*profile.metadata.namespace);
-        if index.add(profile, place, inventory) && evidence.judges(profile) {
+    for profile in &members {
+        if evidence.judges(profile) && is_identified(profile) {
             findings.examine();
         }
     }
     findings.cannot_tell_unless_examined("no profile identifies its cluster");
 
+    let inventories = members
+        .iter()
+        .map(|profile| by_namespace.then_some(&*profile.metadata.namespace));
+    let index = IdentityIndex::of(members.iter().copied().zip(inventories));
     let sets = ClusterSets::of(evidence);
     let mut twins = BTreeMap::new();
     let mut uncertain = BTreeSet::new();

@@ -5,7 +5,7 @@ use evidence::{Evidence, api::PlacementDecision, leak::leaks_in_text};
 use crate::rules::{
     finding::Findings,
     hash::HashSet,
-    leak_search::{LeakSearch, is_known},
+    leak_search::{Clean, LeakSearch, is_known},
 };
 
 /// `placement-labels/reason-is-public`
@@ -13,7 +13,7 @@ use crate::rules::{
 /// No reason, label or annotation of a slice contains a credential, in any version seen: readers may have read one that
 /// was removed.
 pub(in crate::rules) fn reason_is_public(evidence: &Evidence, findings: &mut Findings) {
-    let mut clean = HashSet::default();
+    let mut clean = Clean::default();
     for history in evidence.slice_histories() {
         findings.examine();
         let mut told = HashSet::default();

@@ -15,29 +15,32 @@ pub(in crate::rules) fn digest(key: impl Hash) -> u64 {
     HASHER.hash_one(key)
 }
 
-/// Digests of keys, each with the position in the inventory of a profile that has the key.
+/// Digests of keys, each with the position in the inventory of a profile that has the key. Each pair is one number, which
+/// sorts faster: the digest, then the position.
 #[derive(Debug, Default)]
-pub(in crate::rules) struct DigestIndex(Vec<(u64, u32)>);
+pub(in crate::rules) struct DigestIndex(Vec<u128>);
 
 impl DigestIndex {
     /// Adds the digest of a key of the profile at that position.
     pub(in crate::rules) fn add(&mut self, digest: u64, place: usize) {
-        // An inventory has about 100,000 profiles. Positions beyond four billion are ignored.
-        if let Ok(place) = u32::try_from(place) {
-            self.0.push((digest, place));
-        }
+        self.0.push(u128::from(digest) << 64 | place as u128);
+    }
+
+    /// How many digests were added.
+    pub(in crate::rules) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Groups of two or more positions with one digest, each position once. Groups and positions are in the order of
     /// the inventory.
-    pub(in crate::rules) fn groups(mut self) -> Vec<Vec<usize>> {
+    pub(in crate::rules) fn groups(&mut self) -> Vec<Vec<usize>> {
         self.0.sort_unstable();
         self.0.dedup();
         let mut groups: Vec<Vec<usize>> = self
             .0
-            .chunk_by(|(one, _), (other, _)| one == other)
+            .chunk_by(|one, other| one >> 64 == other >> 64)
             .filter(|group| group.len() > 1)
-            .map(|group| group.iter().map(|(_, place)| *place as usize).collect())
+            .map(|group| group.iter().map(|pair| *pair as usize).collect())
             .collect();
         groups.sort_unstable();
         groups

@@ -20,29 +20,63 @@ impl Default for IdentityIndex {
 }
 
 impl IdentityIndex {
-    /// Adds all identities of the profile at that position. Only profiles of the same inventory are grouped; `None` is an
-    /// inventory, too. Returns whether the profile identifies its cluster.
-    pub(in crate::rules) fn add(
-        &mut self,
-        profile: &ClusterProfile,
-        place: usize,
-        inventory: Option<&str>,
-    ) -> bool {
-        let mut is_identified = false;
-        each_digest(profile, |identity, value| {
-            if let Some((_, index)) = self.0.iter_mut().find(|(known, _)| *known == identity) {
-                index.add(digest((inventory, value)), place);
-                is_identified = true;
+    /// The identities of these profiles, each with its inventory: only those of the same one are grouped, and `None` is
+    /// one, too. For a comparison by [`Candidates`](super::Candidates): of a profile that its id tells from all others, the
+    /// addresses are left out, which would take most of the time.
+    pub(in crate::rules) fn of<'a>(
+        members: impl Iterator<Item = (&'a ClusterProfile, Option<&'a str>)> + Clone,
+    ) -> Self {
+        let mut index = Self::default();
+        for (place, (profile, inventory)) in members.clone().enumerate() {
+            each_name(profile, |identity, value| {
+                index.insert(identity, inventory, value, place)
+            });
+        }
+        let are_told_apart = index.told_apart(members.clone().count());
+        for ((place, (profile, inventory)), is_told_apart) in members.enumerate().zip(are_told_apart) {
+            if !is_told_apart {
+                each_address(profile, |identity, value| {
+                    index.insert(identity, inventory, value, place)
+                });
             }
+        }
+        index
+    }
+
+    /// Adds all identities of the profile at that position.
+    pub(in crate::rules) fn add(&mut self, profile: &ClusterProfile, place: usize) {
+        each_digest(profile, |identity, value| {
+            self.insert(identity, None, value, place)
         });
-        is_identified
+    }
+
+    fn insert(&mut self, identity: SharedIdentity, inventory: Option<&str>, value: u64, place: usize) {
+        if let Some((_, index)) = self.0.iter_mut().find(|(known, _)| *known == identity) {
+            index.add(digest((inventory, value)), place);
+        }
+    }
+
+    /// For each of so many profiles whether it alone has its id, and all others have one of the same kind.
+    fn told_apart(&mut self, count: usize) -> Vec<bool> {
+        let mut told_apart = vec![false; count];
+        for (identity, index) in &mut self.0 {
+            if matches!(identity, SharedIdentity::ClusterId(_)) && index.len() == count {
+                let mut is_alone = vec![true; count];
+                for place in index.groups().into_iter().flatten() {
+                    is_alone[place] = false;
+                }
+                let both = told_apart.iter_mut().zip(is_alone);
+                both.for_each(|(told, alone)| *told |= alone);
+            }
+        }
+        told_apart
     }
 
     /// The identities, the most reliable first, each with its groups ([`DigestIndex::groups`]).
     pub(in crate::rules) fn groups(self) -> impl Iterator<Item = (SharedIdentity, Vec<Vec<usize>>)> {
         self.0
             .into_iter()
-            .map(|(identity, index)| (identity, index.groups()))
+            .map(|(identity, mut index)| (identity, index.groups()))
     }
 }
 
@@ -67,6 +101,12 @@ pub(in crate::rules) fn is_identified(profile: &ClusterProfile) -> bool {
 
 /// Calls `take` with each identity of a profile, and the digest of its value.
 fn each_digest(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u64)) {
+    each_name(profile, &mut take);
+    each_address(profile, take);
+}
+
+/// The same for what names the cluster.
+fn each_name(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u64)) {
     let member_id = profile.label(names::LABEL_MEMBER_ID);
     if let Some(id) = member_id.filter(|id| !id.is_empty()) {
         take(SharedIdentity::MemberId, digest(id));
@@ -74,6 +114,10 @@ fn each_digest(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u6
     for (which, id) in cluster_ids(profile) {
         take(SharedIdentity::ClusterId(which), digest(id));
     }
+}
+
+/// The same for what leads to the cluster.
+fn each_address(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u64)) {
     let mut places = Vec::new();
     let is_readable = each_place(profile, |place| places.push(digest(place)));
     let endpoints = (is_readable && !places.is_empty()).then(|| {
@@ -90,5 +134,35 @@ fn each_digest(profile: &ClusterProfile, mut take: impl FnMut(SharedIdentity, u6
         if let Some(endpoints) = endpoints {
             take(SharedIdentity::Endpoints, digest((endpoints, provider.member)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The groups by endpoints of profiles with these ids behind one gateway.
+    fn by_endpoints(ids: &[Option<&str>]) -> Vec<Vec<usize>> {
+        let profile = |id: &Option<&str>| -> ClusterProfile {
+            let mut properties =
+                vec![json!({"name": "cluster-endpoints.k8s.io", "value": r#"["gateway.example:443"]"#})];
+            properties.extend(id.map(|id| json!({"name": "cluster.clusterset.k8s.io", "value": id})));
+            serde_json::from_value(json!({"status": {"properties": properties}})).expect("a profile")
+        };
+        let profiles: Vec<ClusterProfile> = ids.iter().map(profile).collect();
+        let index = IdentityIndex::of(profiles.iter().map(|profile| (profile, None)));
+        let mut groups = index.groups();
+        let of_endpoints = groups.find(|(identity, _)| *identity == SharedIdentity::Endpoints);
+        of_endpoints.expect("one of each identity").1
+    }
+
+    #[test]
+    fn addresses_are_read_of_those_that_no_id_tells_apart() {
+        assert_eq!(by_endpoints(&[Some("a"), Some("b"), Some("c")]), [[0; 0]; 0]);
+        assert_eq!(by_endpoints(&[Some("a"), Some("b"), Some("a")]), [[0, 2]]);
+        // Whoever has no id may be anybody.
+        assert_eq!(by_endpoints(&[Some("a"), Some("b"), None]), [[0, 1, 2]]);
     }
 }
