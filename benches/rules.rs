@@ -13,8 +13,6 @@ use support::{
     measure::{median, ratio, seconds, timed},
 };
 
-/// How many times the reading of the JSON the rules may take on two cores.
-const GOAL: f64 = 0.25;
 /// How many of the most expensive rules are listed.
 const LISTED: usize = 10;
 
@@ -91,10 +89,6 @@ fn main() -> io::Result<()> {
     if arguments.each {
         list(each.into_iter().map(|(id, took)| (median(took), id)).collect());
     }
-    println!(
-        "rules / reading: {:.3} (goal on two cores: at most {GOAL})",
-        ratio(judging, reading)
-    );
     let mut figures = Figures::of("rules");
     figures.add(
         format!(
