@@ -318,20 +318,17 @@ fn is_host(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_label =
-        |label: &[u8]| (1..=63).contains(&label.len()) && !label.starts_with(b"-") && !label.ends_with(b"-");
+        |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
     // A name that ends in a number is a malformed IPv4 address.
     let ends_in_number = name
         .bytes()
         .rev()
         .take_while(|byte| *byte != b'.')
         .all(|byte| byte.is_ascii_digit());
-    let mut begin = 0;
-    let ends = memchr_iter(b'.', name.as_bytes()).chain([name.len()]);
-    let mut labels = ends.map(|end| &name.as_bytes()[std::mem::replace(&mut begin, end + 1)..end]);
     name.len() <= 253
         && !ends_in_number
         && (are_all(name, is_plain) || name.chars().all(may_stand))
-        && labels.all(is_label)
+        && name.split('.').all(is_label)
 }
 
 /// Returns `true` if a name is this domain, or in it.
