@@ -146,7 +146,13 @@ impl Standing {
     /// Forgets all verdicts.
     fn renew(&mut self, evidence: &Evidence) -> Changed {
         let now = evidence.header.window.map(|window| window.until);
-        self.until = now.map(|now| now.saturating_add(HOLDS).unwrap_or(Timestamp::MAX));
+        // What follows a gap that ends now has no length yet, and deserves another verdict as soon as it has.
+        let follows_gap = evidence
+            .gaps
+            .iter()
+            .any(|gap| gap.until.is_some() && gap.until == now);
+        let holds = if follows_gap { SignedDuration::ZERO } else { HOLDS };
+        self.until = now.map(|now| now.saturating_add(holds).unwrap_or(Timestamp::MAX));
         self.shape = Some(Shape::of(evidence));
         self.excerpt.renew(evidence);
         (self.judged, self.left) = Default::default();

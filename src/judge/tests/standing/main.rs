@@ -27,7 +27,8 @@ const ACTS: usize = 150;
 fn essence(judgement: &Judgement) -> Vec<String> {
     let numbers = |text: &str| {
         let until = text.split("; wrong for").next().unwrap_or(text);
-        let masked = until.split(|character: char| character.is_ascii_digit());
+        // A time may have a fraction of a second.
+        let masked = until.split(|character: char| character.is_ascii_digit() || character == '.');
         masked
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
