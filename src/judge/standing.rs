@@ -34,7 +34,8 @@ const HOLDS: SignedDuration = SignedDuration::from_secs(60);
 /// A judgement takes as long as what changed takes to be judged: the changed profiles, those tied to them, and those of
 /// which time changes the verdict. Each minute (by the end of the evidence's window) it judges the whole fleet again. So
 /// it does when something changes that is not of a single profile or namespace: the gaps, the clock skew, the beginning
-/// of the window. So move the beginning in steps of minutes.
+/// of the window. So move the beginning in steps of minutes. Of a gap that ends just then, it judges the whole fleet once
+/// more.
 ///
 /// What is no evidence of profiles and namespaces (slices of decisions, Secrets, members, an audit log, dry runs) is
 /// judged whole each time by the rules that read it. With a driver, everything is.

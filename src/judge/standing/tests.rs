@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ProfileHistory, api::Edition};
+use evidence::{Gap, Kind, ProfileHistory, api::Edition};
 use serde_json::{Value, json};
 
 use super::*;
@@ -134,6 +134,21 @@ fn the_whole_fleet_is_due_a_minute_after_it_was_judged() {
     standing.judgement(&evidence);
     assert!(!standing.is_due(second(159)));
     assert!(standing.is_due(second(160)));
+
+    // At the end of a gap nothing has followed it yet.
+    evidence.gaps.push(Gap {
+        from: Some(second(90)),
+        until: Some(second(120)),
+        ..Gap::of(Kind::Timeline, "the connection was lost")
+    });
+    let mut judge_at = |at, standing: &mut Standing| {
+        evidence.header.window.as_mut().expect("a window").until = second(at);
+        standing.judgement(&evidence);
+    };
+    judge_at(120, &mut standing);
+    assert!(standing.is_due(second(120)));
+    judge_at(121, &mut standing);
+    assert!(!standing.is_due(second(180)));
 }
 
 #[test]
