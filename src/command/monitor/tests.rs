@@ -34,7 +34,6 @@ use super::{
     status::Shared,
     verdicts::Verdicts,
 };
-use crate::command::Failure;
 
 const HOUR: Duration = Duration::from_secs(3600);
 /// A rule that grants a new fault 2 min, and one that does not.
@@ -470,29 +469,4 @@ async fn other_requests_are_refused() {
     assert_eq!(get(&shared, "/nowhere").await.0, StatusCode::NOT_FOUND);
     let response = respond(&shared, &Method::POST, "/metrics").await;
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_replica_that_stops_ends_within_seconds() {
-    let world = World::new().await;
-    world.profile("a", "m").await;
-    let replica = world.replica_by(Some("default/monitor"), false);
-    let (stop, shared) = (replica.stop.clone(), Arc::clone(&replica.shared));
-    let source = Source::Own(&world.hub.connection);
-    let running = run(
-        replica.settings,
-        source,
-        &replica.shared,
-        world.clock,
-        replica.stop.clone(),
-    );
-    let stopping = async {
-        after(60).await;
-        stop.cancel();
-    };
-    let began = tokio::time::Instant::now();
-    let (ended, ()): (Result<(), Failure>, ()) = tokio::join!(running, stopping);
-    assert!(ended.is_ok());
-    assert!(began.elapsed() < Duration::from_secs(63), "{:?}", began.elapsed());
-    assert_eq!(value(&shared, "watch_up").await, Some(0.0));
 }

@@ -29,6 +29,16 @@ async fn ends_after(world: &World, replica: Replica, stopping: impl Future<Outpu
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_replica_that_stops_ends_within_seconds() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let replica = world.replica_by(Some("default/monitor"), false);
+    let shared = Arc::clone(&replica.shared);
+    ends_after(&world, replica, after(60)).await;
+    assert_eq!(value(&shared, "watch_up").await, Some(0.0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_page_that_is_rendered_does_not_keep_it_from_ending() {
     let world = World::new().await;
     world.profile("a", "m").await;
