@@ -1,6 +1,6 @@
 //! The rules as admission policies: `ValidatingAdmissionPolicy` objects that judge each write when it is made.
 //!
-//! What a policy says of a rule stands in the rule's file ([`PolicyFacts`](crate::rules::PolicyFacts)); this module puts it
+//! What a policy says of a rule stands in the rule's file ([`PolicyFacts`]); this module puts it
 //! together. There is one policy for each suite, resource and action, and one binding for each policy.
 
 mod message;
