@@ -56,7 +56,8 @@ impl IdentityIndex {
         }
     }
 
-    /// For each of so many profiles whether it alone has its id, and all others have one of the same kind.
+    /// For each of so many profiles whether it alone has its id, and all others have one of the same kind. Candidates for a
+    /// profile have all its ids, or none of the same kind: there are none of either.
     fn told_apart(&mut self, count: usize) -> Vec<bool> {
         let mut told_apart = vec![false; count];
         for (identity, index) in &mut self.0 {
