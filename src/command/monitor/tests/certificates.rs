@@ -3,7 +3,6 @@
 use std::{fs, path::Path, sync::Arc};
 
 use apiserver::{Loopback, User, new_token};
-use collect::connect::KubeconfigOptions;
 use rcgen::{
     BasicConstraints, Certificate, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -19,7 +18,7 @@ use tokio_rustls::{
     },
 };
 
-use super::{reconnecting::until, *};
+use super::*;
 
 /// Signs certificates.
 struct Authority {
@@ -100,21 +99,7 @@ async fn a_client_certificate_that_is_rotated_is_read_again() {
     });
     fs::write(&path, kubeconfig.to_string()).expect("written");
     old.write_client(folder.path());
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
-    let source = Source::Kubeconfig(KubeconfigOptions {
-        path: Some(path.clone()),
-        ..KubeconfigOptions::default()
-    });
-    let seen = async {
-        until(&shared, "verdicts_fresh", 1.0).await;
-        serving.abort();
-        let _ = serving.await;
-        let (_, _serving) = serve(port, &new).await;
-        until(&shared, "watch_up", 0.0).await;
-        new.write_client(folder.path());
-        until(&shared, "watch_up", 1.0).await;
-        until(&shared, "verdicts_fresh", 1.0).await;
-    };
-    world.run_by(source, replica, seen).await;
+    let anew = async || _ = serve(port, &new).await;
+    let write = |()| new.write_client(folder.path());
+    world.is_followed(&path, serving, anew, write).await;
 }

@@ -61,6 +61,20 @@ impl World {
         let client = self.hub.client_as("admin", "m").expect("a client");
         Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
     }
+
+    /// Creates a slice, which names that scheduler.
+    async fn create_slice(&self, scheduler: Option<&str>) {
+        let mut slice = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+            "metadata": {"name": "s"}, "decisions": [],
+        });
+        if let Some(scheduler) = scheduler {
+            slice["schedulerName"] = scheduler.into();
+        }
+        let slice = serde_json::from_value(slice).expect("a slice");
+        let created = self.slices().create(&PostParams::default(), &slice).await;
+        created.expect("created");
+    }
 }
 
 /// How many findings a rule has on the slices of that namespace; none if it has no series.
@@ -140,24 +154,11 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
     let world = World::with_placements(&[]).await;
     world.profile("a", "other").await;
     let rule = "placement-labels/scheduler-named";
-    let slices = world.slices();
-    let create = async |scheduler: Option<&str>| {
-        let mut slice = json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-            "metadata": {"name": "s"}, "decisions": [],
-        });
-        if let Some(scheduler) = scheduler {
-            slice["schedulerName"] = scheduler.into();
-        }
-        let slice = serde_json::from_value(slice).expect("a slice");
-        let created = slices.create(&PostParams::default(), &slice).await;
-        created.expect("created");
-    };
     let delete = async || {
-        let deleted = slices.delete("s", &DeleteParams::default()).await;
+        let deleted = world.slices().delete("s", &DeleteParams::default()).await;
         deleted.expect("deleted");
     };
-    create(None).await;
+    world.create_slice(None).await;
     let replica = world.replica_of(Apis::All);
     let shared = Arc::clone(&replica.shared);
     let seen = async {
@@ -171,7 +172,7 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
             "{metrics}"
         );
         delete().await;
-        create(Some("scheduler")).await;
+        world.create_slice(Some("scheduler")).await;
         // As in a run: what broke the rule within the window did.
         after(200).await;
         assert_eq!(of_slice().await, Some(1.0));
@@ -179,7 +180,7 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         assert_eq!(of_slice().await, None);
         assert_eq!(findings(&shared).await, Some(1.0));
         delete().await;
-        create(None).await;
+        world.create_slice(None).await;
         after(200).await;
         assert_eq!(of_slice().await, Some(1.0));
         delete().await;
@@ -198,13 +199,7 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
 async fn an_event_names_the_api_version_of_its_object() {
     let world = World::with_placements(&[]).await;
     world.profile("a", "other").await;
-    let slice = json!({
-        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-        "metadata": {"name": "s"}, "decisions": [],
-    });
-    let slice = serde_json::from_value(slice).expect("a slice");
-    let created = world.slices().create(&PostParams::default(), &slice).await;
-    created.expect("created");
+    world.create_slice(None).await;
     let mut replica = world.replica_by_edition(Apis::All, Some(Edition::Placement2026M09));
     replica.settings.events = true;
     let seen = async {

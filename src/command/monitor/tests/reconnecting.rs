@@ -1,6 +1,6 @@
 //! A hub that is reached in another way than before. In real time: it is about TLS.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use apiserver::Loopback;
 use collect::connect::KubeconfigOptions;
@@ -18,8 +18,38 @@ async fn serve(server: &ApiServer, port: u16) -> (u16, String, JoinHandle<()>) {
     (port, kubeconfig, serving)
 }
 
+impl World {
+    /// Runs a monitor by that kubeconfig until `serving` has ended, the hub is served `anew`, and `write` has written how
+    /// it is reached now.
+    pub(super) async fn is_followed<T>(
+        &self,
+        kubeconfig: &Path,
+        serving: JoinHandle<()>,
+        anew: impl AsyncFnOnce() -> T,
+        write: impl FnOnce(T),
+    ) {
+        let replica = self.replica();
+        let shared = Arc::clone(&replica.shared);
+        let source = Source::Kubeconfig(KubeconfigOptions {
+            path: Some(kubeconfig.to_owned()),
+            ..KubeconfigOptions::default()
+        });
+        let seen = async {
+            until(&shared, "verdicts_fresh", 1.0).await;
+            serving.abort();
+            let _ = serving.await;
+            let way = anew().await;
+            until(&shared, "watch_up", 0.0).await;
+            write(way);
+            until(&shared, "watch_up", 1.0).await;
+            until(&shared, "verdicts_fresh", 1.0).await;
+        };
+        self.run_by(source, replica, seen).await;
+    }
+}
+
 /// Waits until the metric has that value.
-pub(super) async fn until(shared: &Shared, metric: &str, expected: f64) {
+async fn until(shared: &Shared, metric: &str, expected: f64) {
     let reached = async {
         while value(shared, metric).await != Some(expected) {
             sleep(Duration::from_millis(50)).await;
@@ -37,22 +67,10 @@ async fn a_hub_with_a_new_certificate_authority_is_reached_without_a_restart() {
     let path = folder.path().join("kubeconfig");
     let (port, kubeconfig, serving) = serve(world.server(), 0).await;
     fs::write(&path, kubeconfig).expect("it is written");
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
-    let source = Source::Kubeconfig(KubeconfigOptions {
-        path: Some(path.clone()),
-        ..KubeconfigOptions::default()
-    });
-    let seen = async {
-        until(&shared, "verdicts_fresh", 1.0).await;
-        // It comes back with another one.
-        serving.abort();
-        let _ = serving.await;
+    let anew = async || {
         let (_, kubeconfig, _serving) = serve(world.server(), port).await;
-        until(&shared, "watch_up", 0.0).await;
-        fs::write(&path, kubeconfig).expect("it is written");
-        until(&shared, "watch_up", 1.0).await;
-        until(&shared, "verdicts_fresh", 1.0).await;
+        kubeconfig
     };
-    world.run_by(source, replica, seen).await;
+    let write = |kubeconfig| fs::write(&path, kubeconfig).expect("it is written");
+    world.is_followed(&path, serving, anew, write).await;
 }

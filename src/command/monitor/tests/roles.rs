@@ -6,7 +6,7 @@ use crate::command::apis::Apis;
 impl World {
     /// What a replica is told that may do nothing.
     async fn refusal(&self, replica: Replica) -> String {
-        let viewer = Connection::new(self.hub.client_as("viewer", "m").expect("a client"), "lab");
+        let viewer = self.viewer();
         let source = Source::Own(&viewer);
         let ended = run(
             replica.settings,

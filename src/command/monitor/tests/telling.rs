@@ -40,7 +40,8 @@ impl World {
         self.server().add_user(User::with_rules("viewer", vec![rule]));
     }
 
-    fn viewer(&self) -> Connection {
+    /// A user that has no rights yet.
+    pub(super) fn viewer(&self) -> Connection {
         Connection::new(self.hub.client_as("viewer", "m").expect("a client"), "lab")
     }
 
