@@ -59,7 +59,8 @@ pub(super) async fn publish(hub: &Hub, clock: &Clock) -> Result<(), RequestError
                 "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
             });
             hub.create(&target(namespace, &name), MANAGER, &profile).await?;
-            report(hub, namespace, &name, Health::Well, clock.now()).await?;
+            let now = clock.now();
+            report_since(hub, namespace, &name, Health::Well, now, now).await?;
         }
     }
     Ok(())
@@ -73,11 +74,22 @@ pub(super) async fn report(
     health: Health,
     now: Timestamp,
 ) -> Result<(), RequestError> {
-    let target = target(namespace, name);
     // A cluster joins once, when its profile is created.
-    let profile = hub.find(&target).await?;
+    let profile = hub.find(&target(namespace, name)).await?;
     let created = profile.and_then(|profile| profile.metadata.creation_timestamp);
     let joined_at = created.map_or(now, |created| created.0);
+    report_since(hub, namespace, name, health, now, joined_at).await
+}
+
+/// The same for a cluster that joined then.
+async fn report_since(
+    hub: &Hub,
+    namespace: &str,
+    name: &str,
+    health: Health,
+    now: Timestamp,
+    joined_at: Timestamp,
+) -> Result<(), RequestError> {
     let condition = |kind: &str, (status, reason): (&str, &str), since: Timestamp| {
         // The hub takes whole seconds only.
         let since = since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -96,6 +108,7 @@ pub(super) async fn report(
             condition(CONDITION_JOINED, ("True", "Registered"), joined_at),
         ],
     }});
+    let target = target(namespace, name);
     hub.patch(&target, MANAGER, Via::Status, &status).await.map(drop)
 }
 
