@@ -12,6 +12,8 @@ const MOST: usize = 1_000_000;
 const MOST_MONITORED: usize = 100_000;
 /// How many more for each second of the window.
 const EACH_SECOND: usize = 100;
+/// How many at most, however long the window is. They take 8 GB: a machine that has less ends the run, and all is lost.
+const MOST_IN_ALL: usize = 4_000_000;
 
 /// The room for versions that is left.
 #[derive(Debug)]
@@ -35,7 +37,8 @@ impl Room {
 
     fn beside(most: usize, window: Duration) -> Self {
         let seconds = usize::try_from(window.as_secs()).unwrap_or(usize::MAX);
-        Self::of(most.saturating_add(seconds.saturating_mul(EACH_SECOND)))
+        let most = most.saturating_add(seconds.saturating_mul(EACH_SECOND));
+        Self::of(most.min(MOST_IN_ALL))
     }
 
     /// Room for so many versions.
@@ -90,5 +93,19 @@ impl Room {
 impl Default for Room {
     fn default() -> Self {
         Self::of_window(Duration::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_window_has_more_room_but_no_day_fills_the_memory() {
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(Room::of_window(hour).most, 1_360_000);
+        assert_eq!(Room::monitored(hour).most, 460_000);
+        assert_eq!(Room::of_window(24 * hour).most, MOST_IN_ALL);
+        assert_eq!(Room::monitored(24 * hour).most, MOST_IN_ALL);
     }
 }
