@@ -110,4 +110,12 @@ new-rule RULE:
 # Fuzz what reads other people's words (nightly, cargo-fuzz). Usage: just fuzz TARGET [libfuzzer flags]
 fuzz TARGET *FLAGS:
     mkdir -p fuzz/corpus/{{TARGET}}
+    test ! -e fuzz/corpora/{{TARGET}}.tar.zst || \
+        tar --zstd --extract --skip-old-files --directory fuzz/corpus/{{TARGET}} --file fuzz/corpora/{{TARGET}}.tar.zst
     cargo +nightly fuzz run --sanitizer none {{TARGET}} fuzz/corpus/{{TARGET}} fuzz/seeds/{{TARGET}} -- -max_total_time=300 {{FLAGS}}
+
+# Keep what fuzzing found: the inputs without which less code is reached. Usage: just fuzz-keep TARGET
+fuzz-keep TARGET:
+    cargo +nightly fuzz cmin --sanitizer none {{TARGET}}
+    tar --zstd --create --sort=name --owner=0 --group=0 --mtime=@0 --file fuzz/corpora/{{TARGET}}.tar.zst \
+        --directory fuzz/corpus/{{TARGET}} .
