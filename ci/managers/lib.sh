@@ -30,9 +30,14 @@ root=$(cd "$here/../.." && pwd)
 export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
 
 # build_manager MODULE PACKAGE: builds the pinned tool of this folder as $cache/manager, and the members' agents. Go's
-# own cache makes that quick the second time. Where VERSION names a version, that one is built in place of the pin.
+# own cache makes that quick the second time. Where VERSION names a version, that one is built in place of the pin, and
+# from the git checkout of its tag that SOURCE names, if it does.
 build_manager() {
     local pin=$here/$name
+    if [ -n "${SOURCE:-}" ]; then
+        build_tag "$SOURCE" "$2"
+        return
+    fi
     if [ -n "${VERSION:-}" ]; then
         cache=$cache/$VERSION
         pin=$cache/pin
@@ -48,8 +53,21 @@ build_manager() {
     export version module
 }
 
+# build_tag FOLDER PACKAGE: builds VERSION of a manager as $cache/manager from a git checkout of that tag.
+build_tag() {
+    version=${VERSION:?VERSION is to name the tag of the checkout in SOURCE}
+    module=$(cd "$1" && pwd) || fail "there is no folder $1"
+    cache=$cache/$version
+    mkdir -p "$cache"
+    { git -C "$module" tag --points-at HEAD 2>/dev/null | grep -qx "$version" && git -C "$module" diff --quiet HEAD; } ||
+        fail "SOURCE is to be a git checkout of the tag $version, without changes"
+    build_from "$module" "$2" manager
+    build_agents
+    export version module
+}
+
 # build_checkout FOLDER PROGRAM...: builds programs of a manager that no version of its module has, from a git checkout of
-# the commit that conformance.yaml names, with the dependencies that are vendored there.
+# the commit that conformance.yaml names.
 build_checkout() {
     local folder=$1 program
     shift
@@ -57,12 +75,19 @@ build_checkout() {
     git -C "$folder" rev-parse HEAD 2>/dev/null | grep -q "^${version##*-}" ||
         fail "SOURCE is to be a git checkout of commit ${version##*-}: $here/$name/run says how to get it"
     for program; do
-        say "building $program $version"
-        (cd "$folder" && GOFLAGS=-mod=vendor go build -buildvcs=false -trimpath -o "$cache/$program" "./cmd/$program") ||
-            fail "failed to build $program"
+        build_from "$folder" "./cmd/$program" "$program"
     done
     build_agents
     export version
+}
+
+# build_from FOLDER PACKAGE PROGRAM: builds a package of a checkout as $cache/PROGRAM, with the dependencies that are
+# vendored there, if any are.
+build_from() {
+    local flags=$GOFLAGS
+    [ ! -d "$1/vendor" ] || flags=-mod=vendor
+    say "building $2 $version"
+    (cd "$1" && GOFLAGS=$flags go build -buildvcs=false -trimpath -o "$cache/$3" "$2") || fail "failed to build $2"
 }
 
 # build_agents: what stands for the members' agents.

@@ -92,21 +92,21 @@ fn the_published_reports_make_a_site() {
                 .contains("MUST rules fail")
         );
     }
-    let cell = "href=\"implementations/ocm/v1.2.1-standard/report.html#clustersets/namespace-labelled\"";
+    let cell = "href=\"implementations/ocm/v1.3.1-standard/report.html#clustersets/namespace-labelled\"";
     assert!(first.contains(cell), "no cell leads to OCM's finding");
-    let report = folder.text("one/implementations/ocm/v1.2.1-standard/report.html");
+    let report = folder.text("one/implementations/ocm/v1.3.1-standard/report.html");
     assert!(report.contains("id=\"clustersets/namespace-labelled\""));
     assert!(
         folder
-            .text("one/sig-multicluster/v1alpha1/ocm/v1.2.1-standard.yaml")
+            .text("one/sig-multicluster/v1alpha1/ocm/v1.3.1-standard.yaml")
             .contains("project: ocm")
     );
     // The same evidence by other editions: a verdict, but no report of the SIG's.
     for edition in ["2026-07", "2026-09"] {
         let page = folder.text(&format!("one/edition-{edition}.html"));
-        assert!(page.contains(&format!("implementations/ocm/v1.2.1-{edition}/index.html")));
+        assert!(page.contains(&format!("implementations/ocm/v1.3.1-{edition}/index.html")));
         assert!(page.contains("not submitted"), "{edition}");
-        let matrix = format!("one/sig-multicluster/v1alpha1/ocm/v1.2.1-{edition}.yaml");
+        let matrix = format!("one/sig-multicluster/v1alpha1/ocm/v1.3.1-{edition}.yaml");
         assert!(!folder.path(&matrix).exists(), "{matrix}");
     }
     // What is there is not written over.
