@@ -101,6 +101,13 @@ fn the_published_reports_make_a_site() {
             .text("one/sig-multicluster/v1alpha1/ocm/v1.3.1-standard.yaml")
             .contains("project: ocm")
     );
+    let history = folder.text("one/implementations/kubefleet/index.html");
+    let told = |word: &str, rule: &str| {
+        let told = history.split("<li>").find(|item| item.contains(rule));
+        assert!(told.is_some_and(|item| item.contains(word)), "{rule}: {history}");
+    };
+    told("better:", "updates/no-empty-writes");
+    told("otherwise:", "access/tls-verified");
     // The same evidence by other editions: a verdict, but no report of the SIG's.
     for edition in ["2026-07", "2026-09"] {
         let page = folder.text(&format!("one/edition-{edition}.html"));

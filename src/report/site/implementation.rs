@@ -98,7 +98,7 @@ impl Step {
         } else {
             Vec::new()
         };
-        changes.sort_by_key(|change| !change.worse);
+        changes.sort_by_key(|change| (!change.worse, !change.is_better()));
         Self {
             from: old.version.clone(),
             to: new.version.clone(),
@@ -117,7 +117,11 @@ impl Changed {
         let (old, new) = change.old.zip(change.new)?;
         let rule = &change.rule;
         (old != new).then(|| Self {
-            word: if change.worse { "worse" } else { "better" },
+            word: match change {
+                _ if change.worse => "worse",
+                _ if change.is_better() => "better",
+                _ => "otherwise",
+            },
             rule: rule.clone(),
             old: sign::of(old),
             new: sign::of(new),

@@ -39,6 +39,15 @@ pub struct RuleChange {
     pub details: Vec<Change>,
 }
 
+impl RuleChange {
+    /// Whether the rule passes in the second, and something was wrong or in doubt in the first. A rule that has nothing to
+    /// judge any more did not become better.
+    pub fn is_better(&self) -> bool {
+        let was_open = self.old.is_some_and(|old| weight(old) > weight(Verdict::Skipped));
+        was_open && self.new == Some(Verdict::Pass)
+    }
+}
+
 /// Compares two reports, of whichever versions of the suite and editions.
 pub fn diff(old: &Document, new: &Document) -> Diff {
     let mut head: Vec<Change> = changes(&bare(old), &bare(new));

@@ -503,6 +503,35 @@ fn a_diff_tells_what_got_worse() {
     );
     let better = diff(&new, &old);
     assert!(!better.worse && better.rules.len() == worse.rules.len());
+    assert!(better.rules[0].is_better() && !worse.rules[0].is_better());
+}
+
+#[test]
+fn what_is_judged_no_more_is_not_better() {
+    let is_better = |old, new| {
+        let change = RuleChange {
+            rule: RULE.to_owned(),
+            old: Some(old),
+            new: Some(new),
+            worse: false,
+            details: Vec::new(),
+        };
+        change.is_better()
+    };
+    for old in [
+        Verdict::Fail,
+        Verdict::Warn,
+        Verdict::Waived,
+        Verdict::Inconclusive,
+    ] {
+        assert!(
+            is_better(old, Verdict::Pass) && !is_better(old, Verdict::NotApplicable),
+            "{old:?}"
+        );
+    }
+    for old in [Verdict::NotApplicable, Verdict::Skipped, Verdict::Pass] {
+        assert!(!is_better(old, Verdict::Pass), "{old:?}");
+    }
 }
 
 #[test]
