@@ -3,14 +3,14 @@
 //! `STANDING_SEEDS` says how many random histories are tried, and `STANDING_SEED` where they begin. With `STANDING_STEP=1`,
 //! all examples are judged at each moment.
 
+mod moments;
 #[path = "../support/seeds.rs"]
 mod seeds;
 mod world;
 
-use std::{collections::BTreeSet, env, sync::Mutex};
+use std::{collections::BTreeSet, sync::Mutex};
 
-use evidence::{Evidence, ObjectKey, api::Edition};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{Evidence, api::Edition};
 use judge::{Judgement, Selection, Standing, judge, rules, rules::example::Example};
 use proptest::{
     collection::vec,
@@ -24,8 +24,6 @@ use world::{Act, World, act};
 const HISTORIES: u32 = 16;
 /// How much happens in each of them.
 const ACTS: usize = 150;
-/// Of so many examples, `cargo test` judges one at each moment.
-const STEP: usize = 9;
 
 /// What a verdict says, without the order in which it does, and with `#` for numbers in texts that grow with time.
 fn essence(judgement: &Judgement) -> Vec<String> {
@@ -159,73 +157,4 @@ fn examples_are_judged_alike() {
         }
     }
     assert!(tried > 200, "{tried} examples");
-}
-
-/// Evidence as it was at some moment of its window. Histories come in the order in which they began.
-fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
-    let mut then = evidence.clone();
-    if let Some(window) = &mut then.header.window {
-        window.until = now;
-    }
-    for history in &mut then.profiles {
-        history.versions.retain(|version| version.at <= now);
-        history.deleted = history.deleted.filter(|deleted| *deleted <= now);
-    }
-    then.profiles.retain(|history| !history.versions.is_empty());
-    then.profiles.sort_by_key(|history| history.versions[0].at);
-    then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
-    for gap in &mut then.gaps {
-        gap.until = gap.until.map(|until| until.min(now));
-    }
-    then
-}
-
-/// The moments at which something happens to a profile, some in between, and some after the last.
-fn moments(evidence: &Evidence) -> Vec<Timestamp> {
-    let Some(window) = evidence.header.window else {
-        return Vec::new();
-    };
-    let of_histories = evidence.profiles.iter().flat_map(|history| {
-        let versions = history.versions.iter().map(|version| version.at);
-        versions.chain(history.deleted)
-    });
-    let of_gaps = evidence.gaps.iter().flat_map(|gap| [gap.from, gap.until]);
-    let events = of_histories.chain(of_gaps.flatten()).chain([window.until]);
-    let events: BTreeSet<Timestamp> = events
-        .flat_map(|at| [0, 1, 10, 59, 121, 301].map(|seconds| at + SignedDuration::from_secs(seconds)))
-        .filter(|at| (window.from..=window.until).contains(at))
-        .collect();
-    events.into_iter().collect()
-}
-
-/// Examples as they come about: what their verdicts turn on is in their time lines.
-#[test]
-fn examples_are_judged_alike_at_each_moment() {
-    let step = env::var("STANDING_STEP").map_or(STEP, |step| step.parse().expect("a number"));
-    let examples = rules::all().iter().flat_map(|rule| {
-        let examples = Example::of(rule).expect("examples").into_iter();
-        examples.map(move |example| (rule.id, example))
-    });
-    let mut asked = 0;
-    for (rule, example) in examples.step_by(step) {
-        let mut standing = Standing::new(Selection::default());
-        let mut before = Evidence::default();
-        for now in moments(example.evidence()) {
-            let then = as_of(example.evidence(), now);
-            for history in &then.profiles {
-                if !before.profiles.contains(history) {
-                    standing.profile_changed(ObjectKey::of(history.last()));
-                }
-            }
-            if let Some(difference) = difference(&standing.judgement(&then), &then) {
-                panic!(
-                    "suites/{rule}.yaml, example `{}`, at {now}: {difference}",
-                    example.name
-                );
-            }
-            asked += 1;
-            before = then;
-        }
-    }
-    assert!(asked > 1_000, "{asked} judgements");
 }
