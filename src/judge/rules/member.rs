@@ -2,7 +2,7 @@
 //!
 //! Both the manager and the runner see a change some time after it happened, so a single snapshot cannot prove a
 //! mismatch. A profile is wrong if, for longer than a grace period, it never agreed with any of an unbroken series of
-//! looks at the member. A shorter series proves nothing.
+//! looks at the member. A shorter series proves nothing. A gap in what the watch saw of the profile breaks a series.
 
 use std::{collections::HashMap, fmt::Display};
 
@@ -15,12 +15,16 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::finding::{Finding, Findings};
+use super::{
+    finding::{Finding, Findings},
+    write_time::missed_within,
+};
 use crate::reasons::NO_MEMBER_ASKED;
 
 /// A judged profile and its member.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
+    evidence: &'a Evidence,
     /// The profile, which may be deleted.
     pub(super) history: &'a ProfileHistory,
     /// The looks at its member.
@@ -52,6 +56,8 @@ pub(super) enum Outcome<'a, P, M> {
     Differs(Difference<'a, P, M>),
     /// The two differ, but the looks cover less time than the grace.
     TooShort,
+    /// The watch missed what the profile reported whenever the member was asked.
+    Missed,
     /// The profile reports a value, and the member was unavailable.
     Unseen,
     /// There is nothing to compare.
@@ -111,7 +117,11 @@ pub(super) fn pairs<'a>(
     let pair = |history: &'a ProfileHistory| {
         let metadata = &history.last().metadata;
         let member = members.get(&(&*metadata.namespace, &*metadata.name))?;
-        Some(Pair { history, member })
+        Some(Pair {
+            evidence,
+            history,
+            member,
+        })
     };
     evidence.histories().filter_map(pair).collect()
 }
@@ -132,6 +142,11 @@ impl Pair<'_> {
     /// Whether a part of the member's answers was never available.
     pub(super) fn never_told(self, part: MemberPart) -> bool {
         !self.member.looks.iter().any(|look| look.has(part))
+    }
+
+    /// Whether the watch may have missed a version of the profile that existed at some time of a span.
+    fn misses(self, from: Timestamp, until: Timestamp) -> bool {
+        missed_within(self.evidence, self.history.last(), from, until).is_some()
     }
 
     /// Why a part of the member's answers was unavailable.
@@ -216,6 +231,10 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     ) {
         match outcome {
             Outcome::TooShort => doubts.add(&pair.member.profile, &self.too_short()),
+            Outcome::Missed => doubts.add(
+                &pair.member.profile,
+                "the watch missed what its profile said while it was asked",
+            ),
             Outcome::Unseen => doubts.add_missing(evidence, pair, self.part),
             Outcome::Agrees | Outcome::Differs(_) | Outcome::Unsaid => {}
         }
@@ -230,7 +249,12 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
             let since = stretch
                 .last()
                 .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
-            let Some(moment) = self.moment(pair.history, look, since) else {
+            let is_missed = pair.misses(since.min(look.from), look.until);
+            if is_missed && self.is_ever_said(pair) {
+                outcome.becomes(Outcome::Missed);
+            }
+            let moment = self.moment(pair.history, look, since);
+            let Some(moment) = moment.filter(|_| !is_missed) else {
                 stretch.clear();
                 begin = 0;
                 continue;
@@ -260,13 +284,24 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
                 (false, _) => Outcome::Agrees,
             });
         }
-        let says = |profile: &&'a ClusterProfile| (self.vouches)(profile) && (self.said)(profile).is_some();
         match outcome {
-            Outcome::Unsaid if !self.was_seen(pair) && pair.history.current().filter(says).is_some() => {
+            Outcome::Unsaid
+                if !self.was_seen(pair) && pair.history.current().is_some_and(|last| self.is_said(last)) =>
+            {
                 Outcome::Unseen
             }
             outcome => outcome,
         }
+    }
+
+    /// Whether the manager vouches for a value in a profile.
+    fn is_said(&self, profile: &'a ClusterProfile) -> bool {
+        (self.vouches)(profile) && (self.said)(profile).is_some()
+    }
+
+    fn is_ever_said(&self, pair: Pair<'a>) -> bool {
+        let mut versions = pair.history.versions.iter();
+        versions.any(|version| self.is_said(&version.object)) && self.was_seen(pair)
     }
 
     /// The value in a look, and the values that the profile reported since the look before; none if the manager did
@@ -320,9 +355,10 @@ impl<P, M> Outcome<'_, P, M> {
     fn becomes(&mut self, later: Self) {
         let weight = |outcome: &Self| match outcome {
             Outcome::Unsaid | Outcome::Unseen => 0,
-            Outcome::TooShort => 1,
-            Outcome::Agrees => 2,
-            Outcome::Differs(_) => 3,
+            Outcome::Missed => 1,
+            Outcome::TooShort => 2,
+            Outcome::Agrees => 3,
+            Outcome::Differs(_) => 4,
         };
         if weight(&later) >= weight(self) {
             *self = later;
