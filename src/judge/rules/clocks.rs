@@ -3,7 +3,7 @@
 
 use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, api::ClusterProfile, parse_time};
 
-use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end_of, on_our_clock};
+use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end_of, gap_around, on_our_clock};
 
 /// The default grace of the ledger: 2 min.
 pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
@@ -59,7 +59,14 @@ pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
     if end.saturating_sub(seen) >= GRACE {
         return Age::Settled;
     }
-    if history.origin == Origin::Created {
+    // Before the gap in which it came, it was not there.
+    let came_within = || gap_around(evidence, &first.object, first.at);
+    let is_younger = match history.origin {
+        Origin::Created => true,
+        Origin::Relisted => came_within().is_some_and(|gap| end.saturating_sub(gap) < GRACE),
+        Origin::Listed => false,
+    };
+    if is_younger {
         return Age::New;
     }
     let created = first.object.metadata.creation_timestamp.as_deref();

@@ -58,6 +58,17 @@ impl WriteTime {
             reported: latest,
         }
     }
+
+    /// A write that was seen when its version arrived. If that was at the end of a gap, it may have been at any time of it.
+    fn arrived(evidence: &Evidence, before: &Version, after: &Version) -> Self {
+        let seen = Self::seen(after.at);
+        let gap = gap_around(evidence, &after.object, after.at);
+        let since = gap.map_or(seen.earliest, |from| from.max(before.at.as_microsecond()));
+        Self {
+            earliest: since.min(seen.earliest),
+            ..seen
+        }
+    }
 }
 
 /// How far the hub's clock is ahead of the runner's; 0 if unknown.
@@ -104,6 +115,17 @@ pub(super) fn missed_within(
         from,
         until,
     )
+}
+
+/// When the gap began within or at the end of which the watch brought a version of a profile, if so: what it brought is as
+/// old as that at most. The beginning of time if nobody knows.
+pub(super) fn gap_around(evidence: &Evidence, profile: &ClusterProfile, at: Timestamp) -> Option<Micros> {
+    let metadata = &profile.metadata;
+    let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
+    let around = gaps
+        .filter(|gap| gap.from.is_none_or(|from| from <= at) && gap.until.is_none_or(|until| until >= at));
+    let starts = around.map(|gap| gap.from.map_or(Micros::MIN, Timestamp::as_microsecond));
+    starts.min()
 }
 
 /// The same for a profile that may be known by name only; without one, for any profile.
@@ -188,7 +210,7 @@ fn writes_where<'a>(
                         reported: stamp,
                     }
                 }
-                _ => WriteTime::seen(after.at),
+                _ => WriteTime::arrived(evidence, before, after),
             },
             // The hub does not move a stamp within one second, nor for a write that only removed something.
             (None, Some(stamp)) => WriteTime {
@@ -196,7 +218,7 @@ fn writes_where<'a>(
                 latest: arrival.max(stamp),
                 reported: stamp,
             },
-            (None, None) => WriteTime::seen(after.at),
+            (None, None) => WriteTime::arrived(evidence, before, after),
         };
         writes.push(Write {
             before,
