@@ -99,6 +99,8 @@ struct Stretch {
     until: Micros,
     /// The longest time without a write of any of its slices: a scheduler that still writes may be about to mend it.
     rest: Micros,
+    /// Whether it was there from the first list on, so that it may be older than what was seen.
+    since_listed: bool,
     /// Whether it may have lasted for longer than was seen: it was there from the first list on, or beside a gap.
     is_cut: bool,
     /// Whether the window ended before the fault did.
@@ -111,9 +113,10 @@ impl Stretch {
         self.until - self.from
     }
 
-    /// Whether a scheduler that restarted just then may have left it for a while: the watch saw it begin, and not last.
+    /// Whether a scheduler that restarted just then may have left it for a while: it began after the first list, and was not
+    /// seen to last. Beside a gap, it may have begun or ended within.
     fn may_be_a_restart(&self) -> bool {
-        !self.is_cut && self.length() <= RESTLESS
+        !self.since_listed && self.length() <= RESTLESS
     }
 
     /// Whether it outlasted the grace. What ended it may have been seen late.
@@ -123,7 +126,7 @@ impl Stretch {
     }
 }
 
-/// The longest of the stretches that are alike, and their number: a scheduler may repeat a fault with every change.
+/// The worst of the stretches that are alike, and their number: a scheduler may repeat a fault with every change.
 struct Recurring<K>(BTreeMap<K, (Stretch, usize)>);
 
 impl<K> Default for Recurring<K> {
@@ -139,7 +142,8 @@ impl<K: Ord> Recurring<K> {
             Entry::Occupied(mut taken) => {
                 let (longest, times) = taken.get_mut();
                 *times += 1;
-                if stretch.length() > longest.length() {
+                let weight = |stretch: &Stretch| (!stretch.may_be_a_restart(), stretch.length());
+                if weight(&stretch) > weight(longest) {
                     *longest = stretch;
                 }
             }
@@ -269,11 +273,13 @@ fn follow(
             Some(known) => (known.from, known.is_cut, known.rest),
             None => (moment.from, moment.is_first || moment.after_gap, 0),
         };
+        let since_listed = known.map_or(moment.is_first, |known| known.since_listed);
         let stretch = Stretch {
             key: key.clone(),
             from,
             until: moment.ended,
             rest: rest.max(moment.ended - moment.from),
+            since_listed,
             is_cut: is_cut || moment.before_gap,
             is_open: moment.is_last && !moment.before_gap,
             finding,

@@ -18,7 +18,7 @@ use crate::rules::{
     placement::{Actor, is_published, publishers_of, publishes, sender},
     text::redacted,
     updates::{OUTDATED, written_at},
-    write_time::{LATE, SECOND, skew},
+    write_time::{LATE, SECOND, missed_slices_between, skew},
 };
 
 /// `placement-ownership/one-writer`
@@ -153,9 +153,12 @@ impl Seen<'_> {
             seen.as_microsecond().saturating_sub(sent)
         };
         let may_be = |request: &Request, seen: Timestamp| (-SECOND..=LATE).contains(&since(request, seen));
+        // At the end of a gap, a version has the changes of all who wrote meanwhile.
+        let is_one_write = |seen: Timestamp| missed_slices_between(self.evidence, seen, seen).is_none();
         let mut steps = self.histories.iter().flat_map(|history| history.steps());
         steps.any(|(before, after)| {
-            publish_otherwise(&before.object, &after.object)
+            is_one_write(after.at)
+                && publish_otherwise(&before.object, &after.object)
                 && may_be(write, after.at)
                 && !others.iter().any(|other| may_be(other, after.at))
         })
