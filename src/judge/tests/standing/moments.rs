@@ -50,7 +50,7 @@ const TOO_SOON: [(&str, &str); 6] = [
     ),
 ];
 
-fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
+pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
     rules::all().iter().flat_map(|rule| {
         let examples = Example::of(rule).expect("examples").into_iter();
         examples.map(move |example| (rule, example))
@@ -91,7 +91,7 @@ fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
     histories.sort_by_key(|history| history.versions[0].at);
 }
 
-fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
+pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
     histories.iter().flat_map(|history| {
         let versions = history.versions.iter().map(|version| version.at);
         versions.chain(history.deleted)
@@ -144,7 +144,7 @@ fn examples_are_judged_alike_at_each_moment() {
 }
 
 /// Whether a rule finds more than a remark.
-fn finds(rule: &Rule, evidence: &Evidence) -> bool {
+pub fn finds(rule: &Rule, evidence: &Evidence) -> bool {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],
         exact: true,
