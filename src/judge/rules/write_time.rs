@@ -59,14 +59,14 @@ impl WriteTime {
         }
     }
 
-    /// A write that was seen when its version arrived. If that was at the end of a gap, it may have been at any time of it.
-    fn arrived(evidence: &Evidence, before: &Version, after: &Version) -> Self {
-        let seen = Self::seen(after.at);
-        let gap = gap_around(evidence, &after.object, after.at);
-        let since = gap.map_or(seen.earliest, |from| from.max(before.at.as_microsecond()));
+    /// A write whose version arrived, perhaps late. If that was at the end of a gap, it may have been at any time of it.
+    fn arrived(evidence: &Evidence, version: &Version) -> Self {
+        let arrival = version.at.as_microsecond();
+        let gap = gap_around(evidence, &version.object, version.at);
         Self {
-            earliest: since.min(seen.earliest),
-            ..seen
+            earliest: (arrival - LATE).min(gap.unwrap_or(arrival)),
+            latest: arrival,
+            reported: arrival,
         }
     }
 }
@@ -210,7 +210,7 @@ fn writes_where<'a>(
                         reported: stamp,
                     }
                 }
-                _ => WriteTime::arrived(evidence, before, after),
+                _ => WriteTime::arrived(evidence, after),
             },
             // The hub does not move a stamp within one second, nor for a write that only removed something.
             (None, Some(stamp)) => WriteTime {
@@ -218,7 +218,7 @@ fn writes_where<'a>(
                 latest: arrival.max(stamp),
                 reported: stamp,
             },
-            (None, None) => WriteTime::arrived(evidence, before, after),
+            (None, None) => WriteTime::arrived(evidence, after),
         };
         writes.push(Write {
             before,
@@ -360,7 +360,7 @@ mod tests {
             json!({"observe": "10m", "clockSkew": "1h", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
         assert_eq!(moments(ahead), [(10.0, 11.0)]);
         let unknown = json!({"observe": "10m", "steps": [stamped("20s", "v1.1.0", "${3610s}")]});
-        assert_eq!(moments(unknown), [(19.0, 20.0)]);
+        assert_eq!(moments(unknown), [(10.0, 20.0)]);
     }
 
     #[test]

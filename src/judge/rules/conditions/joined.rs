@@ -12,7 +12,7 @@ use crate::rules::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
     finding::{Finding, Findings},
     state::{State, each_state, same_conditions},
-    write_time::{Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
+    write_time::{LATE, Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
 };
 
 /// `conditions/healthy-needs-joined`
@@ -81,7 +81,10 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
             let missed = missed_within(evidence, &version.object, version.at, stop);
             let until = missed.unwrap_or(stop).as_microsecond();
             examined |= joined_since.is_some_and(|since| until - since > GRACE);
-            if let Some(since) = lacking_since.filter(|since| until - since > GRACE) {
+            // What ended it may have been seen late.
+            let is_open = missed.is_some() || (next.is_none() && history.deleted.is_none());
+            let grace = if is_open { GRACE } else { GRACE + LATE };
+            if let Some(since) = lacking_since.filter(|since| until - since > grace) {
                 findings.report(lacks_status(version, (until - since) / SECOND));
                 break;
             }

@@ -86,7 +86,7 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     told.map_or(first, |told| told.min(first))
                 });
                 since.retain(|(known, _)| *known != kind);
-                since.push((kind, write.moment.earliest));
+                since.push((kind, write.moment.latest));
 
                 let time =
                     |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);

@@ -133,10 +133,11 @@ impl<'e> Fleet<'e> {
         let is_first = history.versions[0].at.as_microsecond() == from;
         match history.origin {
             Origin::Listed if is_first => Micros::MIN,
-            Origin::Relisted if is_first => {
+            // It came within a gap, or late at the end of one.
+            Origin::Relisted | Origin::Created if is_first => {
                 let gaps = placement::gaps_of(self.evidence, &history.last().metadata.namespace);
-                let before = gaps.iter().map(|gap| gap.0).filter(|begun| *begun <= from);
-                before.max().unwrap_or(from)
+                let around = gaps.iter().filter(|gap| gap.0 <= from && from <= gap.1);
+                around.map(|gap| gap.0).max().unwrap_or(from)
             }
             _ => from,
         }
