@@ -240,7 +240,9 @@ impl Player<'_> {
                 let Some(until) = &step.until else { break value };
                 let mut wanted = until.iter();
                 let reached = value["code"] == step.expect
-                    && wanted.all(|(pointer, wanted)| value["body"].pointer(pointer) == Some(wanted));
+                    && wanted.all(|(pointer, wanted)| {
+                        value["body"].pointer(pointer) == Some(&self.filled_in(wanted))
+                    });
                 if reached {
                     break value;
                 }
