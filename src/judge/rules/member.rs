@@ -188,15 +188,29 @@ pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timesta
         .collect()
 }
 
-/// Whether the manager vouched for one of these profiles at that time.
+/// What is in doubt if the watch missed how a profile was when its member was called.
+pub(super) const MISSED: &str = "the watch was interrupted when its member was called";
+
+/// Whether the watch may have missed how a profile was at that time.
+pub(super) fn was_missed(evidence: &Evidence, history: &ProfileHistory, at: Timestamp) -> bool {
+    missed_within(evidence, history.last(), at, at).is_some()
+}
+
+/// Whether the manager vouched for all of these profiles at that time, as far as the watch tells.
 pub(super) fn stood<'a>(
+    evidence: &Evidence,
     histories: impl IntoIterator<Item = &'a ProfileHistory>,
     at: Timestamp,
     stands: fn(&ClusterProfile) -> bool,
 ) -> bool {
-    let histories = histories.into_iter();
-    let mut versions = histories.flat_map(|history| in_force(history, at, at)).peekable();
-    versions.peek().is_some() && versions.all(stands)
+    let mut versions = Vec::new();
+    for history in histories {
+        if was_missed(evidence, history, at) {
+            return false;
+        }
+        versions.extend(in_force(history, at, at));
+    }
+    !versions.is_empty() && versions.into_iter().all(stands)
 }
 
 impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {

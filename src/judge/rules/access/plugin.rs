@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     clocks::is_settled,
     finding::{Finding, Findings},
-    member::{Doubts, is_joined, stood, vouches},
+    member::{Doubts, MISSED, is_joined, stood, vouches, was_missed},
     text::redacted,
 };
 
@@ -39,7 +39,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             unnamed.push(profile);
             continue;
         };
-        let stood = |stands| stood([history], login.at, stands);
+        let stood = |stands| stood(evidence, [history], login.at, stands);
         match &login.outcome {
             LoginOutcome::Accepted { .. } if stood(is_joined) => findings.examine(),
             // An issuer of credentials may not know a new member yet.
@@ -69,6 +69,7 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             LoginOutcome::Unanswered { reason } if stood(vouches) => {
                 doubts.add(ObjectRef::from(profile), reason);
             }
+            _ if was_missed(evidence, history, login.at) => doubts.add(ObjectRef::from(profile), MISSED),
             // A member that left may refuse consumers, and one that is down may lack credentials.
             _ => {}
         }

@@ -33,7 +33,7 @@ pub(in crate::rules) fn kubeconfig_works(evidence: &Evidence, findings: &mut Fin
                         .observed(redacted(&format!("it answers {code} {message}"))),
                 );
             }
-            outcome => doubt(&subject, login, outcome, &mut doubts),
+            outcome => doubt(evidence, &subject, login, outcome, &mut doubts),
         }
     }
     doubts.tell(findings);
@@ -68,7 +68,7 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
             }
             // A user unknown to the member has no rights there.
             LoginOutcome::Refused { .. } => {}
-            outcome => doubt(&subject, login, outcome, &mut doubts),
+            outcome => doubt(evidence, &subject, login, outcome, &mut doubts),
         }
     }
     doubts.tell(findings);
@@ -93,15 +93,15 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
     let login = |subject: Subject<'a>| {
         let login = *tried.get(&(&*subject.secret.namespace, &*subject.secret.name))?;
         let histories = subject.profiles.iter().copied();
-        stood(histories, login.at, is_joined).then_some((subject, login))
+        stood(evidence, histories, login.at, is_joined).then_some((subject, login))
     };
     subjects.into_iter().filter_map(login).collect()
 }
 
 /// Records a login that says nothing about the credential.
-fn doubt(subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
+fn doubt(evidence: &Evidence, subject: &Subject, login: &Login, outcome: &LoginOutcome, doubts: &mut Doubts) {
     if let LoginOutcome::Unanswered { reason } = outcome
-        && stood(subject.profiles.iter().copied(), login.at, vouches)
+        && stood(evidence, subject.profiles.iter().copied(), login.at, vouches)
     {
         doubts.add(secret(subject), reason);
     }

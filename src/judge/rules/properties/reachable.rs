@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use evidence::{
-    EndpointCall, Evidence,
+    EndpointCall, Evidence, ObjectRef,
     api::{
         ClusterProfile,
         endpoints::{Endpoints, fault},
@@ -13,7 +13,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    member::{Doubts, in_force, vouches},
+    member::{Doubts, MISSED, in_force, stood, vouches, was_missed},
     text::redacted,
 };
 
@@ -45,12 +45,15 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
             continue;
         };
         // A member that is down need not answer.
-        let stood = |call: &&&EndpointCall| {
-            let versions = in_force(history, call.at, call.at);
-            !versions.is_empty() && versions.into_iter().all(vouches)
-        };
+        let stood = |call: &&&EndpointCall| stood(evidence, [history], call.at, vouches);
+        let is_missed = calls.iter().any(|call| was_missed(evidence, history, call.at));
         let calls: Vec<&EndpointCall> = calls.iter().filter(stood).copied().collect();
-        let Some(last) = calls.last() else { continue };
+        let Some(last) = calls.last() else {
+            if is_missed {
+                doubts.add(ObjectRef::from(history.last()), MISSED);
+            }
+            continue;
+        };
         if calls.iter().any(|call| call.code.is_some()) {
             findings.examine();
             continue;
