@@ -4,7 +4,7 @@
 //! mismatch. A profile is wrong if, for longer than a grace period, it never agreed with any of an unbroken series of
 //! looks at the member. A shorter series proves nothing. A gap in what the watch saw of the profile breaks a series.
 
-use std::{collections::HashMap, fmt::Display};
+use std::{cell::LazyCell, collections::HashMap, fmt::Display};
 
 use evidence::{
     Evidence, Kind, Look, Member, MemberPart, Origin, ProfileHistory,
@@ -257,6 +257,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     /// Compares one profile with its member.
     pub(super) fn of(&self, pair: Pair<'a>) -> Outcome<'a, P, M> {
         let mut outcome = Outcome::Unsaid;
+        let is_ever_said = LazyCell::new(|| self.is_ever_said(pair));
         // The values without a break, and the index from which the two have differed.
         let (mut stretch, mut begin) = (Vec::new(), 0);
         for look in &pair.member.looks {
@@ -264,7 +265,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
                 .last()
                 .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
             let is_missed = pair.misses(since.min(look.from), look.until);
-            if is_missed && self.is_ever_said(pair) {
+            if is_missed && *is_ever_said {
                 outcome.becomes(Outcome::Missed);
             }
             let moment = self.moment(pair.history, look, since);
