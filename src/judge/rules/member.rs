@@ -144,11 +144,6 @@ impl Pair<'_> {
         !self.member.looks.iter().any(|look| look.has(part))
     }
 
-    /// Whether the watch may have missed a version of the profile that existed at some time of a span.
-    fn misses(self, from: Timestamp, until: Timestamp) -> bool {
-        missed_within(self.evidence, self.history.last(), from, until).is_some()
-    }
-
     /// Why a part of the member's answers was unavailable.
     fn reason(self, evidence: &Evidence, part: MemberPart) -> String {
         let missing = self.member.looks.iter().rev();
@@ -193,7 +188,17 @@ pub(super) const MISSED: &str = "the watch was interrupted when its member was c
 
 /// Whether the watch may have missed how a profile was at that time.
 pub(super) fn was_missed(evidence: &Evidence, history: &ProfileHistory, at: Timestamp) -> bool {
-    missed_within(evidence, history.last(), at, at).is_some()
+    was_missed_within(evidence, history, at, at)
+}
+
+/// Whether the watch may have missed a version of a profile that existed at some time of a span.
+fn was_missed_within(
+    evidence: &Evidence,
+    history: &ProfileHistory,
+    from: Timestamp,
+    until: Timestamp,
+) -> bool {
+    missed_within(evidence, history.last(), from, until).is_some()
 }
 
 /// Whether the manager vouched for all of these profiles at that time, as far as the watch tells.
@@ -264,7 +269,8 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
             let since = stretch
                 .last()
                 .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
-            let is_missed = pair.misses(since.min(look.from), look.until);
+            let from = since.min(look.from);
+            let is_missed = was_missed_within(pair.evidence, pair.history, from, look.until);
             if is_missed && *is_ever_said {
                 outcome.becomes(Outcome::Missed);
             }

@@ -117,17 +117,6 @@ pub(super) fn missed_within(
     )
 }
 
-/// When the gap began within or at the end of which the watch brought a version of a profile, if so: what it brought is as
-/// old as that at most. The beginning of time if nobody knows.
-pub(super) fn gap_around(evidence: &Evidence, profile: &ClusterProfile, at: Timestamp) -> Option<Micros> {
-    let metadata = &profile.metadata;
-    let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
-    let around = gaps
-        .filter(|gap| gap.from.is_none_or(|from| from <= at) && gap.until.is_none_or(|until| until >= at));
-    let starts = around.map(|gap| gap.from.map_or(Micros::MIN, Timestamp::as_microsecond));
-    starts.min()
-}
-
 /// The same for a profile that may be known by name only; without one, for any profile.
 pub(super) fn missed_between(
     evidence: &Evidence,
@@ -164,6 +153,17 @@ fn missed_of<'a>(
     })
     .map(|gap| gap.from.unwrap_or(from).max(from))
     .min()
+}
+
+/// When the gap began in which a version of a profile came, if it came in one: it is no older than the gap. The least
+/// timestamp if the gap has no beginning.
+pub(super) fn gap_around(evidence: &Evidence, profile: &ClusterProfile, at: Timestamp) -> Option<Micros> {
+    let metadata = &profile.metadata;
+    let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
+    let around = gaps
+        .filter(|gap| gap.from.is_none_or(|from| from <= at) && gap.until.is_none_or(|until| until >= at));
+    let starts = around.map(|gap| gap.from.map_or(Micros::MIN, Timestamp::as_microsecond));
+    starts.min()
 }
 
 /// Whether two versions of a profile differ in their status.

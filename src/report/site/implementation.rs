@@ -117,10 +117,12 @@ impl Changed {
         let (old, new) = change.old.zip(change.new)?;
         let rule = &change.rule;
         (old != new).then(|| Self {
-            word: match change {
-                _ if change.worse => "worse",
-                _ if change.is_better() => "better",
-                _ => "otherwise",
+            word: if change.worse {
+                "worse"
+            } else if change.is_better() {
+                "better"
+            } else {
+                "otherwise"
             },
             rule: rule.clone(),
             old: sign::of(old),

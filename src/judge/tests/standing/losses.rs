@@ -7,6 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::moments::{events, examples, finds};
 
+/// How long after a change the watch is disturbed, in milliseconds.
+const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 /// The longest delay that leaves no gap.
 const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 
@@ -105,11 +107,10 @@ fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
     }
 }
 
-/// The examples in which nothing is found, but that is found if the watch shows them in that way: for each change, beginning
-/// so many milliseconds after it and lasting so many seconds. And how many of them were judged.
+/// The examples in which a rule finds nothing, unless the watch shows them in that way: around each change, for so many
+/// seconds. And how many judgements that took.
 fn found_anew(
     show: fn(&Evidence, Timestamp, Timestamp) -> Evidence,
-    begins: [i64; 4],
     lasts: &[i64],
     is_in_scope: fn(&Evidence) -> bool,
 ) -> (BTreeSet<(&'static str, String)>, usize) {
@@ -123,7 +124,7 @@ fn found_anew(
         };
         let changes = events(&evidence.profiles).chain(events(&evidence.slices));
         let starts: BTreeSet<Timestamp> = changes
-            .flat_map(|at| begins.map(|after| at + SignedDuration::from_millis(after)))
+            .flat_map(|at| BEGINS.map(|after| at + SignedDuration::from_millis(after)))
             .filter(|from| (window.from..window.until).contains(from))
             .collect();
         for from in starts {
@@ -150,12 +151,7 @@ fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> 
 /// part of it either.
 #[test]
 fn a_gap_breaks_no_rule() {
-    let (found, asked) = found_anew(
-        interrupted,
-        [-8500, -500, 0, 20_000],
-        &[2, 30, 61, 130, 400],
-        |_| true,
-    );
+    let (found, asked) = found_anew(interrupted, &[2, 30, 61, 130, 400], |_| true);
     assert_eq!(found, named(&NO_LOSS));
     assert!(asked > 10_000, "{asked} judgements");
 }
@@ -164,12 +160,7 @@ fn a_gap_breaks_no_rule() {
 #[test]
 fn lateness_breaks_no_rule() {
     let has_no_gap = |evidence: &Evidence| evidence.gaps.is_empty();
-    let (found, asked) = found_anew(
-        delayed,
-        [-8500, -500, 0, 20_000],
-        &[3, 9, 30, 61, 130, 400],
-        has_no_gap,
-    );
+    let (found, asked) = found_anew(delayed, &[3, 9, 30, 61, 130, 400], has_no_gap);
     assert_eq!(found, &named(&NO_LOSS) | &named(&IN_TIME));
     assert!(asked > 10_000, "{asked} judgements");
 }
