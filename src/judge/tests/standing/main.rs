@@ -3,10 +3,11 @@
 //! `STANDING_SEEDS` says how many random histories are tried, and `STANDING_SEED` where they begin. With `STANDING_STEP=1`,
 //! all examples are judged at each moment.
 
-mod losses;
 mod moments;
 #[path = "../support/seeds.rs"]
 mod seeds;
+#[path = "../support/timeline.rs"]
+mod timeline;
 mod world;
 
 use std::{collections::BTreeSet, sync::Mutex};

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, Gap, History, Kind, Origin};
 use jiff::{SignedDuration, Timestamp};
 
-use super::moments::{events, examples, finds};
+use super::{
+    finds, named,
+    timeline::{events, examples},
+};
 
 /// How long after a change the watch is disturbed, in milliseconds.
 const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
@@ -138,13 +141,6 @@ fn found_anew(
         }
     }
     (found, asked)
-}
-
-fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> {
-    examples
-        .iter()
-        .map(|(rule, example)| (*rule, (*example).to_owned()))
-        .collect()
 }
 
 /// A fault of the hub may make a verdict inconclusive, never wrong: what is not found in all that happened is not found in

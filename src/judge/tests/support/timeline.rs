@@ -1,0 +1,75 @@
+//! The rules' examples as they were at each moment.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, History};
+use jiff::{SignedDuration, Timestamp};
+use judge::rules::{self, Rule, example::Example};
+
+/// When to look after something has happened, in seconds.
+const AFTER: [i64; 12] = [0, 1, 5, 10, 31, 59, 61, 90, 119, 121, 299, 301];
+
+pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
+    rules::all().iter().flat_map(|rule| {
+        let examples = Example::of(rule).expect("examples").into_iter();
+        examples.map(move |example| (rule, example))
+    })
+}
+
+/// Evidence as it was at some moment of its window. Histories come in the order in which they began.
+pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
+    let mut then = evidence.clone();
+    if let Some(window) = &mut then.header.window {
+        window.until = now;
+    }
+    cut(&mut then.profiles, now);
+    cut(&mut then.slices, now);
+    for log in [&mut then.requests, &mut then.slice_requests]
+        .into_iter()
+        .flatten()
+    {
+        log.covers.until = log.covers.until.min(now).max(log.covers.from);
+        log.events.retain(|request| request.at <= now);
+    }
+    for member in &mut then.members {
+        member.looks.retain(|look| look.until <= now);
+    }
+    then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
+    for gap in &mut then.gaps {
+        gap.until = gap.until.map(|until| until.min(now));
+    }
+    then
+}
+
+fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
+    for history in &mut *histories {
+        history.versions.retain(|version| version.at <= now);
+        history.deleted = history.deleted.filter(|deleted| *deleted <= now);
+    }
+    histories.retain(|history| !history.versions.is_empty());
+    histories.sort_by_key(|history| history.versions[0].at);
+}
+
+pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
+    histories.iter().flat_map(|history| {
+        let versions = history.versions.iter().map(|version| version.at);
+        versions.chain(history.deleted)
+    })
+}
+
+/// The moments at which something happens to an object, some in between, and some after the last.
+pub fn moments(evidence: &Evidence) -> Vec<Timestamp> {
+    let Some(window) = evidence.header.window else {
+        return Vec::new();
+    };
+    let of_gaps = evidence.gaps.iter().flat_map(|gap| [gap.from, gap.until]);
+    let events = events(&evidence.profiles)
+        .chain(events(&evidence.slices))
+        .chain(of_gaps.flatten())
+        .chain([window.until]);
+    let events: BTreeSet<Timestamp> = events
+        .flat_map(|at| AFTER.map(|seconds| at + SignedDuration::from_secs(seconds)))
+        .filter(|at| (window.from..=window.until).contains(at))
+        .collect();
+    events.into_iter().collect()
+}

@@ -1,0 +1,66 @@
+//! What is found stays found.
+
+use std::collections::BTreeSet;
+
+use super::{
+    finds, named,
+    timeline::{as_of, examples, moments},
+};
+
+/// Passes that are found broken if the runner looks too soon, as it cannot know better.
+const TOO_SOON: [(&str, &str); 6] = [
+    // What is wrong in the first list may have been so for long.
+    (
+        "identity/manager-label-present",
+        "it came back soon after the watch began",
+    ),
+    // A time that is 6 min ahead is only 5 min ahead when the watch ends.
+    (
+        "conditions/well-formed",
+        "a clock that is five minutes ahead is tolerated",
+    ),
+    // The log has a request before the watch has what it made. A run reads the log when the watch is over.
+    (
+        "identity/manager-label-from-creation",
+        "what the watch saw is believed before what was sent",
+    ),
+    // Only its request shows that it is a scheduler, a while after its rights are read.
+    (
+        "placement-ownership/consumers-cannot-write",
+        "a consumer that is a scheduler too",
+    ),
+    // The evidence has namespaces as they are at the end.
+    (
+        "placement-references/namespace-readable",
+        "the last list is what counts",
+    ),
+    // Advice on slices as they are: a decision that moves is in two inventories on the way.
+    (
+        "placement-references/of-one-inventory",
+        "a decision that has moved to another inventory",
+    ),
+];
+
+/// A run may end at any moment, and a monitor tells at each: what is found stays found until the window leaves it behind.
+/// So no manager that keeps a rule breaks it on the way.
+#[test]
+fn what_is_found_stays_found() {
+    let mut asked = 0;
+    let mut too_soon = BTreeSet::new();
+    for (rule, example) in examples().filter(|(_, example)| example.evidence().driver.is_none()) {
+        let evidence = example.evidence();
+        let began = evidence.header.window.map(|window| window.from);
+        let mut was_found = false;
+        // No time to look is a snapshot, of which nothing is known before.
+        for now in moments(evidence).into_iter().filter(|now| Some(*now) != began) {
+            let is_found = finds(rule, &as_of(evidence, now));
+            if was_found && !is_found {
+                too_soon.insert((rule.id, example.name.clone()));
+            }
+            was_found = is_found;
+            asked += 1;
+        }
+    }
+    assert_eq!(too_soon, named(&TOO_SOON));
+    assert!(asked > 15_000, "{asked} judgements");
+}
