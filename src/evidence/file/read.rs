@@ -13,8 +13,8 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Request, Requests,
-    Tracked, Unreadable, Version,
+    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, LimitError, Limits, ObjectRef, Request,
+    Requests, Tracked, Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
 };
@@ -129,9 +129,11 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     }
     let head: Head = serde_json::from_slice(line).map_err(|_| FileError::NoHeader)?;
     let found = head.header.format;
-    match found.strip_prefix(FORMAT) {
+    let rest = found.strip_prefix(FORMAT);
+    let is_minor = |minor: &str| minor.parse::<u32>().is_ok();
+    match rest {
         // `v1`, and `v1.2` of a newer suite.
-        Some(rest) if rest.is_empty() || rest.starts_with('.') => Ok(()),
+        Some(rest) if rest.is_empty() || rest.strip_prefix('.').is_some_and(is_minor) => Ok(()),
         _ => Err(FileError::Format { found }),
     }
 }
@@ -214,7 +216,11 @@ impl Gathered {
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
-                evidence.header = *header;
+                // What a newer suite wrote besides is skipped, so this is the present format.
+                evidence.header = Header {
+                    format: FORMAT.to_owned(),
+                    ..*header
+                };
                 Section::Losses
             }
             Record::Gap(gap) => {
