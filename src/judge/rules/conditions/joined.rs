@@ -1,5 +1,7 @@
 //! What Joined=True and Joined=False require of the rest of the status (KEP-4322 › Conditions).
 
+use std::fmt;
+
 use evidence::{
     Evidence, GRACE_SECONDS, Origin, ProfileHistory, Version,
     api::{
@@ -65,13 +67,15 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
         };
         let mut joined_since: Option<Micros> = None;
         let mut lacking_since: Option<Micros> = None;
+        let mut lacks_from_the_list = false;
         let mut examined = false;
         for (index, version) in history.versions.iter().enumerate() {
             let joined = is_joined(&version.object);
-            let start = begins(evidence, history, index);
-            joined_since = joined.then(|| joined_since.unwrap_or(start));
+            let seen = version.at.as_microsecond();
+            joined_since = joined.then(|| joined_since.unwrap_or(begins(evidence, history, index)));
             let lacks = joined && !lacking(&version.object).is_empty();
-            lacking_since = lacks.then(|| lacking_since.unwrap_or(start));
+            lacks_from_the_list = lacks && (index == 0 || lacks_from_the_list);
+            lacking_since = lacks.then(|| lacking_since.unwrap_or(seen));
 
             let next = history.versions.get(index + 1);
             let stop = next
@@ -81,11 +85,25 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
             let missed = missed_within(evidence, &version.object, version.at, stop);
             let until = missed.unwrap_or(stop).as_microsecond();
             examined |= joined_since.is_some_and(|since| until - since > GRACE);
+            let is_end = next.is_none() && history.deleted.is_none();
             // What ended it may have been seen late.
-            let is_open = missed.is_some() || (next.is_none() && history.deleted.is_none());
+            let is_open = missed.is_some() || is_end;
             let grace = if is_open { GRACE } else { GRACE + LATE };
             if let Some(since) = lacking_since.filter(|since| until - since > grace) {
-                findings.report(lacks_status(version, (until - since) / SECOND));
+                findings.report(lacks_status(
+                    version,
+                    format_args!("for {} s", (until - since) / SECOND),
+                ));
+                break;
+            }
+            // Nobody saw since when, but a run must not pass what it saw lacking from its beginning to its end.
+            let joined_for = joined_since.map_or(0, |since| until - since);
+            if lacks_from_the_list && is_end && missed.is_none() && joined_for > GRACE {
+                let seconds = joined_for / SECOND;
+                findings.report(lacks_status(
+                    version,
+                    format_args!("{seconds} s after the member joined"),
+                ));
                 break;
             }
             if missed.is_some() {
@@ -137,10 +155,10 @@ fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
     lacking
 }
 
-fn lacks_status(version: &Version, seconds: i64) -> Finding {
+fn lacks_status(version: &Version, when: fmt::Arguments) -> Finding {
     let lacking = lacking(&version.object);
     Finding::on(&version.object, "the status of a joined member is incomplete")
         .at(lacking[0])
         .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
-        .observed(format!("{} absent for {seconds} s", lacking.join(" and ")))
+        .observed(format!("{} absent {when}", lacking.join(" and ")))
 }

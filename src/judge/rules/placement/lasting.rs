@@ -113,10 +113,11 @@ impl Stretch {
         self.until - self.from
     }
 
-    /// Whether a scheduler that restarted just then may have left it for a while: it began after the first list, and was not
-    /// seen to last. Beside a gap, it may have begun or ended within.
+    /// Whether a scheduler that restarted just then may have left it for a while: it was not seen to last. What the first
+    /// list showed counts as older, if nobody mended it. Beside a gap, it may have begun or ended within.
     fn may_be_a_restart(&self) -> bool {
-        !self.since_listed && self.length() <= RESTLESS
+        let may_be_older = self.since_listed && self.is_open;
+        !may_be_older && self.length() <= RESTLESS
     }
 
     /// Whether it outlasted the grace. What ended it may have been seen late.
@@ -158,8 +159,8 @@ impl<K: Ord> Recurring<K> {
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
 /// A fault of a single look may be about to pass, so it is only a warning. So is one of what may be another program's copy,
-/// and one that began during the watch and was seen for 5 min at most: a scheduler may restart between two writes. If the
-/// window was too short to tell, there is no verdict.
+/// and one that was seen for 5 min at most, unless it was there from the first list to the end of the window: a scheduler may
+/// restart between two writes. If the window was too short to tell, there is no verdict.
 pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,

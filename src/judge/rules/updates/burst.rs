@@ -40,6 +40,11 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
              RequestResponse",
         );
     }
+    if !log.tells_publishers {
+        findings.note(
+            "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only",
+        );
+    }
     let names = Names::of(evidence);
     for key in names.judged(&log.all) {
         let mut found = Found {
@@ -52,9 +57,10 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
             let watched = histories.iter().map(|history| found_by_watch(evidence, history));
             found = watched.fold(found, Found::or);
         }
-        let finding = || match (Finding::on(names.reference(key), TOO_OFTEN), log.tells_changes) {
-            (finding, true) => finding,
-            (finding, false) => finding.advisory(),
+        let finding = || {
+            let finding = Finding::on(names.reference(key), TOO_OFTEN);
+            let is_sure = log.tells_changes && log.tells_publishers;
+            if is_sure { finding } else { finding.advisory() }
         };
         judge(found, finding, findings);
     }
@@ -70,6 +76,8 @@ struct ChangeLog<'a> {
     status: Log<'a>,
     /// Whether it says of each write if it changed anything.
     tells_changes: bool,
+    /// Whether it shows who publishes profiles. Else the writes may be anybody's.
+    tells_publishers: bool,
 }
 
 impl<'a> ChangeLog<'a> {
@@ -87,6 +95,7 @@ impl<'a> ChangeLog<'a> {
             all: Log::read(evidence, counts)?,
             status: Log::read(evidence, |request| counts(request) && request.is_status_write())?,
             tells_changes: writes.all(|request| request.changed.is_some()),
+            tells_publishers: !publishers.is_empty(),
         })
     }
 }

@@ -1,0 +1,121 @@
+//! A run may begin at any moment.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Gap, History, Origin};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    finds, named,
+    timeline::{examples, moments},
+};
+
+/// What the first list shows counts as old. So a fault may count that began shortly before, and was not mended at the end.
+const GRACE: SignedDuration = SignedDuration::from_secs(120);
+
+/// Examples that turn on what came before.
+const BEFORE: [(&str, &str); 6] = [
+    // A slice that refers to no profile, and nobody saw that the profile went.
+    (
+        "placement-references/resolve",
+        "a profile that goes is for another rule",
+    ),
+    (
+        "placement-references/resolve",
+        "a scheduler that waits with a deleted profile writes its list again",
+    ),
+    (
+        "placement-references/resolve",
+        "a cluster whose profile went long ago moves to another slice",
+    ),
+    (
+        "placement-references/resolve",
+        "all slices get new names long after a profile went",
+    ),
+    // Only the requests that came before show that it is a scheduler.
+    (
+        "placement-ownership/consumers-cannot-write",
+        "a consumer that is a scheduler too",
+    ),
+    (
+        "placement-ownership/consumers-read-only",
+        "a consumer that is a scheduler too writes its own slices",
+    ),
+];
+
+/// Evidence of a watch that began later. Its first list shows what there was then.
+fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
+    let mut late = evidence.clone();
+    if let Some(window) = &mut late.header.window {
+        window.from = began;
+    }
+    forget(&mut late.profiles, began);
+    forget(&mut late.slices, began);
+    for log in [&mut late.requests, &mut late.slice_requests]
+        .into_iter()
+        .flatten()
+    {
+        log.covers.from = log.covers.from.max(began).min(log.covers.until);
+        log.events.retain(|request| request.at >= began);
+    }
+    for member in &mut late.members {
+        member.looks.retain(|look| look.from >= began);
+    }
+    late.gaps
+        .retain(|gap| gap.until.is_none_or(|until| until > began));
+    for gap in &mut late.gaps {
+        gap.from = gap.from.map(|from| from.max(began));
+    }
+    late
+}
+
+fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
+    histories.retain(|history| history.deleted.is_none_or(|deleted| deleted > began));
+    for history in histories {
+        let Some(last) = history.versions.iter().rposition(|version| version.at <= began) else {
+            continue;
+        };
+        history.versions.drain(..last);
+        history.versions[0].at = began;
+        history.origin = Origin::Listed;
+    }
+}
+
+/// How late an example may bring what happened in a gap. A first list has it at once.
+const LATE: SignedDuration = SignedDuration::from_secs(10);
+
+/// When a run of that evidence may have begun: not in a gap, and not so late that it sees no state last.
+fn beginnings(evidence: &Evidence) -> Vec<Timestamp> {
+    let Some(window) = evidence.header.window else {
+        return Vec::new();
+    };
+    let is_within = |gap: &Gap, at: Timestamp| {
+        gap.from.is_none_or(|from| from <= at) && gap.until.is_none_or(|until| at <= until + LATE)
+    };
+    let mut moments = moments(evidence);
+    moments.retain(|at| {
+        window.until.duration_since(*at) > GRACE && !evidence.gaps.iter().any(|gap| is_within(gap, *at))
+    });
+    moments
+}
+
+/// A manager that keeps a rule keeps it from each moment on.
+#[test]
+fn a_later_beginning_breaks_no_rule() {
+    let mut asked = 0;
+    let mut found = BTreeSet::new();
+    for (rule, example) in examples() {
+        let evidence = example.evidence();
+        if evidence.driver.is_some() || finds(rule, evidence) {
+            continue;
+        }
+        for began in beginnings(evidence) {
+            if finds(rule, &since(evidence, began)) {
+                found.insert((rule.id, example.name.clone()));
+            }
+            asked += 1;
+        }
+    }
+    assert_eq!(found, named(&BEFORE));
+    assert!(asked > 10_000, "{asked} judgements");
+}
