@@ -190,8 +190,12 @@ impl<'e> Fleet<'e> {
         }
         gaps.sort_unstable();
         let watched = self.watched(key.0);
+        let spans = without(&within(&named.spans, &[watched]), &gaps);
+        let end = watched.1.min(slice.end);
+        let lasts = |spans: &[Span]| spans.last().is_some_and(|span| span.1 >= end);
         Confirmed {
-            spans: without(&within(&named.spans, &[watched]), &gaps),
+            unconfirmed: (lasts(&named.spans) && !lasts(&spans)).then_some(end),
+            spans,
             gaps,
             begins: [watched.0, slice.first],
             ends: [watched.1, slice.end],
@@ -226,6 +230,8 @@ impl Watched {
 /// The confirmed time of a reference.
 pub(super) struct Confirmed {
     spans: Vec<Span>,
+    /// The end of the run, if a gap hides whether the reference lasted until then. It was not seen to go.
+    unconfirmed: Option<Micros>,
     gaps: Vec<Span>,
     /// When the watches of the profile and of the slice began, if these are older.
     begins: [Micros; 2],
@@ -236,21 +242,32 @@ pub(super) struct Confirmed {
 impl Confirmed {
     /// The stretches of confirmed time outside of some spans.
     pub(super) fn without(&self, others: &[Span]) -> Vec<Stretch> {
-        self.stretches(without(&self.spans, others))
+        self.stretches(|spans| without(spans, others))
     }
 
     /// The stretches of confirmed time within some spans.
     pub(super) fn within(&self, others: &[Span]) -> Vec<Stretch> {
-        self.stretches(within(&self.spans, others))
+        self.stretches(|spans| within(spans, others))
     }
 
-    fn stretches(&self, spans: Vec<Span>) -> Vec<Stretch> {
+    fn stretches(&self, part: impl Fn(&[Span]) -> Vec<Span>) -> Vec<Stretch> {
         let stretch = |span: Span| Stretch {
             span,
             is_older: self.begins.contains(&span.0) || self.gaps.iter().any(|gap| gap.1 == span.0),
             is_open: self.ends.contains(&span.1) || self.gaps.iter().any(|gap| gap.0 == span.1),
         };
-        spans.into_iter().map(stretch).collect()
+        let mut stretches: Vec<Stretch> = part(&self.spans).into_iter().map(stretch).collect();
+        let moment = self.unconfirmed.map(|end| (end, end + 1));
+        stretches.extend(
+            moment
+                .and_then(|moment| part(&[moment]).pop())
+                .map(|(end, _)| Stretch {
+                    span: (end, end),
+                    is_older: true,
+                    is_open: true,
+                }),
+        );
+        stretches
     }
 }
 

@@ -44,7 +44,7 @@ const BEFORE: [(&str, &str); 6] = [
 ];
 
 /// Evidence of a watch that began later. Its first list shows what there was then.
-fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
+pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     let mut late = evidence.clone();
     if let Some(window) = &mut late.header.window {
         window.from = began;

@@ -10,18 +10,28 @@ mod timeline;
 use std::collections::BTreeSet;
 
 use evidence::Evidence;
-use judge::{Selection, judge, rules::Rule};
+use judge::{RuleVerdict, Selection, Verdict, judge, rules::Rule};
 
-/// Whether a rule finds more than a remark.
-fn finds(rule: &Rule, evidence: &Evidence) -> bool {
+/// What is judged by one rule.
+fn judged(rule: &Rule, evidence: &Evidence) -> RuleVerdict {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],
         exact: true,
         ..Selection::default()
     };
-    let verdicts = judge(evidence, &selection).verdicts;
-    let mut findings = verdicts.iter().flat_map(|verdict| &verdict.findings);
-    findings.any(|finding| !finding.advisory)
+    let mut verdicts = judge(evidence, &selection).verdicts;
+    verdicts.retain(|verdict| verdict.rule.id == rule.id);
+    verdicts.pop().expect("a verdict")
+}
+
+fn verdict(rule: &Rule, evidence: &Evidence) -> Verdict {
+    judged(rule, evidence).verdict
+}
+
+/// Whether a rule finds more than a remark.
+fn finds(rule: &Rule, evidence: &Evidence) -> bool {
+    let judged = judged(rule, evidence);
+    judged.findings.iter().any(|finding| !finding.advisory)
 }
 
 fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> {
