@@ -29,7 +29,13 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
         if watched {
             for history in evidence.histories() {
                 let found = found_by_watch(evidence, history);
-                judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);
+                let finding = || {
+                    sure_if(
+                        !owners(history).is_empty(),
+                        Finding::on(history.last(), TOO_OFTEN),
+                    )
+                };
+                judge(found, finding, findings);
             }
         }
         return;
@@ -57,13 +63,15 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
             let watched = histories.iter().map(|history| found_by_watch(evidence, history));
             found = watched.fold(found, Found::or);
         }
-        let finding = || {
-            let finding = Finding::on(names.reference(key), TOO_OFTEN);
-            let is_sure = log.tells_changes && log.tells_publishers;
-            if is_sure { finding } else { finding.advisory() }
-        };
+        let is_sure = log.tells_changes && log.tells_publishers;
+        let finding = || sure_if(is_sure, Finding::on(names.reference(key), TOO_OFTEN));
         judge(found, finding, findings);
     }
+}
+
+/// A hint only, unless the writes are sure to be changes by those who publish profiles.
+fn sure_if(is_sure: bool, finding: Finding) -> Finding {
+    if is_sure { finding } else { finding.advisory() }
 }
 
 const TOO_OFTEN: &str = "the profile is written more often than the budget allows";

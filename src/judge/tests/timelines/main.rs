@@ -1,6 +1,7 @@
 //! The rules' examples, seen in other ways: what is said of a manager must not depend on when a run begins or ends, on its
 //! clock, on what it may not see, or on faults of the hub.
 
+mod absences;
 mod beginnings;
 mod endings;
 mod losses;

@@ -1,0 +1,142 @@
+//! The rules' examples without a part of their evidence.
+
+use std::collections::BTreeSet;
+
+use evidence::{Asked, Evidence, Gap, History, Kind, Origin};
+
+use super::{finds, timeline::examples};
+
+/// What may be forbidden to a run, or left out of a dump.
+const KINDS: [Kind; 12] = [
+    Kind::Namespaces,
+    Kind::Timeline,
+    Kind::Secrets,
+    Kind::UnlabelledSecrets,
+    Kind::Members,
+    Kind::Plugins,
+    Kind::Requests,
+    Kind::Probe,
+    Kind::Writers,
+    Kind::PlacementTimeline,
+    Kind::ConsumerAccess,
+    Kind::Workloads,
+];
+
+/// Evidence without some kind, which the run asked for in vain or never.
+fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
+    let mut less = evidence.clone();
+    match kind {
+        Kind::Namespaces => less.namespaces.clear(),
+        Kind::Timeline => look_once(&mut less.profiles),
+        Kind::PlacementTimeline => look_once(&mut less.slices),
+        Kind::Secrets => less.secrets.clear(),
+        Kind::UnlabelledSecrets => less.unlabelled_secrets.clear(),
+        Kind::Members => less.members.clear(),
+        Kind::Plugins => {
+            less.logins.clear();
+            less.endpoint_calls.clear();
+        }
+        Kind::Requests => (less.requests, less.slice_requests) = (None, None),
+        Kind::Probe => less.probes.clear(),
+        Kind::Writers => {
+            each_version(&mut less.profiles, |profile| profile.metadata.writers = None);
+            each_version(&mut less.slices, |slice| slice.metadata.common.writers = None);
+        }
+        Kind::ConsumerAccess => less.consumer_access.clear(),
+        Kind::Workloads => less.workloads.clear(),
+        Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
+    }
+    if was_asked {
+        less.header.asked.insert(kind, Asked::Yes);
+        less.gaps.push(Gap::of(kind, "the hub forbids it"));
+    } else {
+        less.header
+            .asked
+            .insert(kind, Asked::No("not asked for".to_owned()));
+        less.gaps.retain(|gap| gap.kind != kind);
+    }
+    less
+}
+
+/// The last look of those that there were then.
+fn look_once<T>(histories: &mut Vec<History<T>>) {
+    histories.retain(|history| history.deleted.is_none());
+    for history in histories {
+        history.versions.drain(..history.versions.len() - 1);
+        history.origin = Origin::Listed;
+    }
+}
+
+fn each_version<T>(histories: &mut [History<T>], change: impl Fn(&mut T)) {
+    let versions = histories.iter_mut().flat_map(|history| &mut history.versions);
+    versions.for_each(|version| change(&mut version.object));
+}
+
+/// Kinds and rules that find something without them, and need not.
+const MISSED: [(Kind, &str); 22] = [
+    // What the only look shows counts as old, though it may have begun just then.
+    (Kind::Timeline, "clustersets/namespace-labelled"),
+    (Kind::Timeline, "clustersets/one-set-per-namespace"),
+    (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
+    (Kind::Timeline, "consumers/secret-names-profile"),
+    (Kind::Timeline, "properties/cluster-endpoints-present"),
+    (Kind::Timeline, "version/reported"),
+    (
+        Kind::PlacementTimeline,
+        "placement-labels/placement-key-matches-workload",
+    ),
+    // Only a dump has no time to compare with.
+    (Kind::Timeline, "properties/observed-time-sane"),
+    // A scheduler that drops a cluster whose profile goes is excused if the profile was seen to go.
+    (Kind::Timeline, "placement-updates/not-churning"),
+    // One id may mean two clusters in two ClusterSets. What has one id is held for one elsewhere, so that it passes.
+    (Kind::Namespaces, "identity/one-profile-per-cluster"),
+    // Nobody may read the one and not the other.
+    (Kind::Secrets, "consumers/secret-labelled"),
+    // Only the log or the field managers tell who else wrote.
+    (Kind::Requests, "lifecycle/foreign-profiles-untouched"),
+    (Kind::Requests, "placement-ownership/consumers-cannot-write"),
+    (Kind::Requests, "placement-ownership/foreign-decisions-untouched"),
+    (Kind::Writers, "lifecycle/foreign-profiles-untouched"),
+    (Kind::Writers, "placement-lifecycle/unplaced"),
+    (Kind::Writers, "placement-ownership/foreign-decisions-untouched"),
+    (Kind::Writers, "placement-slices/cluster-once"),
+    (Kind::Writers, "placement-slices/index-complete"),
+    // Without the hub's stamp, what the watch tells late and without a gap was written when it came.
+    (Kind::Writers, "lifecycle/join-creates-profile"),
+    (Kind::Writers, "placement-references/resolve"),
+    (Kind::Writers, "updates/status-writes-within-budget"),
+];
+
+/// Whether a run may have such evidence without that kind.
+fn may_lack(evidence: &Evidence, kind: Kind) -> bool {
+    match kind {
+        // A driver needs the watch, and a dump has none.
+        Kind::Timeline | Kind::PlacementTimeline => {
+            evidence.driver.is_none() && evidence.header.window.is_some()
+        }
+        _ => true,
+    }
+}
+
+/// What is missing may make a verdict inconclusive, never wrong.
+#[test]
+fn absent_evidence_breaks_no_rule() {
+    let mut asked = 0;
+    let mut found = BTreeSet::new();
+    for (rule, example) in examples().filter(|(rule, example)| !finds(rule, example.evidence())) {
+        let evidence = example.evidence();
+        for kind in KINDS.into_iter().filter(|kind| may_lack(evidence, *kind)) {
+            let is_watch = matches!(kind, Kind::Timeline | Kind::PlacementTimeline);
+            // Without the wish to watch, all else is of one look, too.
+            for was_asked in [true, false].into_iter().filter(|asked| *asked || !is_watch) {
+                if finds(rule, &without(evidence, kind, was_asked)) {
+                    found.insert((kind, rule.id));
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert_eq!(found, BTreeSet::from(MISSED));
+    assert!(asked > 10_000, "{asked} judgements");
+}
