@@ -127,11 +127,12 @@ fn judge_creations(
     seen: &HashSet<(&str, &str)>,
     findings: &mut Findings,
 ) {
-    let mut later_writes = HashMap::new();
+    let mut later_writes: HashMap<_, Vec<&Request>> = HashMap::new();
     let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
     for event in requests.events.iter().filter(changes) {
         if event.subresource.is_empty() && !is_creation(event) {
-            later_writes.insert((&*event.namespace, &*event.name), event.at);
+            let key = (&*event.namespace, &*event.name);
+            later_writes.entry(key).or_default().push(event);
         }
     }
     let stored: HashMap<_, _> = evidence
@@ -145,13 +146,16 @@ fn judge_creations(
         if seen.contains(&key) || evidence.is_touched(&event.namespace, name) {
             continue;
         }
+        let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);
+        let later = later.iter().filter(|write| write.at >= event.at);
+        let labelling = later.map(|write| labelling(write)).max().unwrap_or(Labelling::No);
+        let stored = stored.get(&key).copied();
         // A profile without later writes is as its creation left it, except for its status.
-        let untouched = later_writes.get(&key).is_none_or(|at| *at < event.at);
-        let left = stored.get(&key).copied().filter(|_| untouched);
+        let left = stored.filter(|_| labelling == Labelling::No);
         if !in_scope(evidence, event, left) {
             continue;
         }
-        let Some(labelled) = labelled_at_creation(event.body.as_ref(), left) else {
+        let Some(labelled) = labelled_at_creation(event.body.as_ref(), stored, labelling) else {
             untold += 1;
             continue;
         };
@@ -171,25 +175,51 @@ fn judge_creations(
         (0, _) => {}
         (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
             findings.cannot_tell(
-                "the audit log has creations that the watch missed, but not their request bodies",
+                "the audit log does not tell whether the creations that the watch missed set the label",
             );
         }
         (_, 0) => {
             findings
-                .not_asked("the audit log lacks the request bodies of creations: log them at level Request");
+                .not_asked("the audit log does not tell whether creations set the label: log their bodies at level Request");
         }
         (_, _) => findings.note(format!(
-            "{untold} creations are not judged: the audit log lacks their request bodies"
+            "{untold} creations are not judged: the audit log does not tell whether they set the label"
         )),
     }
 }
 
-/// Whether a profile had the label at its creation, if the request's body or the profile that it `left` shows it.
-fn labelled_at_creation(body: Option<&RequestBody>, left: Option<&ClusterProfile>) -> Option<bool> {
-    let label = left.and_then(|profile| profile.label(names::LABEL_MANAGER));
-    match body {
-        Some(body) => Some(body.manager_label.is_some() || label.is_some()),
-        None => (label.is_some() && left.is_some_and(label_is_as_old)).then_some(true),
+/// Whether a later write has set the label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Labelling {
+    No,
+    /// The log does not tell what was sent, or it was the whole profile, which repeats a label that is there.
+    Perhaps,
+    Yes,
+}
+
+fn labelling(write: &Request) -> Labelling {
+    match &write.body {
+        Some(body) if body.manager_label.is_none() => Labelling::No,
+        Some(_) if &*write.verb == "patch" => Labelling::Yes,
+        _ => Labelling::Perhaps,
+    }
+}
+
+/// Whether a profile had the label at its creation, if the request's body or the profile as it is stored shows it: a
+/// webhook may have added it.
+fn labelled_at_creation(
+    body: Option<&RequestBody>,
+    stored: Option<&ClusterProfile>,
+    later: Labelling,
+) -> Option<bool> {
+    let has_label = stored.is_some_and(|profile| profile.label(names::LABEL_MANAGER).is_some());
+    match (body, later) {
+        (Some(body), _) if body.manager_label.is_some() => Some(true),
+        (Some(_), Labelling::No) => Some(has_label),
+        (Some(_), Labelling::Perhaps) if has_label => None,
+        (Some(_), _) => Some(false),
+        (None, Labelling::No) => (has_label && stored.is_some_and(label_is_as_old)).then_some(true),
+        (None, _) => None,
     }
 }
 
