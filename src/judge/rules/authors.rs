@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, ObjectRef, Request, Tracked, api::Writer};
+use evidence::{
+    Evidence, ObjectRef, ProfileHistory, Request, Tracked,
+    api::{Writer, names},
+};
 
 use super::{
     logged::{Judged, judged, key_of},
@@ -37,10 +40,17 @@ pub(super) fn authors<'a, T: Tracked>(before: &T, after: &'a T) -> BTreeSet<&'a 
     names.filter(|name| is_actor(name)).collect()
 }
 
-/// The field managers of the judged objects. They are the implementation's, whatever their names.
-pub(super) fn judged_writers<T: Judged>(evidence: &Evidence) -> BTreeSet<&str> {
-    let versions = judged::<T>(evidence).flat_map(|history| &history.versions);
-    versions.flat_map(|version| writers(&version.object)).collect()
+/// The field managers that own parts of a profile which only its manager sets.
+pub(super) fn publishers_of(history: &ProfileHistory) -> BTreeSet<&str> {
+    let label = format!("metadata.labels[{}]", names::LABEL_MANAGER);
+    let is_published =
+        |part: &str| part.starts_with("spec.clusterManager") || part.starts_with("status.") || part == label;
+    let versions = history.versions.iter();
+    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
+    writers
+        .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
+        .map(|writer| &*writer.manager)
+        .collect()
 }
 
 /// Returns the deletion of an object in the audit log, close enough to the time at which the watch saw it.

@@ -4,7 +4,7 @@ use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
 use crate::rules::{
     answer::{Foreigners, untouched},
-    authors::judged_writers,
+    authors::publishers_of,
     finding::Findings,
 };
 
@@ -12,8 +12,8 @@ use crate::rules::{
 ///
 /// The manager does not change or delete profiles of other managers.
 ///
-/// The implementation is identified by the field managers and users that write the judged profiles. A change by anyone
-/// else is only a warning.
+/// The implementation is identified by the field managers that publish the judged profiles, and by the users that write
+/// them. A change by anyone else is only a warning: some tools label or annotate all profiles.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
     untouched(
         evidence,
@@ -22,7 +22,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
             action: DriverAction::PutForeigner,
             object: |step| step.profile.as_ref(),
             is_only_producer: true,
-            theirs: judged_writers::<ClusterProfile>,
+            theirs: |evidence| evidence.histories().flat_map(publishers_of).collect(),
             changed,
             message_changed: "a profile of another manager was changed",
             message_deleted: "a profile of another manager was deleted",

@@ -2,8 +2,12 @@
 
 use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
-use super::log::{Key, Life, Log, Names};
+use super::{
+    log::{Key, Life, Log, Names},
+    publishers::{NOBODY_PUBLISHES, Publishers, counted, sure_if},
+};
 use crate::rules::{
+    authors::publishers_of,
     bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
     finding::{Finding, Findings},
     write_time::{Micros, SECOND, WriteTime, status_writes},
@@ -119,17 +123,23 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);
-    let Some(log) = Log::read(evidence, |_| true) else {
-        findings.note("judged from the watch, where the writes that change a profile count");
+    let publishers = Publishers::of_log(evidence);
+    let Some(log) = Log::read(evidence, |request| !publishers.are_foreign_to(request)) else {
+        findings.note("judged from the watch, where the manager's writes that change a profile count");
         if watched {
             for history in evidence.histories() {
                 let mean = Mean::watched(evidence, history);
-                judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
+                let is_sure = !publishers_of(history).is_empty();
+                let finding = || sure_if(is_sure, Finding::on(history.last(), ON_AVERAGE));
+                judge_means(&[mean], finding, findings);
             }
         }
         return;
     };
-    findings.note("judged from the audit log, where all writes on a profile count");
+    findings.note("judged from the audit log, where all writes of the manager on a profile count");
+    if !publishers.are_known() {
+        findings.note(NOBODY_PUBLISHES);
+    }
     let names = Names::of(evidence);
     for key in names.judged(&log) {
         let mut means: Vec<Mean> = log.lives(key).iter().map(Mean::logged).collect();
@@ -143,7 +153,13 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
             let histories = names.histories(key).iter();
             means.extend(histories.map(|history| Mean::watched(evidence, history)));
         }
-        judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
+        let finding = || {
+            sure_if(
+                publishers.are_known(),
+                Finding::on(names.reference(key), ON_AVERAGE),
+            )
+        };
+        judge_means(&means, finding, findings);
     }
 }
 
@@ -174,7 +190,7 @@ impl Mean {
         };
         let until = history.deleted.or(window.map(|window| window.until));
         Self {
-            writes: count_of(history),
+            writes: counted(evidence, history).len(),
             span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
         }
     }
@@ -212,14 +228,4 @@ fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut
             ))
             .observed(format!("{} writes in {seconds} s", mean.writes)),
     );
-}
-
-/// How many writes of a profile the watch saw.
-fn count_of(history: &ProfileHistory) -> usize {
-    history
-        .steps()
-        .filter(|(before, after)| {
-            before.object.metadata.resource_version != after.object.metadata.resource_version
-        })
-        .count()
 }

@@ -1,18 +1,16 @@
 //! The budget of all writes on an object (KEP-4322 › Scalability implication).
 
-use std::collections::BTreeSet;
-
-use evidence::{Evidence, ProfileHistory, Request, api::names};
+use evidence::{Evidence, ProfileHistory, Request};
 
 use super::{
     budget::{is_told_by, was_watched, watched_writes},
     log::{Life, Log, Names},
+    publishers::{NOBODY_PUBLISHES, Publishers, counted, sure_if},
 };
 use crate::rules::{
-    authors::authors,
+    authors::publishers_of,
     bucket::{BURST, Overdraw, REFILL_SECONDS, overdraw},
     finding::{Finding, Findings},
-    write_time::{Write, WriteTime, writes},
 };
 
 /// `updates/writes-within-burst`
@@ -31,7 +29,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
                 let found = found_by_watch(evidence, history);
                 let finding = || {
                     sure_if(
-                        !owners(history).is_empty(),
+                        !publishers_of(history).is_empty(),
                         Finding::on(history.last(), TOO_OFTEN),
                     )
                 };
@@ -47,9 +45,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
         );
     }
     if !log.tells_publishers {
-        findings.note(
-            "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only",
-        );
+        findings.note(NOBODY_PUBLISHES);
     }
     let names = Names::of(evidence);
     for key in names.judged(&log.all) {
@@ -69,11 +65,6 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
     }
 }
 
-/// A hint only, unless the writes are sure to be changes by those who publish profiles.
-fn sure_if(is_sure: bool, finding: Finding) -> Finding {
-    if is_sure { finding } else { finding.advisory() }
-}
-
 const TOO_OFTEN: &str = "the profile is written more often than the budget allows";
 
 /// What the audit log tells of writes that changed a profile.
@@ -90,11 +81,9 @@ struct ChangeLog<'a> {
 
 impl<'a> ChangeLog<'a> {
     fn read(evidence: &'a Evidence) -> Option<Self> {
-        let publishers = publishers(evidence);
-        let is_foreign = |request: &Request| {
-            !publishes(request) && !publishers.is_empty() && !publishers.contains(&*request.user)
-        };
-        let counts = |request: &Request| request.changed != Some(false) && !is_foreign(request);
+        let publishers = Publishers::of_log(evidence);
+        let counts =
+            |request: &Request| request.changed != Some(false) && !publishers.are_foreign_to(request);
         let writes = evidence.requests.iter().flat_map(|requests| &requests.events);
         let mut writes = writes.filter(|request| {
             request.is_write() && matches!(&*request.verb, "update" | "patch") && !request.is_the_suites()
@@ -103,7 +92,7 @@ impl<'a> ChangeLog<'a> {
             all: Log::read(evidence, counts)?,
             status: Log::read(evidence, |request| counts(request) && request.is_status_write())?,
             tells_changes: writes.all(|request| request.changed.is_some()),
-            tells_publishers: !publishers.is_empty(),
+            tells_publishers: publishers.are_known(),
         })
     }
 }
@@ -152,49 +141,4 @@ fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
         status: overdraw(&watched_writes(evidence, history), BURST, 0).is_some(),
         all: overdraw(&counted(evidence, history), BURST, 0),
     }
-}
-
-/// When the watch saw a profile written by those who publish it.
-fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
-    let publishers = owners(history);
-    let is_foreign = |write: &&Write| {
-        let (before, after) = (&write.before.object, &write.after.object);
-        let by = authors(before, after);
-        before.spec == after.spec
-            && before.status == after.status
-            && !by.is_empty()
-            && !publishers.is_empty()
-            && by.is_disjoint(&publishers)
-    };
-    let writes = writes(evidence, history);
-    let own = writes.iter().filter(|write| !is_foreign(write));
-    own.map(|write| write.moment).collect()
-}
-
-/// The field managers that own parts of a profile which only its manager sets.
-fn owners(history: &ProfileHistory) -> BTreeSet<&str> {
-    let label = format!("metadata.labels[{}]", names::LABEL_MANAGER);
-    let is_published =
-        |part: &str| part.starts_with("spec.clusterManager") || part.starts_with("status.") || part == label;
-    let versions = history.versions.iter();
-    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
-    writers
-        .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
-        .map(|writer| &*writer.manager)
-        .collect()
-}
-
-/// The users who create profiles or write their status, by the audit log.
-fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
-    let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
-    let writes = requests.filter(|request| request.is_write() && !request.is_the_suites());
-    writes
-        .filter(|request| publishes(request))
-        .map(|request| &*request.user)
-        .collect()
-}
-
-/// Whether only a profile's manager sends such a request.
-fn publishes(request: &Request) -> bool {
-    &*request.subresource == "status" || &*request.verb == "create"
 }

@@ -7,6 +7,7 @@ mod doors;
 mod driven;
 mod empty;
 mod log;
+mod publishers;
 mod spending;
 mod writers;
 

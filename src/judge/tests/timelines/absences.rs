@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Asked, Evidence, Gap, History, Kind, Origin};
 
-use super::{finds, timeline::examples};
+use super::{each_version, finds, timeline::examples};
 
 /// What may be forbidden to a run, or left out of a dump.
 const KINDS: [Kind; 12] = [
@@ -65,11 +65,6 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
         history.versions.drain(..history.versions.len() - 1);
         history.origin = Origin::Listed;
     }
-}
-
-fn each_version<T>(histories: &mut [History<T>], change: impl Fn(&mut T)) {
-    let versions = histories.iter_mut().flat_map(|history| &mut history.versions);
-    versions.for_each(|version| change(&mut version.object));
 }
 
 /// Kinds and rules that find something without them, and need not.

@@ -3,14 +3,17 @@
 
 mod absences;
 mod beginnings;
+mod bystanders;
+mod clocks;
 mod endings;
 mod losses;
+mod orders;
 #[path = "../support/timeline.rs"]
 mod timeline;
 
 use std::collections::BTreeSet;
 
-use evidence::Evidence;
+use evidence::{Evidence, History};
 use judge::{RuleVerdict, Selection, Verdict, judge, rules::Rule};
 
 /// What is judged by one rule.
@@ -40,4 +43,9 @@ fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> 
         .iter()
         .map(|(rule, example)| (*rule, (*example).to_owned()))
         .collect()
+}
+
+fn each_version<T>(histories: &mut [History<T>], change: impl Fn(&mut T)) {
+    let versions = histories.iter_mut().flat_map(|history| &mut history.versions);
+    versions.for_each(|version| change(&mut version.object));
 }

@@ -1,0 +1,64 @@
+//! Whose writes count: other programs write to profiles as well, and their writes are not held against the manager.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, ProfileHistory, Request};
+
+use crate::rules::{
+    authors::{authors, publishers_of},
+    finding::Finding,
+    write_time::{Write, WriteTime, writes},
+};
+
+/// The note where the log does not tell whose writes it has.
+pub(super) const NOBODY_PUBLISHES: &str =
+    "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only";
+
+/// The users who create profiles or write their status, by the audit log.
+pub(super) struct Publishers<'a>(BTreeSet<&'a str>);
+
+impl<'a> Publishers<'a> {
+    pub(super) fn of_log(evidence: &'a Evidence) -> Self {
+        let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
+        let writes = requests.filter(|request| request.is_write() && !request.is_the_suites());
+        let publications = writes.filter(|request| publishes(request));
+        Self(publications.map(|request| &*request.user).collect())
+    }
+
+    /// Whether the log shows any. Else the writes may be anybody's.
+    pub(super) fn are_known(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Whether somebody else sent a request.
+    pub(super) fn are_foreign_to(&self, request: &Request) -> bool {
+        !publishes(request) && self.are_known() && !self.0.contains(&*request.user)
+    }
+}
+
+/// Whether only a profile's manager sends such a request.
+fn publishes(request: &Request) -> bool {
+    &*request.subresource == "status" || &*request.verb == "create"
+}
+
+/// When the watch saw a profile written by those who publish it.
+pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
+    let publishers = publishers_of(history);
+    let is_foreign = |write: &&Write| {
+        let (before, after) = (&write.before.object, &write.after.object);
+        let by = authors(before, after);
+        before.spec == after.spec
+            && before.status == after.status
+            && !by.is_empty()
+            && !publishers.is_empty()
+            && by.is_disjoint(&publishers)
+    };
+    let writes = writes(evidence, history);
+    let own = writes.iter().filter(|write| !is_foreign(write));
+    own.map(|write| write.moment).collect()
+}
+
+/// A hint only, unless the writes are sure to be changes by those who publish profiles.
+pub(super) fn sure_if(is_sure: bool, finding: Finding) -> Finding {
+    if is_sure { finding } else { finding.advisory() }
+}
