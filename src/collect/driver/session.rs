@@ -179,9 +179,10 @@ impl<'a> Session<'a> {
     }
 
     /// Waits for the answer to a step until its deadline, or until the run stops. Returns whether it was seen; a failed
-    /// step has none.
+    /// step has none. The watch may tell an answer late, so it waits a little longer than the deadline.
     pub async fn look(&self, step: &mut DriverStep, seen: impl FnMut(&Record) -> bool) -> bool {
-        self.look_until(step.deadline(), step, seen).await
+        let late = step.deadline().saturating_add(timeline::BRIEF);
+        self.look_until(late.unwrap_or(Timestamp::MAX), step, seen).await
     }
 
     /// Waits for the answer to a step until `deadline`.

@@ -5,6 +5,9 @@ use evidence::api::Api;
 
 use super::*;
 
+/// How long a step takes that nobody answers, in seconds: the patience, and how late the watch may be.
+const UNANSWERED: i64 = 130;
+
 #[tokio::test(start_paused = true)]
 async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
     let world = World::new().await;
@@ -139,7 +142,7 @@ async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
     );
     let seen = run(&world, &manager, &driving(&manager)).await;
     let join = seen.step(Scenario::JoinAndLeave, DriverAction::Join);
-    assert_eq!((reason(join), took(join)), ("", 120));
+    assert_eq!((reason(join), took(join)), ("", UNANSWERED));
     let broken = seen.step(Scenario::Outage, DriverAction::Break);
     assert_eq!(reason(broken), "no profile of the member was found");
     assert!(seen.steps(Scenario::Outage, DriverAction::Heal).is_empty());
@@ -202,7 +205,7 @@ async fn a_manager_that_sets_nothing_right_is_helped_in_the_end() {
         DriverAction::RemoveLabel,
     ] {
         let step = seen.step(Scenario::Tampering, action);
-        assert_eq!((reason(step), took(step)), ("", 120), "{step:?}");
+        assert_eq!((reason(step), took(step)), ("", UNANSWERED), "{step:?}");
         let profile = step.profile.as_ref().expect("a profile");
         let history = seen
             .evidence
@@ -275,5 +278,8 @@ async fn what_cannot_be_done_is_told_with_the_reason() {
     );
     let calls = manager.calls.lock().expect("nobody panics").clone();
     assert_eq!(calls, ["restart"]);
-    assert_eq!(took(seen.step(Scenario::Restart, DriverAction::Restart)), 120);
+    assert_eq!(
+        took(seen.step(Scenario::Restart, DriverAction::Restart)),
+        UNANSWERED
+    );
 }
