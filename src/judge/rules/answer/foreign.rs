@@ -64,7 +64,7 @@ pub(in crate::rules) fn untouched<T: Judged>(
     }
 }
 
-/// At most one change, and the deletion.
+/// At most one change, and the deletion, but for what a gap may have hidden: that may be the run's own.
 fn touches<T: Judged>(
     evidence: &Evidence,
     foreigners: &Foreigners<T>,
@@ -87,9 +87,12 @@ fn touches<T: Judged>(
         match after.object {
             Some(object) if going(before) || !going(object) => {
                 let authors = authors(before, object);
-                let is_own = after.at <= span.done() || (!authors.is_empty() && authors.is_subset(&own));
+                let may_be_late = authors.is_empty() && after.earliest <= span.done().as_microsecond();
+                let is_by_own = !authors.is_empty() && authors.is_subset(&own);
+                let is_own = after.at <= span.done() || may_be_late || is_by_own;
                 let path = (foreigners.changed)(before, object);
-                if let Some(path) = path.filter(|_| !is_own && change.is_none()) {
+                let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
+                if let Some(path) = path.filter(|_| is_seen && !is_own && change.is_none()) {
                     let finding = Finding::on(object.object_ref(), foreigners.message_changed)
                         .at(path)
                         .expected(span.untouched())
@@ -117,6 +120,9 @@ fn deletion_of<T: Judged>(
     span: &Span,
 ) -> Option<Finding> {
     let object = before.object_ref();
+    if span.missed_before(Some(&object), gone.at).is_some() {
+        return None;
+    }
     let request = deletion::<T>(evidence, &object, gone.at.as_microsecond());
     if request.is_some_and(|request| request.is_the_suites()) {
         return None;

@@ -12,4 +12,4 @@ mod verdict;
 pub(super) use foreign::{Foreigners, untouched};
 pub(super) use history::{alive, did, member, states, steps_about, to_the_second};
 pub(super) use steps::{ExecutedStep, executed, steps};
-pub(super) use verdict::{Answer, Shortfall, Span};
+pub(super) use verdict::{Answer, Shortfall, Span, late, missed_since};

@@ -1,7 +1,7 @@
 //! Judges whether a step was answered in time.
 
 use evidence::{DriverStep, Evidence, ObjectRef, ProfileHistory, Version, api::ClusterProfile};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{
     history::{State, did, newborns, to_the_second},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::rules::{
     finding::{Finding, Findings},
-    write_time::{earliest, missed_between, missed_slices_between},
+    write_time::{LATE, earliest, missed_between, missed_slices_between},
 };
 
 /// How a step was answered.
@@ -92,18 +92,24 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so.
+    /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so. What was written in
+    /// time may come late, so a gap counts that begins soon after the deadline.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
+        self.missed_before(profile, late(self.deadline))
+    }
+
+    /// Explains that the watch missed part of the span before a time, if so. What was seen then may be older than it looks.
+    pub(in crate::rules) fn missed_before(
+        &self,
+        profile: Option<&ObjectRef>,
+        at: Timestamp,
+    ) -> Option<String> {
         let missed = if self.step.action.is_on_placements() {
-            missed_slices_between(self.evidence, self.from, self.deadline)?
+            missed_slices_between(self.evidence, self.from, at)?
         } else {
-            missed_between(self.evidence, profile, self.from, self.deadline)?
+            missed_between(self.evidence, profile, self.from, at)?
         };
-        Some(format!(
-            "the watch missed part of the time after {}, from {} on",
-            did(self.step),
-            to_the_second(missed)
-        ))
+        Some(missed_since(self.step, missed))
     }
 
     /// Whether a version may have been written before the deadline.
@@ -119,20 +125,29 @@ impl<'a> Span<'a> {
         states: &[State],
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
     ) -> Answer {
-        let known = states.iter().take_while(|state| state.at < self.looked);
         let deadline = self.deadline.as_microsecond();
-        let (mut last, mut late) = (None, false);
-        for state in known {
-            if state.at <= self.deadline {
+        let (mut last, mut is_late, mut is_next) = (None, false, false);
+        for state in states {
+            if state.at <= self.deadline && state.at < self.looked {
                 last = Some(state);
-            } else if state.earliest <= deadline {
-                late |= expected(state.object);
+            } else if state.at < self.looked {
+                is_late |= state.earliest <= deadline && expected(state.object);
+            } else if state.at <= late(self.deadline) {
+                is_next |= state.earliest <= deadline && expected(state.object);
             }
         }
-        if late || expected(last.and_then(|state| state.object)) {
+        if is_late || expected(last.and_then(|state| state.object)) {
             return Answer::Given;
         }
-        self.doubt(Some(profile)).map_or(Answer::Missing, Answer::Unknown)
+        let doubt = self.doubt(Some(profile)).or_else(|| {
+            is_next.then(|| {
+                format!(
+                    "the run stopped looking just when {} was answered: that may be late, or told late",
+                    did(self.step)
+                )
+            })
+        });
+        doubt.map_or(Answer::Missing, Answer::Unknown)
     }
 
     /// The expected value with its deadline.
@@ -158,6 +173,21 @@ impl<'a> Span<'a> {
     pub(in crate::rules) fn in_the_end(&self, observed: &str) -> String {
         format!("{observed} at {}", to_the_second(self.deadline))
     }
+}
+
+/// The latest time at which a watch tells what was written by then.
+pub(in crate::rules) fn late(at: Timestamp) -> Timestamp {
+    at.saturating_add(SignedDuration::from_micros(LATE))
+        .unwrap_or(Timestamp::MAX)
+}
+
+/// Explains that the watch missed part of the time after a step.
+pub(in crate::rules) fn missed_since(step: &DriverStep, missed: Timestamp) -> String {
+    format!(
+        "the watch missed part of the time after {}, from {} on",
+        did(step),
+        to_the_second(missed)
+    )
 }
 
 impl ExecutedStep<'_> {

@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::rules::{
-    answer::{Shortfall, executed},
+    answer::{Shortfall, Span, executed},
     finding::Findings,
     text::redacted,
 };
@@ -24,6 +24,11 @@ const TOLD: usize = 5;
 pub(in crate::rules) fn heal_restores_status(evidence: &Evidence, findings: &mut Findings) {
     let mut before: HashMap<&str, &ClusterProfile> = HashMap::new();
     for broken in executed(evidence, findings, Scenario::Outage, DriverAction::Break) {
+        let span = Span::of(evidence, broken.step);
+        if let Some(doubt) = span.missed_before(Some(broken.profile), span.from) {
+            findings.cannot_tell(doubt);
+            continue;
+        }
         match broken.before() {
             Some(profile) => _ = before.insert(&broken.step.member, profile),
             None => findings.cannot_tell(format!("{} was not there before the outage", broken.profile)),

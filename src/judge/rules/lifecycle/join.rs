@@ -79,6 +79,10 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
         .newborns()
         .filter_map(|history| alive(history, span.looked))
         .filter(|other| other.metadata.name != own.metadata.name && is_twin(&sets, own, other));
+    // In what was missed, a second one may have come, or one of two may have gone.
+    if let Some(doubt) = span.missed(None) {
+        return findings.cannot_tell(doubt);
+    }
     for twin in twins {
         findings.report(
             Finding::on(twin, "a member that joined has two profiles in one namespace")

@@ -35,11 +35,20 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
         let mut found = Vec::new();
         for (history, profile) in &there {
             match history.deleted.filter(|at| *at < span.looked) {
-                Some(at) => found.extend(lost(&sets, history.last(), at, &newborns, &span)),
+                Some(at) => {
+                    let lost = lost(&sets, history.last(), at, &newborns, &span);
+                    // What a gap hid may have been before the restart.
+                    found.extend(lost.filter(|_| span.missed_before(None, at).is_none()));
+                }
                 None => {
                     let twins = newborns.iter().filter_map(|newborn| alive(newborn, span.looked));
                     let twins = twins.filter(|twin| is_of_one(&sets, profile, twin));
-                    found.extend(twins.map(|twin| doubled(profile, twin, &span)));
+                    let is_seen = span.missed(None).is_none();
+                    found.extend(
+                        twins
+                            .filter(|_| is_seen)
+                            .map(|twin| doubled(profile, twin, &span)),
+                    );
                 }
             }
         }

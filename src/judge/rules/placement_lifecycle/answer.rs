@@ -14,11 +14,11 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rules::{
-    answer::{alive, did, steps, to_the_second},
+    answer::{alive, did, late, missed_since, steps, to_the_second},
     conditions::has_status,
     finding::{Finding, Findings},
     text::{counted, redacted},
-    write_time::{LATE, missed_slices_between},
+    write_time::missed_slices_between,
 };
 
 /// A step that asked something of the scheduler, or tampered with its answer.
@@ -112,10 +112,9 @@ impl<'e> Request<'e> {
     fn answer(&self, since: Timestamp, wanted: impl Fn(&[&PlacementDecision]) -> bool) -> Answer<'e> {
         let mut last = Vec::new();
         let mut first_right = None;
-        let late = SignedDuration::from_micros(LATE);
         // What was written before the run gave up may have been seen after it.
         let looked = self.looked();
-        let until = looked.saturating_add(late).unwrap_or(Timestamp::MAX);
+        let until = late(looked);
         self.each_state(since, until, |at, slices| {
             if first_right.is_none() && wanted(slices) {
                 first_right = Some(at);
@@ -125,11 +124,7 @@ impl<'e> Request<'e> {
                 last = slices.to_vec();
             }
         });
-        let in_time = self
-            .step
-            .deadline()
-            .saturating_add(late)
-            .unwrap_or(Timestamp::MAX);
+        let in_time = late(self.step.deadline());
         match first_right {
             Some(at) if at <= in_time => return Answer::Given,
             Some(at) => {
@@ -221,7 +216,7 @@ impl<'e> Request<'e> {
                 did(self.step)
             ));
         }
-        self.missed(since, self.step.last_deadline())
+        self.missed(since, late(self.step.last_deadline()))
             .or_else(|| self.unreached())
             .or_else(|| self.ambiguous())
     }
@@ -229,11 +224,7 @@ impl<'e> Request<'e> {
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Timestamp, until: Timestamp) -> Option<String> {
         let missed = missed_slices_between(self.evidence, since, until)?;
-        Some(format!(
-            "the watch missed part of the time after {}, from {} on",
-            did(self.step),
-            to_the_second(missed)
-        ))
+        Some(missed_since(self.step, missed))
     }
 
     /// Explains that the requests of the run may not reach the scheduler, if so.

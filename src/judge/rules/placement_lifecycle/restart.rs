@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::answer::count_of;
 use crate::rules::{
-    answer::{Span, alive, steps, to_the_second},
+    answer::{Span, alive, late, missed_since, steps, to_the_second},
     authors::authors,
     finding::{Finding, Findings},
     placement_ownership::publishers,
@@ -46,20 +46,19 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             .map(SliceHistory::first)
             .collect();
         let mut found = Vec::new();
+        // What a gap hid may have been before the restart.
+        let missed = |at| missed_slices_between(evidence, span.from, at);
         for (history, slice) in &there {
-            found.extend(match history.deleted.filter(|at| *at < span.looked) {
+            let deleted = history.deleted.filter(|at| *at < span.looked);
+            let until = deleted.unwrap_or(span.looked);
+            let finding = match deleted {
                 Some(at) => lost(evidence, slice, at, &newborns, &span),
                 None => rewritten(history, &schedulers, &span),
-            });
+            };
+            found.extend(finding.filter(|_| missed(until).is_none()));
         }
-        let missed = || missed_slices_between(evidence, span.from, span.deadline);
-        let doubt = span.cut_short().or_else(|| {
-            let missed = to_the_second(missed()?);
-            Some(format!(
-                "the watch missed part of the time after {}, from {missed} on",
-                span.did()
-            ))
-        });
+        let missed = || missed(late(span.deadline)).map(|from| missed_since(step, from));
+        let doubt = span.cut_short().or_else(missed);
         match doubt.filter(|_| found.is_empty()) {
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),
