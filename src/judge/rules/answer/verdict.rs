@@ -95,7 +95,7 @@ impl<'a> Span<'a> {
     /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so. What was written in
     /// time may come late, so a gap counts that begins soon after the deadline.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
-        self.missed_before(profile, late(self.deadline))
+        self.missed_before(profile, late(self.deadline).max(self.looked))
     }
 
     /// Explains that the watch missed part of the span before a time, if so. What was seen then may be older than it looks.

@@ -179,8 +179,9 @@ fn judge_creations(
             );
         }
         (_, 0) => {
-            findings
-                .not_asked("the audit log does not tell whether creations set the label: log their bodies at level Request");
+            findings.not_asked(
+                "the audit log does not tell whether creations set the label: log their bodies at level Request",
+            );
         }
         (_, _) => findings.note(format!(
             "{untold} creations are not judged: the audit log does not tell whether they set the label"

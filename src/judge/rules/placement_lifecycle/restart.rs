@@ -47,7 +47,7 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             .collect();
         let mut found = Vec::new();
         // What a gap hid may have been before the restart.
-        let missed = |at| missed_slices_between(evidence, span.from, at);
+        let missed = |at| missed_slices_between(evidence, span.from, at).map(|from| missed_since(step, from));
         for (history, slice) in &there {
             let deleted = history.deleted.filter(|at| *at < span.looked);
             let until = deleted.unwrap_or(span.looked);
@@ -57,8 +57,8 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             };
             found.extend(finding.filter(|_| missed(until).is_none()));
         }
-        let missed = || missed(late(span.deadline)).map(|from| missed_since(step, from));
-        let doubt = span.cut_short().or_else(missed);
+        let until = late(span.deadline).max(span.looked);
+        let doubt = span.cut_short().or_else(|| missed(until));
         match doubt.filter(|_| found.is_empty()) {
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),

@@ -257,16 +257,14 @@ impl Confirmed {
             is_open: self.ends.contains(&span.1) || self.gaps.iter().any(|gap| gap.0 == span.1),
         };
         let mut stretches: Vec<Stretch> = part(&self.spans).into_iter().map(stretch).collect();
-        let moment = self.unconfirmed.map(|end| (end, end + 1));
-        stretches.extend(
-            moment
-                .and_then(|moment| part(&[moment]).pop())
-                .map(|(end, _)| Stretch {
-                    span: (end, end),
-                    is_older: true,
-                    is_open: true,
-                }),
-        );
+        let end = self.unconfirmed.map(|end| (end.saturating_sub(1), end));
+        if let Some((_, end)) = end.and_then(|moment| part(&[moment]).pop()) {
+            stretches.push(Stretch {
+                span: (end, end),
+                is_older: true,
+                is_open: true,
+            });
+        }
         stretches
     }
 }
