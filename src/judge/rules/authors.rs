@@ -75,13 +75,17 @@ pub(super) fn deletion<'a, T: Judged>(
     })
 }
 
-/// Whether the audit log shows a write of that user to a judged object.
-pub(super) fn writes_judged<T: Judged>(evidence: &Evidence, user: &str) -> bool {
+/// Whether the audit log shows that the user publishes a judged object: tools write to all objects, too.
+pub(super) fn publishes_judged<T: Judged>(
+    evidence: &Evidence,
+    user: &str,
+    publishes: fn(&Request) -> bool,
+) -> bool {
     let requests = T::requests(evidence)
         .into_iter()
         .flat_map(|requests| &requests.events);
     let written: BTreeSet<(&str, &str)> = requests
-        .filter(|event| event.is_write() && &*event.user == user)
+        .filter(|event| event.is_write() && &*event.user == user && publishes(event))
         .map(|event| (&*event.namespace, &*event.name))
         .collect();
     judged::<T>(evidence).any(|history| written.contains(&key_of(history)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario};
+use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Request, Scenario};
 use jiff::SignedDuration;
 
 use super::{
@@ -11,7 +11,7 @@ use super::{
     verdict::Span,
 };
 use crate::rules::{
-    authors::{authors, by, deletion, writers, writes_judged},
+    authors::{authors, by, deletion, publishes_judged, writers},
     finding::{Finding, Findings},
     logged::Judged,
     write_time::LATE,
@@ -27,6 +27,8 @@ pub(in crate::rules) struct Foreigners<T> {
     pub(in crate::rules) is_only_producer: bool,
     /// The field managers of the judged producer.
     pub(in crate::rules) theirs: fn(&Evidence) -> BTreeSet<&str>,
+    /// Whether a request may be one by which a producer publishes.
+    pub(in crate::rules) publishes: fn(&Request) -> bool,
     /// The part in which two versions differ.
     pub(in crate::rules) changed: fn(&T, &T) -> Option<&'static str>,
     /// The message if it was changed.
@@ -87,9 +89,7 @@ fn touches<T: Judged>(
         match after.object {
             Some(object) if going(before) || !going(object) => {
                 let authors = authors(before, object);
-                let may_be_late = authors.is_empty() && after.earliest <= span.done().as_microsecond();
-                let is_by_own = !authors.is_empty() && authors.is_subset(&own);
-                let is_own = after.at <= span.done() || may_be_late || is_by_own;
+                let is_own = after.at <= span.done() || (!authors.is_empty() && authors.is_subset(&own));
                 let path = (foreigners.changed)(before, object);
                 let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
                 if let Some(path) = path.filter(|_| is_seen && !is_own && change.is_none()) {
@@ -138,7 +138,7 @@ fn deletion_of<T: Judged>(
         ));
     let proven = user.map_or(
         foreigners.is_only_producer && !went_with_others(evidence, before, gone),
-        |user| writes_judged::<T>(evidence, user),
+        |user| publishes_judged::<T>(evidence, user, foreigners.publishes),
     );
     Some(if proven { finding } else { finding.advisory() })
 }

@@ -84,7 +84,8 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
                 .unwrap_or(timestamp(end));
             let missed = missed_within(evidence, &version.object, version.at, stop);
             let until = missed.unwrap_or(stop).as_microsecond();
-            examined |= joined_since.is_some_and(|since| until - since > GRACE);
+            // What was lacking from the beginning is judged when it is filled, or in the end.
+            examined |= !lacks_from_the_list && joined_since.is_some_and(|since| until - since > GRACE);
             let is_end = next.is_none() && history.deleted.is_none();
             // What ended it may have been seen late.
             let is_open = missed.is_some() || is_end;
@@ -104,6 +105,7 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
                     version,
                     format_args!("{seconds} s after the member joined"),
                 ));
+                examined = true;
                 break;
             }
             if missed.is_some() {
@@ -113,11 +115,17 @@ pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mu
         }
         if examined {
             findings.examine();
+        } else if lacks_from_the_list && history.deleted.is_some() {
+            findings.cannot_tell_unless_examined(WENT_UNFILLED);
         } else if lacking_since.is_some() && age_of_joining(evidence, history) == Age::Unsure {
             findings.cannot_tell(CLOCKS_UNKNOWN);
         }
     }
 }
+
+/// The reason for no verdict if a profile lacked its status from the first list on, and went soon.
+const WENT_UNFILLED: &str =
+    "too early to tell: a profile whose status was empty went within the grace of 2 min";
 
 /// Whether a member had joined for longer than the grace when the profile was listed.
 fn age_of_joining(evidence: &Evidence, history: &ProfileHistory) -> Age {

@@ -6,6 +6,7 @@ use evidence::{
     Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests,
     api::{ClusterProfile, names, syntax::is_label_value},
 };
+use jiff::Timestamp;
 
 use super::owners::{created_name, is_creation};
 use crate::rules::{
@@ -130,7 +131,8 @@ fn judge_creations(
     let mut later_writes: HashMap<_, Vec<&Request>> = HashMap::new();
     let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
     for event in requests.events.iter().filter(changes) {
-        if event.subresource.is_empty() && !is_creation(event) {
+        let is_change = matches!(&*event.verb, "update" | "patch");
+        if is_change && event.subresource.is_empty() && !is_creation(event) {
             let key = (&*event.namespace, &*event.name);
             later_writes.entry(key).or_default().push(event);
         }
@@ -139,6 +141,11 @@ fn judge_creations(
         .everyone()
         .map(|profile| ((&*profile.metadata.namespace, &*profile.metadata.name), profile))
         .collect();
+    let mut creations: HashMap<_, Vec<Timestamp>> = HashMap::new();
+    for event in requests.events.iter().filter(|event| is_creation(event)) {
+        let key = (&*event.namespace, created_name(event));
+        creations.entry(key).or_default().push(event.at);
+    }
     let mut untold = 0;
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         let name = created_name(event);
@@ -147,9 +154,17 @@ fn judge_creations(
             continue;
         }
         let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);
-        let later = later.iter().filter(|write| write.at >= event.at);
+        // A name may have several lives.
+        let next = creations
+            .get(&key)
+            .into_iter()
+            .flatten()
+            .find(|at| **at > event.at);
+        let later = later
+            .iter()
+            .filter(|write| write.at >= event.at && next.is_none_or(|next| write.at < *next));
         let labelling = later.map(|write| labelling(write)).max().unwrap_or(Labelling::No);
-        let stored = stored.get(&key).copied();
+        let stored = stored.get(&key).copied().filter(|_| next.is_none());
         // A profile without later writes is as its creation left it, except for its status.
         let left = stored.filter(|_| labelling == Labelling::No);
         if !in_scope(evidence, event, left) {
@@ -173,7 +188,7 @@ fn judge_creations(
     }
     match (untold, findings.examined) {
         (0, _) => {}
-        (_, 0) if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
+        _ if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
             findings.cannot_tell(
                 "the audit log does not tell whether the creations that the watch missed set the label",
             );

@@ -6,14 +6,14 @@ use crate::rules::{
     answer::{Foreigners, untouched},
     authors::publishers_of,
     finding::Findings,
+    logged::creates,
 };
 
 /// `lifecycle/foreign-profiles-untouched`
 ///
 /// The manager does not change or delete profiles of other managers.
 ///
-/// The implementation is identified by the field managers that publish the judged profiles, and by the users that write
-/// them. A change by anyone else is only a warning: some tools label or annotate all profiles.
+/// The implementation is identified by the field managers and users that publish the judged profiles. A change by anyone else is only a warning: some tools label or annotate all profiles.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
     untouched(
         evidence,
@@ -23,6 +23,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
             object: |step| step.profile.as_ref(),
             is_only_producer: true,
             theirs: |evidence| evidence.histories().flat_map(publishers_of).collect(),
+            publishes: |request| &*request.subresource == "status" || creates(request),
             changed,
             message_changed: "a profile of another manager was changed",
             message_deleted: "a profile of another manager was deleted",

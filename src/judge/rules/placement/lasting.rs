@@ -105,6 +105,8 @@ struct Stretch {
     is_cut: bool,
     /// Whether the window ended before the fault did.
     is_open: bool,
+    /// Whether it was seen last: the run ended with it, or in a gap after it.
+    is_last: bool,
     finding: Finding,
 }
 
@@ -116,7 +118,7 @@ impl Stretch {
     /// Whether a scheduler that restarted just then may have left it for a while: it was not seen to last. What the first
     /// list showed counts as older, if nobody mended it. Beside a gap, it may have begun or ended within.
     fn may_be_a_restart(&self) -> bool {
-        let may_be_older = self.since_listed && self.is_open;
+        let may_be_older = self.since_listed && self.is_last;
         !may_be_older && self.length() <= RESTLESS
     }
 
@@ -265,6 +267,8 @@ fn follow(
     let mut still = BTreeMap::new();
     for fault in faults {
         let LastingFault { key, finding } = fault.clone();
+        // It was there on both sides of a gap: what the first list showed is as old as before.
+        let was_listed = moment.after_gap && before.get(&key).is_some_and(|known| known.since_listed);
         let known = if moment.after_gap {
             None
         } else {
@@ -274,7 +278,7 @@ fn follow(
             Some(known) => (known.from, known.is_cut, known.rest),
             None => (moment.from, moment.is_first || moment.after_gap, 0),
         };
-        let since_listed = known.map_or(moment.is_first, |known| known.since_listed);
+        let since_listed = known.map_or(moment.is_first || was_listed, |known| known.since_listed);
         let stretch = Stretch {
             key: key.clone(),
             from,
@@ -283,6 +287,7 @@ fn follow(
             since_listed,
             is_cut: is_cut || moment.before_gap,
             is_open: moment.is_last && !moment.before_gap,
+            is_last: moment.is_last,
             finding,
         };
         still.insert(key, stretch);

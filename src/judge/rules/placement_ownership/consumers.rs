@@ -36,13 +36,15 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
     for user in consumers {
         findings.examine();
         let own = Own::of(user, &lives, &names);
-        let mut may_be_scheduler = false;
+        let mut may_be_scheduler_in = BTreeSet::new();
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
             let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
             let (doubtful, sure): (Vec<&Life>, Vec<&Life>) =
                 foreign.partition(|life| !own.creates() && may_be_own(life, user));
             let (doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
-            may_be_scheduler |= !doubtful.is_empty();
+            if !doubtful.is_empty() {
+                may_be_scheduler_in.insert(key.0);
+            }
             if !sure.is_empty() {
                 findings.report(written(names.reference(*key), user, &sure));
             } else if !doubtful.is_empty() {
@@ -68,7 +70,9 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             let finding = written(namespace_of(namespace), user, &writes);
             let mut slices = evidence.slices.iter();
             let holds_slices = slices.any(|history| *history.last().metadata.namespace == *namespace);
-            let is_sure = holds_slices && !may_be_scheduler && evidence.header.scope.scheduler.is_none();
+            let is_sure = holds_slices
+                && !may_be_scheduler_in.contains(namespace)
+                && evidence.header.scope.scheduler.is_none();
             findings.report(if is_sure { finding } else { finding.advisory() });
         }
     }

@@ -129,9 +129,7 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
         if watched {
             for history in evidence.histories() {
                 let mean = Mean::watched(evidence, history);
-                let is_sure = !publishers_of(history).is_empty();
-                let finding = || sure_if(is_sure, Finding::on(history.last(), ON_AVERAGE));
-                judge_means(&[mean], finding, findings);
+                judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
             }
         }
         return;
@@ -142,24 +140,20 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
     }
     let names = Names::of(evidence);
     for key in names.judged(&log) {
-        let mut means: Vec<Mean> = log.lives(key).iter().map(Mean::logged).collect();
+        let lives = log.lives(key).iter();
+        let mut means: Vec<Mean> = lives.map(|life| Mean::logged(life, &publishers)).collect();
         if means.is_empty() {
             means.push(Mean {
                 writes: 0,
                 span: log.seconds.saturating_mul(SECOND),
+                is_sure: true,
             });
         }
         if watched {
             let histories = names.histories(key).iter();
             means.extend(histories.map(|history| Mean::watched(evidence, history)));
         }
-        let finding = || {
-            sure_if(
-                publishers.are_known(),
-                Finding::on(names.reference(key), ON_AVERAGE),
-            )
-        };
-        judge_means(&means, finding, findings);
+        judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
     }
 }
 
@@ -169,14 +163,17 @@ const ON_AVERAGE: &str = "on average, the profile is written more often than eve
 struct Mean {
     writes: usize,
     span: Micros,
+    /// Whether it is known that those who publish profiles wrote.
+    is_sure: bool,
 }
 
 impl Mean {
     /// The mean of one life in the log.
-    fn logged(life: &Life) -> Self {
+    fn logged(life: &Life, publishers: &Publishers) -> Self {
         Self {
             writes: life.writes.len(),
             span: life.until - life.from,
+            is_sure: publishers.are_known(),
         }
     }
 
@@ -192,6 +189,7 @@ impl Mean {
         Self {
             writes: counted(evidence, history).len(),
             span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
+            is_sure: !publishers_of(history).is_empty(),
         }
     }
 
@@ -209,23 +207,23 @@ impl Mean {
     }
 }
 
-/// Judges one profile: reports the first mean that is too high.
+/// Judges one profile: reports the first mean that is too high, and better a sure one.
 fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut Findings) {
-    let mut means = means.iter().filter(|mean| mean.is_long_enough()).peekable();
-    if means.peek().is_none() {
+    let means: Vec<&Mean> = means.iter().filter(|mean| mean.is_long_enough()).collect();
+    if means.is_empty() {
         return;
     }
     findings.examine();
-    let Some(mean) = means.find(|mean| mean.is_too_much()) else {
+    let too_much = || means.iter().filter(|mean| mean.is_too_much());
+    let Some(mean) = too_much().find(|mean| mean.is_sure).or_else(|| too_much().next()) else {
         return;
     };
     let (allowed, seconds) = (mean.allowed(), mean.span / SECOND);
-    findings.report(
-        finding()
-            .at("metadata.resourceVersion")
-            .expected(format!(
-                "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
-            ))
-            .observed(format!("{} writes in {seconds} s", mean.writes)),
-    );
+    let finding = finding()
+        .at("metadata.resourceVersion")
+        .expected(format!(
+            "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
+        ))
+        .observed(format!("{} writes in {seconds} s", mean.writes));
+    findings.report(sure_if(mean.is_sure, finding));
 }

@@ -27,13 +27,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
         if watched {
             for history in evidence.histories() {
                 let found = found_by_watch(evidence, history);
-                let finding = || {
-                    sure_if(
-                        !publishers_of(history).is_empty(),
-                        Finding::on(history.last(), TOO_OFTEN),
-                    )
-                };
-                judge(found, finding, findings);
+                judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
         return;
@@ -52,6 +46,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
         let mut found = Found {
             status: found_by_log(log.status.lives(key)).is_some(),
             all: found_by_log(log.all.lives(key)),
+            is_sure: log.tells_changes && log.tells_publishers,
         };
         let histories = names.histories(key);
         let seen = |history: &&ProfileHistory| counted(evidence, history).len();
@@ -59,9 +54,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
             let watched = histories.iter().map(|history| found_by_watch(evidence, history));
             found = watched.fold(found, Found::or);
         }
-        let is_sure = log.tells_changes && log.tells_publishers;
-        let finding = || sure_if(is_sure, Finding::on(names.reference(key), TOO_OFTEN));
-        judge(found, finding, findings);
+        judge(found, || Finding::on(names.reference(key), TOO_OFTEN), findings);
     }
 }
 
@@ -103,14 +96,21 @@ struct Found {
     status: bool,
     /// The first run of writes that does.
     all: Option<Overdraw>,
+    /// Whether it is known of these that they are changes, and by those who publish profiles.
+    is_sure: bool,
 }
 
 impl Found {
+    /// Both, of which the sure one counts.
     fn or(self, other: Self) -> Self {
-        Self {
-            status: self.status || other.status,
-            all: self.all.or(other.all),
-        }
+        let status = self.status || other.status;
+        let weight = |found: &Self| (found.all.is_some(), found.is_sure);
+        let found = if weight(&other) > weight(&self) {
+            other
+        } else {
+            self
+        };
+        Self { status, ..found }
     }
 }
 
@@ -119,16 +119,15 @@ fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Finding
         return;
     }
     findings.examine();
-    if let Some(found) = found.all {
-        findings.report(
-            finding()
-                .at("metadata.resourceVersion")
-                .expected(format!(
-                    "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
-                    found.expected()
-                ))
-                .observed(found.observed("writes of any kind")),
-        );
+    if let Some(writes) = found.all {
+        let finding = finding()
+            .at("metadata.resourceVersion")
+            .expected(format!(
+                "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
+                writes.expected()
+            ))
+            .observed(writes.observed("writes of any kind"));
+        findings.report(sure_if(found.is_sure, finding));
     }
 }
 
@@ -140,5 +139,6 @@ fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
     Found {
         status: overdraw(&watched_writes(evidence, history), BURST, 0).is_some(),
         all: overdraw(&counted(evidence, history), BURST, 0),
+        is_sure: !publishers_of(history).is_empty(),
     }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, ProfileHistory, Request};
+use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
 
 use crate::rules::{
     authors::{authors, publishers_of},
     finding::Finding,
+    logged::{Logged, creates, logged_key},
+    placement::{Actor, sender},
     write_time::{Write, WriteTime, writes},
 };
 
@@ -14,14 +16,17 @@ use crate::rules::{
 pub(super) const NOBODY_PUBLISHES: &str =
     "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only";
 
-/// The users who create profiles or write their status, by the audit log.
+/// The users who create judged profiles or write their status, by the audit log: programs, as a person may do it once.
 pub(super) struct Publishers<'a>(BTreeSet<&'a str>);
 
 impl<'a> Publishers<'a> {
     pub(super) fn of_log(evidence: &'a Evidence) -> Self {
+        let names = Logged::<ClusterProfile>::of(evidence);
         let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
         let writes = requests.filter(|request| request.is_write() && !request.is_the_suites());
-        let publications = writes.filter(|request| publishes(request));
+        let publications = writes.filter(|request| {
+            publishes(request) && sender(request) == Actor::Program && names.in_scope(logged_key(request))
+        });
         Self(publications.map(|request| &*request.user).collect())
     }
 
@@ -38,7 +43,7 @@ impl<'a> Publishers<'a> {
 
 /// Whether only a profile's manager sends such a request.
 fn publishes(request: &Request) -> bool {
-    &*request.subresource == "status" || &*request.verb == "create"
+    &*request.subresource == "status" || creates(request)
 }
 
 /// When the watch saw a profile written by those who publish it.
