@@ -16,18 +16,31 @@ use crate::rules::{
 pub(super) const NOBODY_PUBLISHES: &str =
     "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only";
 
-/// The users who create judged profiles or write their status, by the audit log: programs, as a person may do it once.
+/// The users who create judged profiles or write their status, by the audit log. A person may do it once, so people count
+/// only where no program does it, and nobody else writes: some managers run as an administrator.
 pub(super) struct Publishers<'a>(BTreeSet<&'a str>);
 
 impl<'a> Publishers<'a> {
     pub(super) fn of_log(evidence: &'a Evidence) -> Self {
         let names = Logged::<ClusterProfile>::of(evidence);
         let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
-        let writes = requests.filter(|request| request.is_write() && !request.is_the_suites());
-        let publications = writes.filter(|request| {
-            publishes(request) && sender(request) == Actor::Program && names.in_scope(logged_key(request))
-        });
-        Self(publications.map(|request| &*request.user).collect())
+        let writes: Vec<&Request> = requests
+            .filter(|request| request.is_write() && !request.is_the_suites())
+            .filter(|request| names.in_scope(logged_key(request)))
+            .collect();
+        let publish = |is_one: fn(&Request) -> bool| -> BTreeSet<&'a str> {
+            let publications = writes
+                .iter()
+                .filter(|request| publishes(request) && is_one(request));
+            publications.map(|request| &*request.user).collect()
+        };
+        let programs = publish(|request| sender(request) == Actor::Program);
+        if !programs.is_empty() {
+            return Self(programs);
+        }
+        let people = publish(|_| true);
+        let is_alone = writes.iter().all(|request| people.contains(&*request.user));
+        Self(if is_alone { people } else { BTreeSet::new() })
     }
 
     /// Whether the log shows any. Else the writes may be anybody's.
