@@ -208,7 +208,8 @@ fn judge_creations(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Labelling {
     No,
-    /// The log does not tell what was sent, or it was the whole profile, which repeats a label that is there.
+    /// The log does not tell what was sent, or it was the whole profile, which repeats a label that is there: an update, or
+    /// an apply patch, which names the object.
     Perhaps,
     Yes,
 }
@@ -216,7 +217,7 @@ enum Labelling {
 fn labelling(write: &Request) -> Labelling {
     match &write.body {
         Some(body) if body.manager_label.is_none() => Labelling::No,
-        Some(_) if &*write.verb == "patch" => Labelling::Yes,
+        Some(body) if &*write.verb == "patch" && body.name.is_none() => Labelling::Yes,
         _ => Labelling::Perhaps,
     }
 }
