@@ -95,7 +95,12 @@ impl<'a> Span<'a> {
     /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so. What was written in
     /// time may come late, so a gap counts that begins soon after the deadline.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
-        self.missed_before(profile, late(self.deadline).max(self.looked))
+        self.missed_before(profile, self.told())
+    }
+
+    /// When the watch had told all that was written in time, and the run had stopped looking.
+    fn told(&self) -> Timestamp {
+        late(self.deadline).max(self.looked)
     }
 
     /// Explains that the watch missed part of the span before a time, if so. What was seen then may be older than it looks.
@@ -104,12 +109,23 @@ impl<'a> Span<'a> {
         profile: Option<&ObjectRef>,
         at: Timestamp,
     ) -> Option<String> {
-        let missed = if self.step.action.is_on_placements() {
-            missed_slices_between(self.evidence, self.from, at)?
-        } else {
-            missed_between(self.evidence, profile, self.from, at)?
-        };
+        if self.step.action.is_on_placements() {
+            return self.missed_slices_before(at);
+        }
+        let missed = missed_between(self.evidence, profile, self.from, at)?;
         Some(missed_since(self.step, missed))
+    }
+
+    /// The same for slices, whatever the step is on.
+    pub(in crate::rules) fn missed_slices_before(&self, at: Timestamp) -> Option<String> {
+        let missed = missed_slices_between(self.evidence, self.from, at)?;
+        Some(missed_since(self.step, missed))
+    }
+
+    /// Why the span cannot prove that nothing happened to slices, if so.
+    pub(in crate::rules) fn doubt_of_slices(&self) -> Option<String> {
+        self.cut_short()
+            .or_else(|| self.missed_slices_before(self.told()))
     }
 
     /// Whether a version may have been written before the deadline.

@@ -32,6 +32,7 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
             continue;
         }
         let newborns: Vec<&ProfileHistory> = span.newborns().collect();
+        let is_seen = span.missed(None).is_none();
         let mut found = Vec::new();
         for (history, profile) in &there {
             match history.deleted.filter(|at| *at < span.looked) {
@@ -43,7 +44,6 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
                 None => {
                     let twins = newborns.iter().filter_map(|newborn| alive(newborn, span.looked));
                     let twins = twins.filter(|twin| is_of_one(&sets, profile, twin));
-                    let is_seen = span.missed(None).is_none();
                     found.extend(
                         twins
                             .filter(|_| is_seen)

@@ -11,12 +11,11 @@ use jiff::Timestamp;
 
 use super::answer::count_of;
 use crate::rules::{
-    answer::{Span, alive, late, missed_since, steps, to_the_second},
+    answer::{Span, alive, steps, to_the_second},
     authors::authors,
     finding::{Finding, Findings},
     placement_ownership::publishers,
     text::redacted,
-    write_time::missed_slices_between,
 };
 
 /// `placement-lifecycle/restart-keeps`
@@ -46,8 +45,6 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             .map(SliceHistory::first)
             .collect();
         let mut found = Vec::new();
-        // What a gap hid may have been before the restart.
-        let missed = |at| missed_slices_between(evidence, span.from, at).map(|from| missed_since(step, from));
         for (history, slice) in &there {
             let deleted = history.deleted.filter(|at| *at < span.looked);
             let until = deleted.unwrap_or(span.looked);
@@ -55,11 +52,10 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
                 Some(at) => lost(evidence, slice, at, &newborns, &span),
                 None => rewritten(history, &schedulers, &span),
             };
-            found.extend(finding.filter(|_| missed(until).is_none()));
+            // What a gap hid may have been before the restart.
+            found.extend(finding.filter(|_| span.missed_slices_before(until).is_none()));
         }
-        let until = late(span.deadline).max(span.looked);
-        let doubt = span.cut_short().or_else(|| missed(until));
-        match doubt.filter(|_| found.is_empty()) {
+        match span.doubt_of_slices().filter(|_| found.is_empty()) {
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),
         }

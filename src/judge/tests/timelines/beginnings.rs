@@ -81,7 +81,7 @@ fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
     }
 }
 
-/// How late an example may bring what happened in a gap. A first list has it at once.
+/// How late an example may tell what happened in a gap. A first list tells it at once.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 
 /// When a run of that evidence may have begun: not in a gap, and not so late that it sees no state last.
