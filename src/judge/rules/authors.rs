@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use super::{
-    logged::{Judged, judged, key_of},
+    logged::{Judged, creates, judged, key_of},
     text::redacted,
     write_time::{LATE, skew},
 };
@@ -51,6 +51,11 @@ pub(super) fn publishers_of(history: &ProfileHistory) -> BTreeSet<&str> {
         .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
         .map(|writer| &*writer.manager)
         .collect()
+}
+
+/// Whether only a profile's manager sends such a request.
+pub(super) fn publishes_profile(request: &Request) -> bool {
+    &*request.subresource == "status" || creates(request)
 }
 
 /// Returns the deletion of an object in the audit log, close enough to the time at which the watch saw it.

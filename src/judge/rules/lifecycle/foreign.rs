@@ -4,9 +4,8 @@ use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
 use crate::rules::{
     answer::{Foreigners, untouched},
-    authors::publishers_of,
+    authors::{publishers_of, publishes_profile},
     finding::Findings,
-    logged::creates,
 };
 
 /// `lifecycle/foreign-profiles-untouched`
@@ -23,7 +22,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
             object: |step| step.profile.as_ref(),
             is_only_producer: true,
             theirs: |evidence| evidence.histories().flat_map(publishers_of).collect(),
-            publishes: |request| &*request.subresource == "status" || creates(request),
+            publishes: publishes_profile,
             changed,
             message_changed: "a profile of another manager was changed",
             message_deleted: "a profile of another manager was deleted",

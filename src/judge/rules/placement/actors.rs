@@ -97,6 +97,12 @@ pub(in crate::rules) fn is_published(part: &str) -> bool {
             .is_some_and(|key| key.starts_with(names::GROUP))
 }
 
+/// Whether a request may write what a scheduler publishes: one whose body the log does not have may.
+pub(in crate::rules) fn may_publish(request: &Request) -> bool {
+    let body = request.body.as_ref();
+    body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
+}
+
 /// Whether a field manager is a program that owns a part by which a scheduler publishes its decision. Tools that label all
 /// slices, such as those of backups, own none.
 pub(in crate::rules) fn publishes(writer: &Writer) -> bool {

@@ -10,7 +10,7 @@ mod reasons;
 mod related;
 mod versions;
 
-pub(super) use actors::{Actor, is_published, owner, publishers_of, publishes, sender};
+pub(super) use actors::{Actor, is_published, may_publish, owner, publishers_of, publishes, sender};
 pub(super) use copies::Copies;
 pub(super) use course::{DecisionId, News, each_news};
 pub(super) use lasting::{LastingFault, RESCHEDULE, Reads, faults_among, faults_that_last};

@@ -8,7 +8,7 @@ use super::lives::{Life, counts, lives};
 use crate::rules::{
     finding::{Finding, Findings},
     logged::{Key, Logged},
-    placement::{Actor, is_published, sender},
+    placement::{Actor, may_publish, sender},
     text::redacted,
 };
 
@@ -86,17 +86,13 @@ fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
 /// Whether a slice may be the user's own, as a scheduler that is a consumer too: the log does not have its creation, and no
 /// other program writes its decision.
 fn may_be_own(life: &Life, user: &str) -> bool {
-    let publishes = |request: &&Request| {
-        let body = request.body.as_ref();
-        body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
-    };
     let mut programs = life
         .writes
         .iter()
         .filter(|request| sender(request) == Actor::Program);
     life.creator.is_none()
         && programs.all(|request| *request.user == *user)
-        && life.writes.iter().any(publishes)
+        && life.writes.iter().any(|request| may_publish(request))
 }
 
 /// What a consumer that is a scheduler too may write.

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{
-    DriverAction, Evidence, Request, SliceHistory, api::PlacementDecision, runs::is_slice_of_other_run,
-};
+use evidence::{DriverAction, Evidence, SliceHistory, api::PlacementDecision, runs::is_slice_of_other_run};
 
 use super::writers::publishers;
 use crate::rules::{
     answer::{Foreigners, untouched},
     finding::Findings,
     logged::{Judged as _, creates, key_of},
-    placement::is_published,
+    placement::may_publish,
 };
 
 /// `placement-ownership/foreign-decisions-untouched`
@@ -29,18 +27,12 @@ pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, finding
             object: |step| step.slice.as_ref(),
             is_only_producer: is_only_producer(evidence),
             theirs: publishers,
-            publishes: may_publish,
+            publishes: |request| creates(request) || may_publish(request),
             changed,
             message_changed: "a slice of another scheduler was changed",
             message_deleted: "a slice of another scheduler was deleted",
         },
     );
-}
-
-/// Whether a request may write what a scheduler publishes.
-fn may_publish(request: &Request) -> bool {
-    let body = request.body.as_ref();
-    creates(request) || body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
 }
 
 /// Whether all slices are one scheduler's. Those that name none may be several programs'.

@@ -15,7 +15,7 @@ use super::lives::{Life, lives};
 use crate::rules::{
     finding::{Finding, Findings},
     logged::{Key, Logged, creates},
-    placement::{Actor, is_published, publishers_of, publishes, sender},
+    placement::{Actor, is_published, may_publish, publishers_of, publishes, sender},
     text::redacted,
     updates::{OUTDATED, written_at},
     write_time::{LATE, SECOND, missed_slices_between, skew},
@@ -277,11 +277,7 @@ fn are_of_one_program(own: &[&Request], others: &[&Request]) -> bool {
 /// in one namespace or names that differ in generated parts, or if it writes decisions from the moment on at which the other
 /// one falls silent. A user without a service account who writes once may be a person.
 fn is_surely_another(own: &str, user: &str, writes: &[&Request], activity: &Activity) -> bool {
-    let carries = |write: &&Request| {
-        let body = write.body.as_ref();
-        body.is_none_or(|body| body.parts.iter().any(|part| is_published(part)))
-    };
-    let has_taken_over = activity.is_handover(own, user) && writes.iter().any(carries);
+    let has_taken_over = activity.is_handover(own, user) && writes.iter().any(|write| may_publish(write));
     let may_be_a_person = [own, user].iter().any(|user| activity.may_be_a_person(user));
     !are_of_one_installation(own, user) && !has_taken_over && !may_be_a_person
 }

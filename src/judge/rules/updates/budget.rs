@@ -4,10 +4,9 @@ use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
 use super::{
     log::{Key, Life, Log, Names},
-    publishers::{NOBODY_PUBLISHES, Publishers, counted, sure_if},
+    publishers::{Counted, NOBODY_PUBLISHES, Publishers, counted, sure_if},
 };
 use crate::rules::{
-    authors::publishers_of,
     bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
     finding::{Finding, Findings},
     write_time::{Micros, SECOND, WriteTime, status_writes},
@@ -186,10 +185,11 @@ impl Mean {
             Origin::Listed => window.map_or(first, |window| window.from),
         };
         let until = history.deleted.or(window.map(|window| window.until));
+        let Counted { writes, is_sure } = counted(evidence, history);
         Self {
-            writes: counted(evidence, history).len(),
+            writes: writes.len(),
             span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
-            is_sure: !publishers_of(history).is_empty(),
+            is_sure,
         }
     }
 

@@ -5,10 +5,9 @@ use evidence::{Evidence, ProfileHistory, Request};
 use super::{
     budget::{is_told_by, was_watched, watched_writes},
     log::{Life, Log, Names},
-    publishers::{NOBODY_PUBLISHES, Publishers, counted, sure_if},
+    publishers::{Counted, NOBODY_PUBLISHES, Publishers, counted, sure_if},
 };
 use crate::rules::{
-    authors::publishers_of,
     bucket::{BURST, Overdraw, REFILL_SECONDS, overdraw},
     finding::{Finding, Findings},
 };
@@ -49,7 +48,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
             is_sure: log.tells_changes && log.tells_publishers,
         };
         let histories = names.histories(key);
-        let seen = |history: &&ProfileHistory| counted(evidence, history).len();
+        let seen = |history: &&ProfileHistory| counted(evidence, history).writes.len();
         if watched && !is_told_by(&log.all, key, histories.iter().map(seen).sum()) {
             let watched = histories.iter().map(|history| found_by_watch(evidence, history));
             found = watched.fold(found, Found::or);
@@ -136,9 +135,10 @@ fn found_by_log(lives: &[Life]) -> Option<Overdraw> {
 }
 
 fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
+    let Counted { writes, is_sure } = counted(evidence, history);
     Found {
         status: overdraw(&watched_writes(evidence, history), BURST, 0).is_some(),
-        all: overdraw(&counted(evidence, history), BURST, 0),
-        is_sure: !publishers_of(history).is_empty(),
+        all: overdraw(&writes, BURST, 0),
+        is_sure,
     }
 }

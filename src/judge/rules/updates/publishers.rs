@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
 
 use crate::rules::{
-    authors::{authors, publishers_of},
+    authors::{authors, publishers_of, publishes_profile},
     finding::Finding,
-    logged::{Logged, creates, logged_key},
+    logged::{Logged, logged_key},
     placement::{Actor, sender},
     write_time::{Write, WriteTime, writes},
 };
@@ -31,7 +31,7 @@ impl<'a> Publishers<'a> {
         let publish = |is_one: fn(&Request) -> bool| -> BTreeSet<&'a str> {
             let publications = writes
                 .iter()
-                .filter(|request| publishes(request) && is_one(request));
+                .filter(|request| publishes_profile(request) && is_one(request));
             publications.map(|request| &*request.user).collect()
         };
         let programs = publish(|request| sender(request) == Actor::Program);
@@ -50,17 +50,20 @@ impl<'a> Publishers<'a> {
 
     /// Whether somebody else sent a request.
     pub(super) fn are_foreign_to(&self, request: &Request) -> bool {
-        !publishes(request) && self.are_known() && !self.0.contains(&*request.user)
+        !publishes_profile(request) && self.are_known() && !self.0.contains(&*request.user)
     }
 }
 
-/// Whether only a profile's manager sends such a request.
-fn publishes(request: &Request) -> bool {
-    &*request.subresource == "status" || creates(request)
+/// The writes on a profile that count, by the watch.
+pub(super) struct Counted {
+    /// When they were seen.
+    pub(super) writes: Vec<WriteTime>,
+    /// Whether it is known that those who publish the profile wrote.
+    pub(super) is_sure: bool,
 }
 
 /// When the watch saw a profile written by those who publish it.
-pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
+pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted {
     let publishers = publishers_of(history);
     let is_foreign = |write: &&Write| {
         let (before, after) = (&write.before.object, &write.after.object);
@@ -73,7 +76,10 @@ pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Vec<Writ
     };
     let writes = writes(evidence, history);
     let own = writes.iter().filter(|write| !is_foreign(write));
-    own.map(|write| write.moment).collect()
+    Counted {
+        writes: own.map(|write| write.moment).collect(),
+        is_sure: !publishers.is_empty(),
+    }
 }
 
 /// A hint only, unless the writes are sure to be changes by those who publish profiles.
