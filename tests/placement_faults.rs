@@ -40,7 +40,7 @@ fn is_of_placements(edition: &Edition) -> bool {
 fn known_rules() -> BTreeSet<&'static str> {
     let on_placements = rules::all().iter().filter(|rule| {
         let mut editions = rule.facts.editions.iter();
-        editions.any(|applies| is_of_placements(&applies.edition()))
+        editions.any(|applies| is_of_placements(&applies.edition))
     });
     on_placements.map(|rule| rule.id).collect()
 }

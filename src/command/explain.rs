@@ -81,7 +81,7 @@ fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> Str
 
 /// Finds the first example of a kind, rather one of the edition itself.
 fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>) -> Option<usize> {
-    let edition = only.map(|applies| applies.edition().to_string());
+    let edition = only.map(|applies| applies.edition.to_string());
     let examples = || rule.facts.examples.iter();
     let of_edition = |example: &Value| edition.is_some() && example["edition"].as_str() == edition.as_deref();
     let is_one = |example: &Value| example.get(kind).is_some();
@@ -92,21 +92,16 @@ fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>) -> Option<u
 
 fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
     let facts = &rule.facts;
-    let own_source = |applies: &Applies| match applies {
-        Applies::Specially(special) => special.source.clone(),
-        Applies::Plainly(_) => None,
-    };
     match only {
         Some(applies) => {
-            let source = own_source(applies);
-            page.field(2, "source", source.as_ref().unwrap_or(&facts.source));
+            page.field(2, "source", applies.source.as_ref().unwrap_or(&facts.source));
             page.field(2, "edition", &edition(applies));
         }
         None => {
             page.field(2, "source", &facts.source);
             for applies in &facts.editions {
-                if let Some(source) = own_source(applies) {
-                    page.field(2, "", &format!("{source} (edition {})", applies.edition()));
+                if let Some(source) = &applies.source {
+                    page.field(2, "", &format!("{source} (edition {})", applies.edition));
                 }
             }
             page.field(2, "editions", &editions(facts));
@@ -220,13 +215,8 @@ mod tests {
         let rule = rules::find("consumers/secret-has-kubeconfig").expect("a rule");
         for applies in &rule.facts.editions {
             let told = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
-            assert!(
-                told.contains(&format!("edition   {}", applies.edition())),
-                "{told}"
-            );
-            if let Applies::Specially(special) = applies
-                && let Some(source) = &special.source
-            {
+            assert!(told.contains(&format!("edition   {}", applies.edition)), "{told}");
+            if let Some(source) = &applies.source {
                 let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
                 assert!(words(&told).contains(&words(source)), "{told}");
                 assert!(!words(&told).contains(&words(&rule.facts.source)), "{told}");

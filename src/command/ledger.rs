@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use evidence::api::Edition;
-use judge::rules::{Applies, Basis, Facts, PolicyFacts, Rule};
+use judge::rules::{Basis, Facts, PolicyFacts, Rule};
 
 use super::rule::{editions, evidence, examples};
 
@@ -71,10 +71,8 @@ fn row(text: &mut String, rule: &Rule) {
 fn source(facts: &Facts) -> String {
     let mut source = facts.source.clone();
     for applies in &facts.editions {
-        if let Applies::Specially(special) = applies
-            && let Some(other) = &special.source
-        {
-            let _ = write!(source, "; {other} (edition {})", special.edition);
+        if let Some(other) = &applies.source {
+            let _ = write!(source, "; {other} (edition {})", applies.edition);
         }
     }
     source

@@ -95,7 +95,7 @@ fn json(rules: &[&Rule]) -> String {
                 "level": facts.level,
                 "basis": facts.basis,
                 "reasoning": facts.reasoning,
-                "editions": facts.editions.iter().map(|applies| applies.edition()).collect::<Vec<_>>(),
+                "editions": facts.editions.iter().map(|applies| applies.edition).collect::<Vec<_>>(),
                 "source": facts.source,
                 "needs": facts.needs,
                 "needsOneOf": facts.needs_one_of,

@@ -50,10 +50,10 @@ pub fn editions(facts: &Facts) -> String {
 
 /// Names an edition that has the rule.
 pub fn edition(applies: &Applies) -> String {
-    if applies.only_if_claimed() {
-        format!("{} (once claimed)", applies.edition())
+    if applies.only_if_claimed {
+        format!("{} (once claimed)", applies.edition)
     } else {
-        applies.edition().to_string()
+        applies.edition.to_string()
     }
 }
 

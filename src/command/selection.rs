@@ -62,7 +62,7 @@ impl SelectionFlags {
                 .facts
                 .editions
                 .iter()
-                .map(|applies| applies.edition().name())
+                .map(|applies| applies.edition.name())
                 .collect();
             return Err(Failure::usage(anyhow!(
                 "edition {} has no rule like `{given}`: {} is one of {}; choose with --edition",

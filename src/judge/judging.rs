@@ -180,8 +180,8 @@ pub(crate) fn why_skipped(
     if claim.no_features.contains(&feature) {
         return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
     }
-    let is_required = !applies.only_if_claimed() || claim.features.contains(&feature);
-    (!is_required).then(|| format!("edition {} {}{feature}", applies.edition(), reasons::NOT_CLAIMED))
+    let is_required = !applies.only_if_claimed || claim.features.contains(&feature);
+    (!is_required).then(|| format!("edition {} {}{feature}", applies.edition, reasons::NOT_CLAIMED))
 }
 
 /// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,

@@ -18,7 +18,7 @@ const HOSTILE: &str = "x\u{1b}[2J\nerror: ]]> <failure> & \"\u{202e}'\u{0}";
 fn rule(id: &'static str, level: &str) -> &'static Rule {
     let text = format!(
         "title: The title of {id} is kept, and is a sentence long enough to need a second line of text\n\
-         level: {level}\nbasis: explicit\neditions: [standard]\nsource: KEP-4322 › Spec › Cluster Manager\n\
+         level: {level}\nbasis: explicit\nsince: standard\nuntil: standard\nsource: KEP-4322 › Spec › Cluster Manager\n\
          needs: [inventory]\nhelpedBy: [requests]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
     );
     let examine = |_: &Evidence, _: &mut Findings| {};

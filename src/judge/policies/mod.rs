@@ -78,7 +78,7 @@ impl Options {
     fn holds(&self, rule: &Rule) -> bool {
         let claimed = |feature: &Feature| self.features.contains(feature);
         let counts = rule.facts.in_edition(self.edition).is_some_and(|applies| {
-            !applies.only_if_claimed() || rule.facts.feature.is_some_and(|f| claimed(&f))
+            !applies.only_if_claimed || rule.facts.feature.is_some_and(|f| claimed(&f))
         });
         // A MUST is the least level.
         counts && self.level.is_none_or(|level| rule.facts.level <= level) && self.selection.holds(rule.id)

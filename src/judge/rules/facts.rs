@@ -27,7 +27,16 @@ pub struct Facts {
     /// The step from the documents to the rule; required for derived rules.
     #[serde(default)]
     pub reasoning: Option<String>,
-    /// The editions that have the rule.
+    /// The first edition that has the rule. It names the API, too.
+    pub since: Edition,
+    /// The last edition that has the rule; none if the newest has it.
+    #[serde(default)]
+    pub until: Option<Edition>,
+    /// What changes with later editions.
+    #[serde(default)]
+    differs: Vec<Difference>,
+    /// The editions that have the rule, oldest first, and how it stands in each.
+    #[serde(skip)]
     pub editions: Vec<Applies>,
     /// Document and section.
     pub source: String,
@@ -62,27 +71,28 @@ pub struct Facts {
     pub examples: Examples,
 }
 
-/// An edition that has the rule, and how the rule differs there.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub enum Applies {
-    /// As in the file.
-    Plainly(Edition),
-    /// With differences.
-    Specially(Special),
-}
-
-/// How a rule differs in one edition.
+/// What is different from an edition on. It replaces the whole of an earlier difference.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Special {
-    /// The edition.
-    pub edition: Edition,
-    /// The document and section of that edition, if different.
+struct Difference {
+    /// The first edition in which it is so.
+    since: Edition,
+    /// The document and section, if others.
     #[serde(default)]
-    pub source: Option<String>,
+    source: Option<String>,
     /// Whether the rule counts only once its feature is claimed.
     #[serde(default)]
+    only_if_claimed: bool,
+}
+
+/// An edition that has the rule, and how the rule stands there.
+#[derive(Clone, Debug)]
+pub struct Applies {
+    /// The edition.
+    pub edition: Edition,
+    /// Its document and section, if they are not those of the first edition.
+    pub source: Option<String>,
+    /// Whether the rule counts only once its feature is claimed.
     pub only_if_claimed: bool,
 }
 
@@ -152,7 +162,26 @@ impl Facts {
         if facts.basis == Basis::Derived && facts.reasoning.is_none() {
             return Err(FactsError::NoReasoning { rule });
         }
+        facts.editions = facts.since_until();
         Ok(facts)
+    }
+
+    /// The editions from `since` to `until`, each with the newest difference.
+    fn since_until(&self) -> Vec<Applies> {
+        let of_api = self.since.api().editions();
+        let with_rule = of_api
+            .filter(|edition| self.since <= *edition && self.until.is_none_or(|until| *edition <= until));
+        with_rule
+            .map(|edition| {
+                let mut differences = self.differs.iter().rev();
+                let difference = differences.find(|difference| difference.since <= edition);
+                Applies {
+                    edition,
+                    source: difference.and_then(|difference| difference.source.clone()),
+                    only_if_claimed: difference.is_some_and(|difference| difference.only_if_claimed),
+                }
+            })
+            .collect()
     }
 
     /// How the rule stands in the edition that a claim names of its API; none where that edition does not have it.
@@ -162,22 +191,7 @@ impl Facts {
 
     /// How the rule stands in an edition; none where the edition does not have it.
     pub fn in_edition(&self, edition: Edition) -> Option<&Applies> {
-        self.editions.iter().find(|applies| applies.edition() == edition)
-    }
-}
-
-impl Applies {
-    /// The edition.
-    pub fn edition(&self) -> Edition {
-        match self {
-            Applies::Plainly(edition) => *edition,
-            Applies::Specially(special) => special.edition,
-        }
-    }
-
-    /// Whether the rule counts only once its feature is claimed.
-    pub fn only_if_claimed(&self) -> bool {
-        matches!(self, Applies::Specially(special) if special.only_if_claimed)
+        self.editions.iter().find(|applies| applies.edition == edition)
     }
 }
 

@@ -198,8 +198,7 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 impl Rule {
     /// The API that it is about: its editions are all of one.
     pub fn api(&self) -> Api {
-        let first = self.facts.editions.first();
-        first.map(|applies| applies.edition().api()).unwrap_or_default()
+        self.facts.since.api()
     }
 
     /// What it examines and finds in the evidence.

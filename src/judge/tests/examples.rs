@@ -459,6 +459,13 @@ fn facts_are_complete_and_read_alike() {
         assert_eq!(facts.unjudged, None, "{id}: there is a function that can tell");
         assert!(!facts.editions.is_empty(), "{id}: no edition has it");
         assert!(
+            facts
+                .editions
+                .iter()
+                .all(|applies| applies.source.as_ref() != Some(&facts.source)),
+            "{id}: differs from itself"
+        );
+        assert!(
             !(facts.needs.is_empty() && facts.needs_one_of.is_empty()),
             "{id}: needs no evidence"
         );

@@ -102,7 +102,7 @@ impl Example {
             .facts
             .editions
             .first()
-            .map_or(Edition::default(), |applies| applies.edition());
+            .map_or(Edition::default(), |applies| applies.edition);
         let examples = rule.facts.examples.iter();
         examples.map(|example| Self::parse(example, first)).collect()
     }

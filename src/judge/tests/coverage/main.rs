@@ -16,7 +16,7 @@ use std::{
 };
 
 use evidence::api::Edition;
-use judge::rules::{self, Applies, Basis, Rule};
+use judge::rules::{self, Basis, Rule};
 use map::{Entry, Map, Section, Text};
 
 /// The longest reason, in words.
@@ -99,11 +99,8 @@ fn cited_sections<'a>(
 
 /// Where a rule stands in an edition.
 fn source_in(rule: &'static Rule, edition: Edition) -> Option<&'static str> {
-    let special = match rule.facts.in_edition(edition)? {
-        Applies::Plainly(_) => None,
-        Applies::Specially(special) => special.source.as_deref(),
-    };
-    Some(special.unwrap_or(&rule.facts.source))
+    let applies = rule.facts.in_edition(edition)?;
+    Some(applies.source.as_ref().unwrap_or(&rule.facts.source))
 }
 
 fn assert_none(problems: &[String]) {
