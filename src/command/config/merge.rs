@@ -150,7 +150,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
         }
         let mut values = setting.values.clone();
         for (list, opposite) in OPPOSITES.iter().filter(|(list, _)| *list == key.id()) {
-            debug_assert_ne!(list, opposite);
+            assert_ne!(list, opposite);
             let against: Vec<&OsStr> = flags
                 .get_raw(opposite)
                 .filter(|_| is_given(opposite))
