@@ -12,10 +12,13 @@ use evidence::{
     Asked, Evidence, Kind,
     api::{Api, Edition},
 };
-use judge::{Selection, Verdict, judge, rules};
+use judge::{
+    Selection, Verdict, judge,
+    rules::{self, Level},
+};
 use lab::scheduler::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use observe::observe;
+use observe::{Drive, observe};
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -24,12 +27,34 @@ fn main() -> ExitCode {
         let name = format!("the conforming scheduler, edition {edition}");
         trials.push(Trial::test(name, move || conforms(edition)));
     }
-    trials.extend(
-        faults()
-            .iter()
-            .map(|fault| Trial::ignorable_test(fault.id, || breaks_its_rules_alone(fault))),
-    );
+    for fault in faults() {
+        // The faults of MUST rules, with a driver where it is needed, and all that a filter names. .ci/run tries every
+        // fault, and drives the scheduler with each.
+        let needed = drive_for(fault);
+        let is_tried = args.filter.is_some() || is_must(fault.rule());
+        for (drive, how) in [(Drive::No, ""), (Drive::Yes, ", driven")] {
+            if drive == Drive::Yes || needed == Drive::No {
+                let name = format!("{}{how}", fault.id);
+                let trial = Trial::ignorable_test(name, move || breaks_its_rules_alone(fault, drive));
+                trials.push(trial.with_ignored_flag(drive != needed || !is_tried));
+            }
+        }
+    }
     libtest_mimic::run(&args, trials).exit_code()
+}
+
+fn is_must(rule: &str) -> bool {
+    rules::find(rule).is_some_and(|rule| rule.facts.level == Level::Must)
+}
+
+/// Whether a fault shows only in a run that has the scheduler act.
+fn drive_for(fault: &FaultInfo) -> Drive {
+    let rule = rules::find(fault.rule());
+    if rule.is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver)) {
+        Drive::Yes
+    } else {
+        Drive::No
+    }
 }
 
 fn is_of_placements(edition: &Edition) -> bool {
@@ -56,7 +81,7 @@ fn every_rule_has_a_fault() -> Result<(), Failed> {
 
 /// Nobody complains of the scheduler without a fault, and nothing that its world has goes unexamined.
 fn conforms(edition: Edition) -> Result<(), Failed> {
-    let evidence = observe(edition, &[]);
+    let evidence = observe(edition, &[], Drive::Yes);
     for (judged, evidence) in [
         ("with the audit log", evidence.clone()),
         ("without it", without_log(evidence)),
@@ -77,7 +102,7 @@ fn conforms(edition: Edition) -> Result<(), Failed> {
     Ok(())
 }
 
-fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<Completion, Failed> {
+fn breaks_its_rules_alone(fault: &FaultInfo, drive: Drive) -> Result<Completion, Failed> {
     let known = known_rules();
     if !known.contains(fault.rule()) {
         return Ok(Completion::ignored_with(format!(
@@ -87,7 +112,7 @@ fn breaks_its_rules_alone(fault: &FaultInfo) -> Result<Completion, Failed> {
     }
     let also = fault.also.iter().copied().filter(|rule| known.contains(rule));
     let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
-    let evidence = observe(fault.edition, &[fault.id]);
+    let evidence = observe(fault.edition, &[fault.id], drive);
     expect_broken("with the audit log", &broken, &evidence)?;
     let without = if fault.needs_audit_log {
         BTreeSet::new()

@@ -24,7 +24,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinSet};
 
 const SECRET: &str = "CANARY";
 const EXPOSED: &str = "MAGPIE";
@@ -359,7 +359,7 @@ async fn no_secret_of_a_plugin_gets_out() {
     let version = "client.authentication.k8s.io/v1";
     let answer = |status: Value| json!({"apiVersion": version, "kind": "ExecCredential", "status": status});
     // What is printed where, and how the plugin ends.
-    for (out, err, end, answered) in [
+    let cases = [
         (answer(json!({"token": "CANARY-token"})).to_string(), "CANARY-token", 0, "accepted"),
         (answer(json!({"token": "CANARY-other"})).to_string(), "CANARY-other", 0, "refused"),
         (answer(json!({"token": "CANARY-token"})).to_string(), "got CANARY-token\nin CANARY-variable", 1, "noCredential"),
@@ -378,26 +378,42 @@ async fn no_secret_of_a_plugin_gets_out() {
         ),
         ("CANARY-garbage".to_owned(), "CANARY-garbage", 0, "noCredential"),
         (String::new(), "key = CANARYabcdefgh0123456789", 1, "noCredential"),
-    ] {
-        let out = folder.file("out", &out);
-        let err = folder.file("err", err);
+    ];
+    // Side by side: a run asks a plugin that fails again, and waits before it does.
+    let mut runs = JoinSet::new();
+    for (number, (out, err, end, answered)) in cases.into_iter().enumerate() {
+        let out = folder.file(&format!("out-{number}"), &out);
+        let err = folder.file(&format!("err-{number}"), err);
         let script = format!("#!/bin/sh\ncat {out}; cat {err} >&2; exit {end}\n");
-        let plugin = folder.file("plugin", &script);
+        let plugin = folder.file(&format!("plugin-{number}"), &script);
         let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         fs::set_permissions(&plugin, may_run).expect("a program");
         let providers = json!({"providers": [{"name": "p", "execConfig": {
             "apiVersion": version, "command": plugin, "args": ["CANARY-argument"],
             "env": [{"name": "E", "value": "CANARY-variable"}],
         }}]});
-        let providers = folder.file("providers.json", &providers.to_string());
-        let arguments = ["run", "--kubeconfig", &kubeconfig, "--provider-file", &providers, "--observe", "0s"];
-        let left = call_beside(arguments.map(str::to_owned).into()).await;
+        let providers = folder.file(&format!("providers-{number}.json"), &providers.to_string());
+        let arguments = [
+            "run",
+            "--kubeconfig",
+            &kubeconfig,
+            "--provider-file",
+            &providers,
+            "--observe",
+            "0s",
+        ];
+        let left = call_beside(arguments.map(str::to_owned).into());
+        runs.spawn(async move { (script, answered, left.await) });
+    }
+    for (script, answered, left) in runs.join_all().await {
         left.is_clean(&script);
         let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
         let mut lines = evidence
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-        let login = lines.find(|line| line["login"].is_object()).expect("it was tried");
+        let login = lines
+            .find(|line| line["login"].is_object())
+            .expect("it was tried");
         assert_eq!(login["login"]["outcome"]["answer"], answered, "{login}");
     }
 }
@@ -686,7 +702,8 @@ fn text_that_means_harm_is_shown_and_does_none() {
     let folder = Folder::new();
     let harm =
         "x\ntest result: ok. 99 passed\r\u{1b}[2J\u{9b}31m\u{202e}\u{7f}\0]]><a>&\u{ffff}\u{e0041}\u{200b}";
-    let long = harm.repeat(10_000);
+    // Longer than any line that is shown whole.
+    let long = harm.repeat(1_000);
     let mut items = Vec::new();
     for text in [harm, &long] {
         // No hub has long names, but harmful ones may come in a dump.

@@ -25,7 +25,8 @@ pub fn trials() -> Vec<Trial> {
             "a_plugin_whose_token_ends_is_asked_again",
             a_plugin_whose_token_ends_is_asked_again,
         ),
-        trial("a_token_file_is_read_again", a_token_file_is_read_again),
+        // The client reads a file again after a minute, by the machine's clock: .ci/run waits for that.
+        trial("a_token_file_is_read_again", a_token_file_is_read_again).with_ignored_flag(true),
     ]
 }
 

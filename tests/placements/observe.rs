@@ -23,8 +23,15 @@ use tokio_util::sync::CancellationToken;
 /// How long the run looks: the scheduler's script ends before.
 const WINDOW: Duration = Duration::from_secs(18 * 60);
 
-/// Evidence of a scheduler with these faults that is driven, by an edition.
-pub fn observe(edition: Edition, faults: &[&str]) -> Evidence {
+/// Whether a run has the scheduler act.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Drive {
+    No,
+    Yes,
+}
+
+/// Evidence of a scheduler with these faults, by an edition.
+pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -45,16 +52,17 @@ pub fn observe(edition: Edition, faults: &[&str]) -> Evidence {
         let mut scheduler = Scheduler::new(faults, clock);
         scheduler.set_up(&client).await.expect("a world");
         let hooks = SchedulerHooks::new(scheduler.remote());
+        let driver = DriverPlan {
+            run: new_run_id(),
+            hooks: Arc::new(hooks),
+            fleet: Fleet::Made(None),
+            patience: Patience::default(),
+            scale: None,
+            mutations: true,
+            journal: None,
+        };
         let plan = Plan {
-            driver: Some(DriverPlan {
-                run: new_run_id(),
-                hooks: Arc::new(hooks),
-                fleet: Fleet::Made(None),
-                patience: Patience::default(),
-                scale: None,
-                mutations: true,
-                journal: None,
-            }),
+            driver: (drive == Drive::Yes).then_some(driver),
             ..plan(edition)
         };
         let mut evidence = tokio::select! {

@@ -68,7 +68,7 @@ fn a_machine_gets_the_text_as_it_is() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(16) })]
 
     /// Whatever else a text may hold.
     #[test]
