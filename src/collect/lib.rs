@@ -14,6 +14,7 @@ mod consumers;
 mod digester;
 pub mod driver;
 mod error;
+mod exec_credential;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod header;
@@ -43,6 +44,7 @@ mod skew;
 mod slices;
 mod snapshot;
 mod splitter;
+mod subprocess;
 mod survey;
 mod target;
 mod timeline;

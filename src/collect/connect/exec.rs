@@ -2,7 +2,7 @@
 //!
 //! The client library runs it too, but waits for it forever: at the start, and again whenever a token expires.
 
-use std::{error::Error, fmt, io, process::Stdio, sync::Arc, time::Duration};
+use std::{error::Error, fmt, io, sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderValue, Request, header};
@@ -12,18 +12,21 @@ use kube::{
     client::Body,
     config::{ExecConfig, ExecInteractiveMode},
 };
-use serde::Deserialize;
 use serde_json::json;
-use tokio::{io::AsyncReadExt as _, process::Command, sync::Mutex, time::timeout};
-use zeroize::{Zeroize as _, Zeroizing};
+use tokio::{process::Command, sync::Mutex};
+use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
 
 use super::ClientError;
-use crate::{clock::Clock, words::one_line};
+use crate::{
+    clock::Clock,
+    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
+    subprocess::{End, Sink, Subprocess, Subprocesses},
+    words::one_line,
+};
 
 /// How long a plugin may take, unless a request may take longer: somebody may have to log in by it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-/// The largest answer in bytes.
-const LARGEST: u64 = 1 << 20;
 /// How long before its end a token is renewed.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
 /// How many characters of a command are shown.
@@ -64,10 +67,12 @@ pub enum ExecError {
         limit: Duration,
     },
     /// Its answer is no ExecCredential with a credential, or is too large.
-    #[error("the answer of the credential plugin `{command}` could not be read")]
+    #[error("the answer of the credential plugin `{command}` could not be read: it {flaw}")]
     Unreadable {
         /// The program.
         command: String,
+        /// What is wrong with it.
+        flaw: AnswerFlaw,
     },
     /// The user has a predecessor of plugins, whose command nothing would bound.
     #[error(
@@ -92,28 +97,6 @@ pub(crate) struct Login {
 struct Token {
     header: HeaderValue,
     expires: Option<Timestamp>,
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    status: Option<Status>,
-}
-
-/// What a plugin gives; wiped when dropped.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    expiration_timestamp: Option<String>,
-    token: Option<String>,
-    client_certificate_data: Option<String>,
-    client_key_data: Option<String>,
-}
-
-impl Drop for Status {
-    fn drop(&mut self) {
-        self.token.zeroize();
-        self.client_key_data.zeroize();
-    }
 }
 
 /// Makes a client of a configuration. If it names a plugin, runs that first, for `limit` at most.
@@ -156,18 +139,16 @@ async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, C
     let Some(exec) = user.exec.take() else {
         return Ok(None);
     };
-    let status = run(&exec, limit).await?;
-    if let (Some(certificate), Some(key)) = (&status.client_certificate_data, &status.client_key_data) {
+    let credential = run(&exec, limit).await?;
+    if let Some(pair) = &credential.pair {
         user.client_certificate = None;
         user.client_key = None;
-        user.client_certificate_data = Some(BASE64.encode(certificate));
-        user.client_key_data = Some(BASE64.encode(key).into());
+        user.client_certificate_data = Some(BASE64.encode(&pair.certificate));
+        user.client_key_data = Some(BASE64.encode(pair.key.as_str()).into());
     }
-    let token = status.token.as_deref().filter(|token| !token.is_empty());
-    if token.is_none() {
+    let Some(token) = Token::of(&credential)? else {
         return Ok(None);
-    }
-    let token = Token::of(&exec, &status)?;
+    };
     Ok(Some(Login {
         exec,
         limit,
@@ -198,68 +179,76 @@ impl Login {
         let is_due =
             |expires: Timestamp| self.clock.now() >= expires.saturating_sub(RENEWAL).unwrap_or(expires);
         if token.expires.is_some_and(is_due) {
-            *token = Token::of(&self.exec, &run(&self.exec, self.limit).await?)?;
+            let credential = run(&self.exec, self.limit).await?;
+            let no_token = || ExecError::Unreadable {
+                command: shown(&self.exec),
+                flaw: AnswerFlaw::NoToken,
+            };
+            *token = Token::of(&credential)?.ok_or_else(no_token)?;
         }
         Ok(token.header.clone())
     }
 }
 
 impl Token {
-    fn of(exec: &ExecConfig, status: &Status) -> Result<Self, ClientError> {
-        let unreadable = || ExecError::Unreadable { command: shown(exec) };
-        let token = status.token.as_deref().ok_or_else(unreadable)?;
-        let bearer = Zeroizing::new(format!("Bearer {token}"));
+    /// The token of a credential; none if that is only a certificate.
+    fn of(credential: &ExecCredential) -> Result<Option<Self>, ClientError> {
+        let Some(token) = &credential.token else {
+            return Ok(None);
+        };
+        let bearer = Zeroizing::new(format!("Bearer {}", token.as_str()));
         let mut header = HeaderValue::try_from(bearer.as_str()).map_err(|_| ClientError::Token)?;
         header.set_sensitive(true);
-        let expires = status.expiration_timestamp.as_deref();
-        let expires = expires.map(str::parse).transpose().map_err(|_| unreadable())?;
-        Ok(Self { header, expires })
+        Ok(Some(Self {
+            header,
+            expires: credential.expires,
+        }))
     }
 }
 
 /// Runs a plugin as clients of Kubernetes do. One that is late is killed.
-async fn run(exec: &ExecConfig, limit: Duration) -> Result<Status, ExecError> {
+async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ExecError> {
     let command = shown(exec);
     let not_started = |error: io::Error| ExecError::NotStarted {
         command: command.clone(),
         reason: error.to_string(),
     };
-    let mut child = order(exec)?.spawn().map_err(not_started)?;
-    let output = child.stdout.take();
-    let answered = async {
-        let mut printed = Zeroizing::new(Vec::with_capacity(8192));
-        if let Some(output) = output {
-            // What was read before a failure is what there is.
-            let _ = output.take(LARGEST + 1).read_to_end(&mut printed).await;
-        }
-        if printed.len() as u64 > LARGEST {
-            return Err(ExecError::Unreadable {
-                command: command.clone(),
-            });
-        }
-        let status = child.wait().await.map_err(not_started)?;
-        if !status.success() {
-            return Err(ExecError::Failed {
-                command: command.clone(),
-                status: status.to_string(),
-            });
-        }
-        // Some plugins print YAML.
-        let answer: Option<Answer> = serde_saphyr::from_slice(&printed).ok();
-        let status = answer.and_then(|answer| answer.status);
-        status.ok_or_else(|| ExecError::Unreadable {
-            command: command.clone(),
-        })
-    };
-    let late = |_| ExecError::Late {
-        command: command.clone(),
+    let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
+    let mut printed = Zeroizing::new(Vec::with_capacity(LARGEST + 1));
+    let subprocess = Subprocess {
+        command: order(exec, is_interactive)?,
+        is_interactive,
+        stdout: Sink::Whole {
+            into: &mut printed,
+            most: LARGEST,
+        },
+        stderr: if is_interactive { Sink::Ours } else { Sink::Nowhere },
         limit,
+        grace: Duration::ZERO,
+        stop: &CancellationToken::new(),
     };
-    timeout(limit, answered).await.map_err(late)?
+    let end = Subprocesses::new().run(subprocess).await;
+    let flaw = match end.map_err(not_started)? {
+        End::By(Ok(status)) if status.success() => {
+            match ExecCredential::read(&printed, exec.api_version.as_deref()) {
+                Ok(credential) => return Ok(credential),
+                Err(flaw) => flaw,
+            }
+        }
+        End::By(Ok(status)) => {
+            let status = status.to_string();
+            return Err(ExecError::Failed { command, status });
+        }
+        End::By(Err(error)) => return Err(not_started(error)),
+        End::TooMuch(_) => AnswerFlaw::TooLarge,
+        // Nothing stops it but its limit.
+        End::Late(_) | End::Stopped => return Err(ExecError::Late { command, limit }),
+    };
+    Err(ExecError::Unreadable { command, flaw })
 }
 
-/// The program with its arguments and environment. It ends when nobody waits for it any more.
-fn order(exec: &ExecConfig) -> Result<Command, ExecError> {
+/// The program with its arguments and environment.
+fn order(exec: &ExecConfig, is_interactive: bool) -> Result<Command, ExecError> {
     let program = exec.command.as_ref().ok_or(ExecError::NoCommand)?;
     let mut command = Command::new(program);
     command.args(exec.args.iter().flatten());
@@ -268,25 +257,12 @@ fn order(exec: &ExecConfig) -> Result<Command, ExecError> {
             command.env(name, value);
         }
     }
-    let interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
-    let talk = || {
-        if interactive {
-            Stdio::inherit()
-        } else {
-            Stdio::null()
-        }
-    };
-    let mut spec = json!({"interactive": interactive});
+    let mut spec = json!({"interactive": is_interactive});
     if exec.provide_cluster_info {
         spec["cluster"] = serde_json::to_value(&exec.cluster).unwrap_or_default();
     }
     let info = json!({"kind": "ExecCredential", "apiVersion": exec.api_version, "spec": spec});
-    command
-        .env("KUBERNETES_EXEC_INFO", info.to_string())
-        .stdin(talk())
-        .stderr(talk())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true);
+    command.env("KUBERNETES_EXEC_INFO", info.to_string());
     Ok(command)
 }
 
@@ -311,9 +287,11 @@ mod tests {
 
     use super::*;
 
+    const V1: &str = "client.authentication.k8s.io/v1";
+
     /// A configuration whose plugin is that script.
     fn config(script: &str) -> Config {
-        let exec = json!({"apiVersion": "client.authentication.k8s.io/v1", "command": "sh", "args": ["-c", script],
+        let exec = json!({"apiVersion": V1, "command": "sh", "args": ["-c", script],
             "interactiveMode": "Never"});
         let mut config = Config::new("https://127.0.0.1:1".parse().expect("an address"));
         config.auth_info.exec = serde_json::from_value(exec).expect("a plugin");
@@ -321,7 +299,10 @@ mod tests {
     }
 
     fn answer(status: &serde_json::Value) -> String {
-        format!("echo '{}'", json!({"kind": "ExecCredential", "status": status}))
+        format!(
+            "echo '{}'",
+            json!({"apiVersion": V1, "kind": "ExecCredential", "status": status})
+        )
     }
 
     /// Connects to a hub that notes the credentials which it is shown.
@@ -357,38 +338,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_plugin_that_hangs_is_ended_in_time() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let fifo = folder.path().join("fifo");
-        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
-        assert!(made.is_ok_and(|status| status.success()), "mkfifo");
-        let script = format!("exec sleep 1000 > {}", fifo.display());
-        // Ends when nobody has the pipe open any more.
-        let ended = tokio::task::spawn_blocking(move || fs::read(fifo));
-        let limit = Duration::from_millis(300);
-        let error = connected(config(&script), limit)
-            .await
-            .err()
-            .expect("no credential");
-        let late = ExecError::Late {
-            command: "sh".to_owned(),
-            limit,
-        };
-        assert_eq!(error, ClientError::Exec(late));
-        let ended = timeout(Duration::from_secs(20), ended).await;
-        ended.expect("it has ended").expect("no panic").expect("a pipe");
-        let told = ExecError::Late {
-            command: "kubelogin".to_owned(),
-            limit: PATIENCE,
-        };
-        assert_eq!(
-            told.to_string(),
-            "the kubeconfig's credential plugin `kubelogin` gave no credential within 60 s and was ended; it may wait \
-             for somebody to log in"
-        );
-    }
-
-    #[tokio::test]
     async fn a_token_is_shown_until_it_expires() {
         let folder = tempfile::tempdir().expect("a folder");
         let runs = |path: &Path| fs::read_to_string(path).unwrap_or_default().len();
@@ -418,7 +367,10 @@ mod tests {
             .expect("a client");
         let error = ask(&client).await.expect_err("no token");
         assert!(
-            crate::connect::cause(&error).contains("`sh` gave no credential within 2 s"),
+            crate::connect::cause(&error).contains(
+                "the kubeconfig's credential plugin `sh` gave no credential within 2 s and was ended; it may wait for \
+                 somebody to log in"
+            ),
             "{error}"
         );
         assert!(!crate::connect::is_cut_off(&error));
@@ -443,21 +395,22 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_wrong_is_told_without_what_the_plugin_says() {
+        let unprintable = answer(&json!({"token": "CANARY\u{1}"}));
+        let endless = answer(&json!({"token": "CANARY", "expirationTimestamp": "CANARY"}));
+        let other = answer(&json!({"token": "CANARY"})).replace("/v1", "/v1beta1");
         for (script, told) in [
             ("echo CANARY; exit 3", "`sh` failed (exit status: 3)"),
             (
                 "echo CANARY",
-                "the answer of the credential plugin `sh` could not be read",
+                "the answer of the credential plugin `sh` could not be read: it is no ExecCredential",
             ),
-            ("yes CANARY", "could not be read"),
+            ("yes CANARY", "could not be read: it is larger than 1024 KiB"),
+            (&unprintable, "characters that no HTTP header may have"),
             (
-                "printf %s '{\"status\": {\"token\": \"CANARY\\u0001\"}}'",
-                "characters that no HTTP header may have",
+                &endless,
+                "could not be read: it has an expirationTimestamp that is no time",
             ),
-            (
-                "echo '{\"status\": {\"token\": \"CANARY\", \"expirationTimestamp\": \"CANARY\"}}'",
-                "could not be read",
-            ),
+            (&other, "could not be read: it is of another version"),
         ] {
             let error = connected(config(script), PATIENCE)
                 .await

@@ -16,3 +16,5 @@ pub(crate) use exec::{PATIENCE as EXEC_PATIENCE, connect};
 pub use hub_access::{HubAccess, credentials_in};
 pub use kubeconfig::{KubeconfigOptions, client, config, read};
 pub(crate) use own_credentials::OwnCredentials;
+
+pub use crate::exec_credential::AnswerFlaw;

@@ -5,40 +5,29 @@ use std::{
     fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
-    pin::{Pin, pin},
-    process::{ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
 
 use evidence::DriverAction;
-use futures::{
-    FutureExt as _,
-    future::{BoxFuture, FusedFuture, join},
-};
-use jiff::SignedDuration;
+use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncRead, AsyncReadExt as _},
-    process::{Child, Command},
-    select,
-    time::{sleep, timeout},
-};
+use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     file::{DriverFile, Hook, PREFIX},
     hooks::{Call, Called, Hooks, Way},
-    output::{Cutter, Tail},
-    reaper::{Order, Reaper},
+    named::Named,
 };
-use crate::connect::{HubAccess, credentials_in};
+use crate::{
+    connect::{HubAccess, credentials_in},
+    subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
+};
 
-/// How long a hook that is to end may take to do so.
-const LAST_WORDS: Duration = Duration::from_secs(5);
-/// How long the output of a hook that has ended is waited for: what it left running in the background may hold it open.
-const LAST_OUTPUT: Duration = Duration::from_millis(300);
+/// How long a hook has to end after SIGTERM.
+const GRACE: Duration = Duration::from_secs(5);
 /// How much of a failed hook's last line its reason repeats, in characters.
 const LAST_LINE: usize = 200;
 
@@ -46,13 +35,13 @@ const LAST_LINE: usize = 200;
 pub struct Commands {
     file: DriverFile,
     run: String,
-    /// With the kubeconfigs that hooks are given; readable for us alone. The reaper removes it when we do not.
+    /// With the kubeconfigs that hooks are given; readable for us alone. Removed even if this process is killed.
     folder: TempDir,
-    reaper: Reaper,
+    subprocesses: Subprocesses,
     /// What no output may show.
     secrets: Mutex<Arc<Vec<String>>>,
-    /// How long a hook that is to end may take to do so.
-    last_words: Duration,
+    /// How long a hook has to end after SIGTERM.
+    grace: Duration,
 }
 
 impl Commands {
@@ -66,12 +55,12 @@ impl Commands {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir()?;
-        let reaper = Reaper::over(folder.path())?;
+        let subprocesses = Subprocesses::removing(folder.path())?;
         let commands = Self {
             run: run.to_owned(),
-            reaper,
+            subprocesses,
             secrets: Mutex::new(Arc::new(secret_values(&file))),
-            last_words: LAST_WORDS,
+            grace: GRACE,
             folder,
             file,
         };
@@ -141,167 +130,70 @@ impl Commands {
     }
 
     async fn run(&self, call: &Call<'_>, hook: &Hook, stop: CancellationToken) -> Called {
-        let started = self.environment(call).and_then(|told| self.start(hook, told));
-        let (mut child, group) = match started {
-            Ok(started) => started,
-            Err(error) => {
-                let program = hook.program.display();
-                return Called::failed(format!("{program} could not be started: {error}"));
-            }
+        let named = Arc::<Mutex<Named>>::default();
+        let lines = Arc::clone(&named);
+        let environment = match self.environment(call) {
+            Ok(environment) => environment,
+            Err(error) => return not_started(hook, &error),
         };
-        let secrets = Arc::clone(&self.secrets.lock());
-        let tail = Mutex::new(Tail::without(secrets));
-        let (out, err) = (child.stdout.take(), child.stderr.take());
-        let end = {
-            let mut reading = pin!(join(drain(out, &tail), drain(err, &tail)).fuse());
-            let end = until_end(&mut child, reading.as_mut(), hook.timeout, &stop).await;
-            if !matches!(end, End::By(_)) {
-                self.end(&mut child, group, reading.as_mut()).await;
-            }
-            rest(reading).await;
-            end
+        // After the environment, which adds the member's credentials.
+        let tail = Tail::without(Arc::clone(&self.secrets.lock()));
+        let tail = Mutex::new(tail.shown_to(move |line| lines.lock().read(line)));
+        let subprocess = Subprocess {
+            command: self.command(hook, environment),
+            is_interactive: false,
+            stdout: Sink::Tail(&tail),
+            stderr: Sink::Tail(&tail),
+            limit: hook.timeout,
+            grace: self.grace,
+            stop: &stop,
         };
-        // What is left running of a hook that has ended may go on.
-        self.order(Order::Gone, group);
-        let tail = tail.into_inner();
-        let told = tail.finish();
+        let end = match self.subprocesses.run(subprocess).await {
+            Ok(end) => end,
+            Err(error) => return not_started(hook, &error),
+        };
+        let output = tail.into_inner().finish();
+        let Named { profile, decision } = named.lock().clone();
         Called {
-            failure: why(&end, hook.timeout, &told.output),
-            output: told.output,
-            profile: told.profile,
-            decision: told.decision,
+            failure: why(&end, &output),
+            output,
+            profile,
+            decision,
         }
     }
 
-    /// Starts a hook, with a process group of its own, and says which.
-    fn start(
-        &self,
-        hook: &Hook,
-        told: BTreeMap<&'static str, Option<String>>,
-    ) -> io::Result<(Child, Option<u32>)> {
+    fn command(&self, hook: &Hook, environment: BTreeMap<&'static str, Option<String>>) -> Command {
         let mut command = Command::new(&hook.program);
         command
             .args(&hook.arguments)
             .current_dir(self.file.folder())
-            .envs(&hook.environment)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        for (name, value) in told {
+            .envs(&hook.environment);
+        for (name, value) in environment {
             let name = format!("{PREFIX}{name}");
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        #[cfg(unix)]
-        command.process_group(0);
-        let child = command.spawn()?;
-        let group = child.id();
-        self.order(Order::Add, group);
-        Ok((child, group))
-    }
-
-    /// Ends a hook and all that it has started.
-    async fn end<R>(&self, child: &mut Child, group: Option<u32>, mut reading: Pin<&mut R>)
-    where
-        R: FusedFuture<Output = ((), ())>,
-    {
-        self.order(Order::End, group);
-        let over = async {
-            let _ = child.wait().await;
-            // Once both outputs are closed, no process is left that could write to them.
-            if !reading.is_terminated() {
-                reading.as_mut().await;
-            }
-        };
-        let _ = timeout(self.last_words, over).await;
-        self.order(Order::Kill, group);
-        let _ = child.start_kill();
-        let _ = timeout(self.last_words, child.wait()).await;
-    }
-
-    fn order(&self, order: Order, group: Option<u32>) {
-        if let Some(group) = group {
-            // Where somebody has killed the shell, the program itself is ended all the same.
-            let _ = self.reaper.order(order, group);
-        }
+        command
     }
 }
 
-/// How a hook came to its end.
-enum End {
-    /// By itself.
-    By(io::Result<ExitStatus>),
-    /// It took too long.
-    Late,
-    /// The run is to stop.
-    Stopped,
-}
-
-/// Waits for the end of a hook, while its output flows.
-async fn until_end<R>(
-    child: &mut Child,
-    mut reading: Pin<&mut R>,
-    patience: Duration,
-    stop: &CancellationToken,
-) -> End
-where
-    R: FusedFuture<Output = ((), ())>,
-{
-    let mut late = pin!(sleep(patience));
-    loop {
-        select! {
-            status = child.wait() => return End::By(status),
-            () = &mut late => return End::Late,
-            () = stop.cancelled() => return End::Stopped,
-            _ = &mut reading, if !reading.is_terminated() => {}
-        }
-    }
-}
-
-/// Reads an output to its end.
-async fn drain(output: Option<impl AsyncRead + Unpin>, tail: &Mutex<Tail>) {
-    let (mut cutter, mut buffer) = (Cutter::default(), vec![0; 8192]);
-    if let Some(mut output) = output {
-        while let Ok(size @ 1..) = output.read(&mut buffer).await {
-            tail.lock().take(&mut cutter, &buffer[..size]);
-        }
-    }
-    tail.lock().end(&mut cutter);
-}
-
-/// Waits a moment for the rest of the output.
-async fn rest(reading: Pin<&mut impl FusedFuture<Output = ((), ())>>) {
-    if !reading.is_terminated() {
-        let _ = timeout(LAST_OUTPUT, reading).await;
-    }
+fn not_started(hook: &Hook, error: &io::Error) -> Called {
+    let program = hook.program.display();
+    Called::failed(format!("{program} could not be started: {error}"))
 }
 
 /// Why what a hook was to do counts as not done.
-fn why(end: &End, patience: Duration, output: &str) -> Option<String> {
+fn why(end: &End, output: &str) -> Option<String> {
     let reason = match end {
-        End::By(Ok(status)) if status.success() => return None,
-        End::By(Ok(status)) => match status.code() {
-            Some(code) => format!("it ended with exit code {code}"),
-            None => format!("it was ended: {status}"),
-        },
-        End::By(Err(error)) => format!("its end was not seen: {error}"),
-        End::Late => {
-            let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
-            format!("it took longer than {patience:#} and was ended")
-        }
+        end if end.is_success() => return None,
         End::Stopped => "the run was stopped, and it was ended".to_owned(),
+        end => format!("it {end}"),
     };
     let last = output.lines().rfind(|line| !line.trim().is_empty());
-    Some(match last {
-        Some(last) => {
-            let last: String = last.trim().chars().take(LAST_LINE).collect();
-            format!("{reason}; its last words: {last}")
-        }
-        None => reason,
-    })
+    let last: String = last.unwrap_or_default().trim().chars().take(LAST_LINE).collect();
+    Some(with_last_words(reason, &last))
 }
 
 /// What the driver file gives to hooks under names that tell of something secret.

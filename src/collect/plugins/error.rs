@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use evidence::api::UnknownName;
-use jiff::SignedDuration;
 
-use super::plan::Protocol;
 use crate::words::MalformedFile;
 
 /// What a provider file may look like, for errors.
@@ -151,25 +149,4 @@ pub(super) enum ExtensionFlaw {
     Variable(&'static str),
     #[error("its extension {name} is no {form}")]
     Form { name: &'static str, form: &'static str },
-}
-
-/// What is wrong with a plugin's answer; goes on after "the plugin's answer".
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum AnswerFlaw {
-    #[error("is no ExecCredential")]
-    NoCredential,
-    #[error("is of another version than the {} that was asked for", .0.api_version())]
-    Version(Protocol),
-    #[error("has no status")]
-    NoStatus,
-    #[error("has a status.{0} that is no text")]
-    NotText(&'static str),
-    #[error("has a client certificate or a key, and not both")]
-    HalfAPair,
-    #[error("holds neither a token nor a client certificate")]
-    Empty,
-    #[error("has an expirationTimestamp that is no time in RFC 3339")]
-    NoTime,
-    #[error("expired {:#} ago", .0)]
-    Expired(SignedDuration),
 }

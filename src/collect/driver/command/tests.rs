@@ -3,9 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use evidence::ObjectKey;
+use futures::future::join;
 
 use super::*;
-use crate::driver::hooks::Member;
+use crate::{
+    driver::hooks::Member,
+    subprocess::tests::{runs, until},
+};
 
 const TOKEN: &str = "CANARY-hub-token";
 
@@ -33,7 +37,7 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
     };
     let file = DriverFile::read(&path).expect("it can be used");
     let mut commands = Commands::new(file, &hub, "r4n6d").expect("commands");
-    commands.last_words = Duration::from_millis(400);
+    commands.grace = Duration::from_millis(400);
     World { commands, folder }
 }
 
@@ -59,22 +63,6 @@ impl World {
     }
 }
 
-/// Whether a process of that id runs: one that has ended and was not waited for does not.
-fn runs(id: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", id.trim())).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
-async fn until(what: &str, happened: impl Fn() -> bool) {
-    let waiting = async {
-        while !happened() {
-            sleep(Duration::from_millis(10)).await;
-        }
-    };
-    assert!(timeout(Duration::from_secs(20), waiting).await.is_ok(), "{what}");
-}
-
 const LEAVE: (&str, &str) = ("leave", "exit 0");
 
 #[tokio::test]
@@ -93,7 +81,9 @@ echo "profile: fleet/b""#;
     for told in [
         "CONFORMANCE_ACTION=join\nCONFORMANCE_HUB_KUBECONFIG=hub.kubeconfig\nCONFORMANCE_MEMBER=conformance-r4n6d-01\n\
          CONFORMANCE_MEMBER_KUBECONFIG=conformance-r4n6d-01.kubeconfig\nCONFORMANCE_PROFILE=fleet/a\n\
-         CONFORMANCE_RUN=r4n6d\nPLACE=file\n",
+         CONFORMANCE_RUN=r4n6d\n",
+        "CONFORMANCE_SUBPROCESS=",
+        "\nPLACE=file\n",
         &format!("{}\na b\n600\n600\n700\n", folder.display()),
     ] {
         assert!(output.contains(told), "{told} in {output}");
@@ -134,22 +124,13 @@ async fn a_hook_that_fails_says_how() {
 }
 
 #[tokio::test]
-async fn a_hook_that_takes_too_long_ends_with_its_children() {
-    // One child heeds the signal, the other does not.
-    let script = r#"
-sh -c 'trap "" TERM; echo $$ > stubborn; while :; do sleep 0.05; done' &
-sh -c 'trap "echo heard > heard; exit 0" TERM; echo $$ > polite; while :; do sleep 0.05; done' &
-wait"#;
-    let world = world(&[("restart", script)], "600ms");
+async fn a_hook_that_takes_too_long_is_ended() {
+    let world = world(&[("restart", "exec sleep 60")], "600ms");
     let called = world.call(DriverAction::Restart, CancellationToken::new()).await;
-    let failure = called.failure.expect("a failure");
-    assert!(
-        failure.starts_with("the hook `restart`: it took longer than 600ms and was ended"),
-        "{failure}"
+    assert_eq!(
+        called.failure.as_deref(),
+        Some("the hook `restart`: it took longer than 600ms and was ended")
     );
-    assert_eq!(world.read("heard"), "heard\n");
-    until("the stubborn child ends", || !runs(&world.read("stubborn"))).await;
-    assert!(!runs(&world.read("polite")));
 }
 
 #[tokio::test]
@@ -166,32 +147,4 @@ async fn a_run_that_stops_ends_its_hooks() {
         Some("the hook `restart`: the run was stopped, and it was ended; its last words: waiting")
     );
     assert!(!runs(&world.read("id")));
-}
-
-#[tokio::test]
-async fn what_a_hook_leaves_running_goes_on() {
-    let script = "sleep 60 & echo $! > id; exit 0";
-    let world = world(&[("join", script), LEAVE], "1m");
-    let called = world.call(DriverAction::Join, CancellationToken::new()).await;
-    assert_eq!(called.failure, None);
-    let id = world.read("id");
-    drop(world.commands);
-    assert!(runs(&id));
-    let ended = std::process::Command::new("kill").arg(id.trim()).status();
-    assert!(ended.is_ok_and(|status| status.success()));
-}
-
-#[tokio::test]
-async fn nothing_stays_of_hooks_when_we_are_gone() {
-    let world = world(&[("restart", "echo $$ > id; exec sleep 60")], "1m");
-    let calling = world.call(DriverAction::Restart, CancellationToken::new());
-    let running = until("the hook runs", || !world.read("id").is_empty());
-    select! {
-        called = calling => panic!("{called:?}"),
-        () = running => {}
-    }
-    let (id, credentials) = (world.read("id"), world.commands.folder.path().to_owned());
-    drop(world.commands);
-    until("the hook ends", || !runs(&id)).await;
-    assert!(!credentials.exists());
 }

@@ -1,10 +1,8 @@
-//! The end of what a hook prints, without credentials.
+//! The end of what a subprocess prints, without credentials.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use evidence::{ObjectKey, redact::without_credentials};
-
-use super::file::profile_key;
+use evidence::redact::without_credentials;
 
 /// How much of it is kept.
 const KEPT: usize = 64 * 1024;
@@ -16,39 +14,29 @@ const TOO_LONG: &str = "(a line that is too long to be kept)";
 const TAKEN: &str = "…";
 
 /// The end of what was printed so far. Lines go in one by one, so that none is cut within a credential.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Tail {
     secrets: Arc<Vec<String>>,
     lines: VecDeque<String>,
     size: usize,
     /// Whether lines of a private key are going by.
     in_key: bool,
-    /// The profile that the last line of that form has named.
-    profile: Option<ObjectKey>,
-    /// The same for a decision.
-    decision: Option<ObjectKey>,
+    /// Reads each line that is not too long, as it was printed.
+    reader: Option<Reader>,
 }
 
-/// What was printed.
-#[derive(Debug, Default)]
-pub(crate) struct Told {
-    /// All that is kept.
-    pub output: String,
-    /// The profile that was named.
-    pub profile: Option<ObjectKey>,
-    /// The namespace and the key of the decision that was named.
-    pub decision: Option<ObjectKey>,
-}
+/// Reads a line.
+type Reader = Box<dyn FnMut(&str) + Send>;
 
 /// The lines of one of the two outputs, while they arrive.
-#[derive(Debug, Default)]
-pub(crate) struct Cutter {
+#[derive(Default)]
+pub(super) struct Cutter {
     line: Vec<u8>,
     too_long: bool,
 }
 
 impl Tail {
-    /// An empty one, that will not show these.
+    /// An empty one that redacts these.
     pub fn without(secrets: Arc<Vec<String>>) -> Self {
         Self {
             secrets,
@@ -56,8 +44,15 @@ impl Tail {
         }
     }
 
+    /// Shows each line to a reader, too.
+    #[must_use]
+    pub fn shown_to(mut self, reader: impl FnMut(&str) + Send + 'static) -> Self {
+        self.reader = Some(Box::new(reader));
+        self
+    }
+
     /// Takes what has arrived of one output.
-    pub fn take(&mut self, cutter: &mut Cutter, mut piece: &[u8]) {
+    pub(super) fn take(&mut self, cutter: &mut Cutter, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             cutter.extend(&piece[..end]);
             self.line(cutter);
@@ -67,19 +62,15 @@ impl Tail {
     }
 
     /// Takes what has arrived of an output that has ended.
-    pub fn end(&mut self, cutter: &mut Cutter) {
+    pub(super) fn end(&mut self, cutter: &mut Cutter) {
         if !cutter.line.is_empty() || cutter.too_long {
             self.line(cutter);
         }
     }
 
-    /// What is kept, and what was named.
-    pub fn finish(self) -> Told {
-        Told {
-            output: Vec::from(self.lines).join("\n"),
-            profile: self.profile,
-            decision: self.decision,
-        }
+    /// All that is kept.
+    pub fn finish(self) -> String {
+        Vec::from(self.lines).join("\n")
     }
 
     fn line(&mut self, cutter: &mut Cutter) {
@@ -89,9 +80,9 @@ impl Tail {
         }
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_end_matches('\r');
-        let named = |what: &str| line.trim().strip_prefix(what).and_then(profile_key);
-        self.profile = named("profile:").or(self.profile.take());
-        self.decision = named("decision:").or(self.decision.take());
+        if let Some(reader) = &mut self.reader {
+            reader(line);
+        }
         if self.in_key {
             self.in_key = !ends_key(line);
             return;
@@ -141,15 +132,14 @@ fn ends_key(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn kept(text: &str, piece: usize) -> (String, Option<ObjectKey>) {
+    fn kept(text: &str, piece: usize) -> String {
         let secrets = vec!["CANARY-token".to_owned()];
         let (mut tail, mut cutter) = (Tail::without(Arc::new(secrets)), Cutter::default());
         for piece in text.as_bytes().chunks(piece) {
             tail.take(&mut cutter, piece);
         }
         tail.end(&mut cutter);
-        let told = tail.finish();
-        (told.output, told.profile)
+        tail.finish()
     }
 
     #[test]
@@ -157,17 +147,17 @@ mod tests {
         let key = "-----BEGIN PRIVATE KEY-----\nCANARY\n-----END PRIVATE KEY-----";
         let text = format!("token CANARY-token, twice CANARY-token\n{key}\nhttps://u:CANARY@host/\r\nend");
         for piece in 1..40 {
-            let (kept, _) = kept(&text, piece);
+            let kept = kept(&text, piece);
             assert_eq!(
                 kept, "token …, twice …\n…\nhttps://…@host/\nend",
                 "in pieces of {piece}"
             );
         }
         // A key that breaks off, and one in a line that says more.
-        assert_eq!(kept("-----BEGIN RSA PRIVATE KEY-----\nCANARY", 9).0, "…");
+        assert_eq!(kept("-----BEGIN RSA PRIVATE KEY-----\nCANARY", 9), "…");
 
         let many = "0123456789\n".repeat(10_000);
-        let (end, _) = kept(&many, 4096);
+        let end = kept(&many, 4096);
         assert!(end.len() <= KEPT && end.len() > KEPT - 20, "{}", end.len());
         assert!(end.starts_with("0123456789\n") && end.ends_with("0123456789"));
     }
@@ -179,21 +169,7 @@ mod tests {
             "x".repeat(LONGEST - 6),
             "y".repeat(LONGEST * 4)
         );
-        assert_eq!(kept(&long, 1000).0, format!("{TOO_LONG}\nshort"));
-        assert_eq!(kept(&"x".repeat(LONGEST * 9), 5000).0, TOO_LONG);
-    }
-
-    #[test]
-    fn the_last_profile_that_is_named_counts() {
-        let named = |text: &str| {
-            kept(text, 7)
-                .1
-                .map(|key| format!("{}/{}", key.namespace, key.name))
-        };
-        assert_eq!(
-            named("profile: fleet/a\n  profile: fleet/b  \nprofile: none\n").as_deref(),
-            Some("fleet/b")
-        );
-        assert_eq!(named("the profile: fleet/a\nprofile: a b/c\n"), None);
+        assert_eq!(kept(&long, 1000), format!("{TOO_LONG}\nshort"));
+        assert_eq!(kept(&"x".repeat(LONGEST * 9), 5000), TOO_LONG);
     }
 }
