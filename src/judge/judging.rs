@@ -9,7 +9,7 @@ use crate::{
     chunks::findings,
     decision::decide,
     judgement::{Judgement, RuleVerdict},
-    missing::missing,
+    missing::{missing, waits_for},
     policed, reasons,
     rules::{self, Applies, Conclusion, Finding, Findings, Level, Rule},
     selection::Selection,
@@ -200,17 +200,12 @@ fn why_left(rule: &Rule, evidence: &Evidence) -> Option<String> {
 
 /// Returns a kind of evidence that a rule needs and that was not asked for, with the reason.
 pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
-    let reason = |kind: &Kind| Some((*kind, why_not_asked(evidence, *kind)?));
-    if let Some(found) = rule.facts.needs.iter().find_map(reason) {
-        return Some(found);
-    }
-    let either = &rule.facts.needs_one_of;
-    let reasons: Vec<(Kind, String)> = either.iter().filter_map(reason).collect();
-    if either.is_empty() || reasons.len() < either.len() {
-        return None;
-    }
-    let all: Vec<&str> = reasons.iter().map(|(_, reason)| &**reason).collect();
-    Some((either[0], all.join("; ")))
+    let kinds = waits_for(rule, evidence);
+    let first = *kinds.first()?;
+    // One of several alternatives is enough.
+    let is_needed = rule.facts.needs.contains(&first) || kinds.len() == rule.facts.needs_one_of.len();
+    let reasons = kinds.into_iter().filter_map(|kind| why_not_asked(evidence, kind));
+    is_needed.then(|| (first, reasons.collect::<Vec<_>>().join("; ")))
 }
 
 /// Whether the user claims what only that kind of evidence can show. What is claimed is asked for.

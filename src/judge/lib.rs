@@ -24,7 +24,7 @@ mod waiving;
 pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};
 pub use judging::{DESELECTED, judge};
-pub use prospect::{Prospect, prospects};
+pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
 pub use standing::Standing;
 pub use tally::{Count, Outcome, Skip, Tally};

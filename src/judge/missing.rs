@@ -2,9 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, GRACE_SECONDS, Gap, Kind, Share, api::names};
+use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Share, api::names};
 
 use crate::rules::Rule;
+
+/// Returns the kinds of evidence that a rule waits for, as they were not asked for: the first that it needs or, if it has
+/// those, its alternatives.
+pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
+    let is_missing = |kind: &Kind| matches!(evidence.asked(*kind), Asked::No(_));
+    match rule.facts.needs.iter().find(|kind| is_missing(kind)) {
+        Some(kind) => vec![*kind],
+        None => {
+            let either = rule.facts.needs_one_of.iter().copied();
+            either.filter(is_missing).collect()
+        }
+    }
+}
 
 /// Returns the gaps that keep a rule from passing: those in each kind that it needs and, if all alternatives have gaps,
 /// those in the alternatives.

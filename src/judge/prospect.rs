@@ -1,12 +1,16 @@
-//! Foretells which rules a run can judge, by the evidence that it will ask for.
+//! Foretells which rules a run can judge, by the evidence that it will ask for, and which ones more evidence would judge.
 
-use evidence::Evidence;
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Evidence, Kind};
 
 use crate::{
-    judging::{why_skipped, why_without_evidence},
-    missing::missing,
+    judgement::{Judgement, RuleVerdict},
+    judging::{DESELECTED, why_skipped, why_without_evidence},
+    missing::{missing, waits_for},
     rules::{self, Rule},
     selection::Selection,
+    verdict::Verdict,
 };
 
 /// Whether a run can judge a rule.
@@ -41,11 +45,40 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
     rules::all().iter().filter_map(prospect).collect()
 }
 
+/// Returns the rules that a run can judge with `more` evidence and cannot judge with this, in the ledger's order.
+pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
+    let judged = |evidence: &Evidence| {
+        let all = prospects(evidence, selection).into_iter();
+        let judged = all.filter(|(_, prospect)| *prospect == Prospect::Judged);
+        judged.map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    let before: BTreeSet<&str> = judged(evidence).iter().map(|rule| rule.id).collect();
+    let mut gained = judged(more);
+    gained.retain(|rule| !before.contains(rule.id));
+    gained
+}
+
+/// Returns the skipped rules by the kinds of evidence that they wait for. A rule that needs one of two kinds stands with
+/// both.
+pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<&'static Rule>> {
+    let is_skipped = |verdict: &&RuleVerdict| {
+        verdict.verdict == Verdict::Skipped && verdict.reason.as_deref() != Some(DESELECTED)
+    };
+    let mut locked: BTreeMap<Kind, Vec<&'static Rule>> = BTreeMap::new();
+    for verdict in judgement.verdicts.iter().filter(is_skipped) {
+        for kind in waits_for(verdict.rule, evidence) {
+            locked.entry(kind).or_default().push(verdict.rule);
+        }
+    }
+    locked
+}
+
 #[cfg(test)]
 mod tests {
-    use evidence::{Asked, Gap, Kind, api::Feature};
+    use evidence::{Asked, Gap, api::Feature};
 
     use super::*;
+    use crate::judging::judge;
 
     fn prospect(evidence: &Evidence, id: &str) -> Prospect {
         let all = prospects(evidence, &Selection::default());
@@ -76,6 +109,36 @@ mod tests {
         // What is asked for and known to be unavailable is none.
         evidence.gaps.push(Gap::of(Kind::Probe, "not allowed"));
         assert_eq!(prospect(&evidence, either), lacks("not allowed"));
+    }
+
+    #[test]
+    fn a_skipped_rule_is_locked_by_what_it_waits_for() {
+        let mut evidence = Evidence::default();
+        evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
+        let kinds_of = |evidence: &Evidence, selection: &Selection, id: &str| -> Vec<Kind> {
+            let locked = locked(&judge(evidence, selection), evidence).into_iter();
+            let waiting = locked.filter(|(_, rules)| rules.iter().any(|rule| rule.id == id));
+            waiting.map(|(kind, _)| kind).collect()
+        };
+        let all = Selection::default();
+        assert_eq!(kinds_of(&evidence, &all, "version/well-formed"), []);
+        assert_eq!(
+            kinds_of(&evidence, &all, "version/matches-member"),
+            [Kind::Members]
+        );
+        // One of two kinds is enough.
+        let either = "identity/manager-immutable";
+        assert_eq!(kinds_of(&evidence, &all, either), [Kind::Timeline, Kind::Probe]);
+        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        assert_eq!(kinds_of(&evidence, &all, either), []);
+        // Of several that are missing, the first counts.
+        let both = "consumers/kubeconfig-works";
+        assert_eq!(kinds_of(&evidence, &all, both), [Kind::Secrets]);
+        let selection = Selection {
+            filters: vec!["version/".to_owned()],
+            ..Selection::default()
+        };
+        assert_eq!(kinds_of(&evidence, &selection, both), []);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Which rules more evidence would let a run judge, by what each rule needs.
 
-use std::{collections::BTreeSet, fmt};
+use std::fmt;
 
 use evidence::{Asked, Evidence, Kind, api::Feature};
 use judge::{
-    DESELECTED, Prospect, Selection, prospects,
+    DESELECTED, Prospect, Selection, gained, prospects,
     rules::{Level, Rule},
 };
 use report::count;
@@ -79,16 +79,9 @@ fn add(evidence: &mut Evidence, kinds: &[Kind]) {
 }
 
 fn gain(with: &str, evidence: &Evidence, selection: &Selection, change: impl FnOnce(&mut Evidence)) -> Gain {
-    let judged = |evidence: &Evidence| {
-        let all = prospects(evidence, selection).into_iter();
-        let judged = all.filter(|(_, prospect)| *prospect == Prospect::Judged);
-        judged.map(|(rule, _)| rule).collect::<Vec<_>>()
-    };
-    let before: BTreeSet<&str> = judged(evidence).iter().map(|rule| rule.id).collect();
     let mut more = evidence.clone();
     change(&mut more);
-    let mut new = judged(&more);
-    new.retain(|rule| !before.contains(rule.id));
+    let new = gained(evidence, &more, selection);
     Gain {
         with: with.to_owned(),
         amount: new.iter().copied().collect(),
