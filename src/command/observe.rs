@@ -12,7 +12,6 @@ use collect::{
 use evidence::{Claim, Evidence, api::Api};
 use lab::{
     hub::{AuditLevel, Hub, assets, envtest_options},
-    manager::Manager,
     scheduler::Scheduler,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -23,7 +22,7 @@ use super::{
     driver::Driving,
     members,
     recording::Watching,
-    reference::{MANAGER, SCHEDULER, ended, failed},
+    reference::{run_manager, run_scheduler, set_up_manager, set_up_scheduler},
     signals,
     target::{Reference, Target},
 };
@@ -163,16 +162,10 @@ async fn side_by_side(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let client = hub
-        .client_as(Manager::NAME, Manager::NAME)
-        .map_err(Failure::no_hub)?;
-    let mut manager = Manager::new(reference.faults, clock);
+    let (manager, client) = set_up_manager(hub, reference, clock).await?;
     plan.members = members::of_the_lab(&manager);
-    let set_up = manager.set_up(&client).await;
-    set_up.map_err(|error| failed(MANAGER, error))?;
     plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
-    let running = async { ended(MANAGER, manager.run(client).await) };
-    while_running(running, hub, &plan, clock, watching, stop).await
+    while_running(run_manager(manager, client), hub, &plan, clock, watching, stop).await
 }
 
 async fn beside_scheduler(
@@ -184,16 +177,18 @@ async fn beside_scheduler(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let client = hub
-        .client_as(Scheduler::NAME, Scheduler::NAME)
-        .map_err(Failure::no_hub)?;
-    let mut scheduler = Scheduler::new(reference.scheduler_faults, clock);
-    let set_up = scheduler.set_up(&client).await;
-    set_up.map_err(|error| failed(SCHEDULER, error))?;
+    let (scheduler, client) = set_up_scheduler(hub, reference, clock).await?;
     plan.workloads.get_or_insert_with(workloads_of_the_lab);
     plan.driver = driving.and_then(|driving| driving.by_scheduler(scheduler.remote()));
-    let running = async { ended(SCHEDULER, scheduler.run(client).await) };
-    while_running(running, hub, &plan, clock, watching, stop).await
+    while_running(
+        run_scheduler(scheduler, client),
+        hub,
+        &plan,
+        clock,
+        watching,
+        stop,
+    )
+    .await
 }
 
 /// Collects evidence while a reference implementation runs, which only fails.

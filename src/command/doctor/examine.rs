@@ -12,7 +12,6 @@ use collect::{
     survey,
 };
 use evidence::{Evidence, api::Api};
-use lab::{manager::Manager, scheduler::Scheduler};
 use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub};
@@ -21,6 +20,7 @@ use crate::command::{
     driver::Driving,
     members,
     observe::start,
+    reference::{set_up_manager, set_up_scheduler},
     target::{Reference, Target},
 };
 
@@ -95,21 +95,14 @@ async fn ask_own(
     limit: Duration,
 ) -> Result<Examined, Failure> {
     let hub = start(target, &plan.claim, clock).await?;
-    let failed =
-        |error: anyhow::Error| Failure::could_not_run(error.context("the reference implementation failed"));
-    let client = |name| hub.client_as(name, name).map_err(Failure::no_hub);
     let mut plan = plan.clone();
     match plan.claim.edition.api() {
         Api::ClusterProfile => {
-            let mut manager = Manager::new(reference.faults.clone(), clock);
-            let set_up = manager.set_up(&client(Manager::NAME)?).await;
-            set_up.map_err(|error| failed(error.into()))?;
+            let (manager, _) = set_up_manager(&hub, reference.clone(), clock).await?;
             plan.members = members::of_the_lab(&manager);
         }
         Api::Placement => {
-            let mut scheduler = Scheduler::new(reference.scheduler_faults.clone(), clock);
-            let set_up = scheduler.set_up(&client(Scheduler::NAME)?).await;
-            set_up.map_err(|error| failed(error.into()))?;
+            set_up_scheduler(&hub, reference.clone(), clock).await?;
         }
     }
     let examined = ask(&hub.connection, plan, driving, clock, limit).await;
