@@ -22,6 +22,7 @@ mod leak_search;
 mod lifecycle;
 mod logged;
 mod member;
+mod misspelling;
 mod placement;
 mod placement_labels;
 mod placement_lifecycle;

@@ -12,11 +12,9 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
+    misspelling::meant,
     placement::each_version,
 };
-
-/// Maximum edit distance of a misspelling.
-const SLIP: usize = 2;
 
 /// The labels that the documents define for a slice.
 const DEFINED: [&str; 3] = [LABEL_DECISION_KEY, LABEL_DECISION_INDEX, LABEL_PLACEMENT_KEY];
@@ -58,17 +56,9 @@ impl Unknown {
         if DEFINED.contains(&key) || key == LABEL_DECISION_REVISION {
             return None;
         }
-        // A character has up to four bytes.
-        let alike = DEFINED
-            .into_iter()
-            .filter(|defined| defined.len().abs_diff(key.len()) <= 4 * SLIP);
-        let nearest = alike
-            .map(|defined| (strsim::levenshtein(defined, key), defined))
-            .filter(|(distance, _)| *distance <= SLIP)
-            .min();
         let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
-        match nearest {
-            Some((_, defined)) => Some(Self::Misspelt(defined)),
+        match meant(key, &DEFINED) {
+            Some(defined) => Some(Self::Misspelt(defined)),
             None => (is_of_group || key == LABEL_MANAGER).then_some(Self::Undefined),
         }
     }

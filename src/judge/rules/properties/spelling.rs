@@ -5,12 +5,10 @@ use evidence::{Evidence, api::names};
 use crate::rules::{
     finding::{Finding, Findings},
     hash::HashMap,
+    misspelling::{self, meant},
     state::{State, each_state, same_properties},
     text::redacted,
 };
-
-/// Maximum edit distance of a misspelling.
-const SLIP: usize = 2;
 
 /// `properties/well-known-spelling`
 ///
@@ -28,7 +26,10 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
         let names = properties.iter().map(|property| &*property.name);
         let mut faults = Vec::new();
         for name in names.filter(|name| is_candidate(name)) {
-            if let Some(meant) = nearest.entry(name).or_insert_with(|| meant(name)) {
+            if let Some(meant) = nearest
+                .entry(name)
+                .or_insert_with(|| meant(name, &names::STANDARD_PROPERTIES))
+            {
                 let message = "name of a property is a likely misspelling of a standard one";
                 let finding = Finding::on(profile, message)
                     .at(format!("status.properties[{}].name", redacted(name)))
@@ -47,19 +48,8 @@ fn is_candidate(name: &str) -> bool {
         .iter()
         .chain(&names::PROPERTIES_CLUSTER_ID)
         .chain([&names::PROPERTY_CLUSTERSET]);
-    // A character has up to four bytes.
-    let alike = |standard: &&str| standard.len().abs_diff(name.len()) <= 4 * SLIP;
+    let alike = |standard: &&str| misspelling::is_candidate(name, standard);
     names::STANDARD_PROPERTIES.iter().any(alike) && !known.into_iter().any(|known| *known == name)
-}
-
-/// The standard name that a name almost equals.
-fn meant(name: &str) -> Option<&'static str> {
-    names::STANDARD_PROPERTIES
-        .into_iter()
-        .map(|standard| (strsim::levenshtein(standard, name), standard))
-        .filter(|(distance, _)| *distance <= SLIP)
-        .min()
-        .map(|(_, standard)| standard)
 }
 
 #[cfg(test)]
@@ -80,7 +70,7 @@ mod tests {
             ("group.çüstomResource.k8s.io", names::PROPERTY_RESOURCE_GROUPS),
         ] {
             assert!(is_candidate(slip), "{slip}");
-            assert_eq!(meant(slip), Some(standard), "{slip}");
+            assert_eq!(meant(slip, &names::STANDARD_PROPERTIES), Some(standard), "{slip}");
         }
         let well_known = names::PROPERTIES_CLUSTER_ID
             .into_iter()
@@ -100,7 +90,10 @@ mod tests {
             .chain(well_known)
             .chain(others)
         {
-            assert!(!is_candidate(other) || meant(other).is_none(), "{other}");
+            assert!(
+                !is_candidate(other) || meant(other, &names::STANDARD_PROPERTIES).is_none(),
+                "{other}"
+            );
         }
     }
 }
