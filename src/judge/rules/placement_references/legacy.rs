@@ -7,6 +7,7 @@ use evidence::{Evidence, ObjectKey, ObjectRef, Request, SliceHistory, api::names
 use super::naming::Key;
 use crate::rules::{
     finding::{Finding, Findings},
+    logged::logged_key,
     text::{counted, redacted},
 };
 
@@ -124,7 +125,7 @@ impl<'e> Slices<'e> {
             matches!(&*request.verb, "create" | "update" | "patch") && request.subresource.is_empty();
         let users = &self.evidence.header.claim.consumer_users;
         let is_producer = !request.is_the_suites() && !users.iter().any(|user| **user == *request.user);
-        request.is_write() && writes && is_producer && self.are_judged(key_of(request))
+        request.is_write() && writes && is_producer && self.are_judged(logged_key(request))
     }
 
     fn are_judged(&self, key: Key) -> bool {
@@ -143,7 +144,7 @@ impl<'e> Slices<'e> {
     }
 
     fn reference(&self, request: &Request) -> ObjectRef {
-        let key = key_of(request);
+        let key = logged_key(request);
         self.histories.get(&key).map_or_else(
             || ObjectRef {
                 kind: names::PLACEMENT_KIND.to_owned(),
@@ -154,14 +155,4 @@ impl<'e> Slices<'e> {
             |(history, _)| ObjectRef::from(history.last()),
         )
     }
-}
-
-/// Namespace and name of the slice. For a creation the name may be in the body only.
-fn key_of(request: &Request) -> Key<'_> {
-    let in_body = request.body.as_ref().and_then(|body| body.name.as_deref());
-    let name = match &*request.name {
-        "" => in_body.unwrap_or_default(),
-        name => name,
-    };
-    (&request.namespace, name)
 }
