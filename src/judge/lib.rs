@@ -20,6 +20,7 @@ mod tally;
 mod verdict;
 mod waivers;
 mod waiving;
+mod web_page;
 
 pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};
@@ -31,3 +32,4 @@ pub use tally::{Count, Outcome, Skip, Tally};
 pub use verdict::Verdict;
 pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};
 pub use waiving::decide_with;
+pub use web_page::web_page;

@@ -7,9 +7,11 @@ use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_saphyr::Spanned;
-use url::Url;
 
-use crate::rules::{self, Finding};
+use crate::{
+    rules::{self, Finding},
+    web_page::web_page,
+};
 
 /// A file of waivers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -153,9 +155,7 @@ impl Waiver {
             return Err(WaiverFlaw::EmptyReason);
         }
         // Reports turn it into a link, which must not run a script.
-        let leads_somewhere =
-            Url::parse(&self.link).is_ok_and(|link| matches!(link.scheme(), "http" | "https"));
-        if !leads_somewhere {
+        if web_page(&self.link).is_none() {
             return Err(WaiverFlaw::Link);
         }
         match &self.object {

@@ -1,8 +1,10 @@
 //! The page of a report: what it says of itself, what it is worth, and each rule.
 
 use askama::Template;
-use judge::rules::{self, Level};
-use url::Url;
+use judge::{
+    rules::{self, Level},
+    web_page,
+};
 
 use super::{
     board::{Implementation, Version},
@@ -193,8 +195,7 @@ fn facts(submission: &Submission) -> Vec<Fact> {
 /// The implementation's home, where that is a web page.
 fn address(submission: &Submission) -> Option<String> {
     let implementation = submission.document.implementation.as_ref()?;
-    let url = Url::parse(&implementation.url).ok()?;
-    matches!(url.scheme(), "http" | "https").then(|| url.to_string())
+    Some(web_page(&implementation.url)?.to_string())
 }
 
 fn rules_of(version: &Version) -> Vec<RuleRow> {

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{Implementation, Shard};
-use judge::Verdict;
-use url::Url;
+use judge::{Verdict, web_page};
 
 use super::document::{Document, Entry};
 
@@ -77,8 +76,7 @@ fn incomplete(implementation: &Implementation) -> Vec<Obstacle> {
     ];
     let empty = parts.into_iter().filter(|(_, text)| text.trim().is_empty());
     let mut obstacles: Vec<Obstacle> = empty.map(|(part, _)| Obstacle::Empty(part)).collect();
-    let is_web = |url: Url| matches!(url.scheme(), "http" | "https");
-    if !url.trim().is_empty() && !Url::parse(url).is_ok_and(is_web) {
+    if !url.trim().is_empty() && web_page(url).is_none() {
         obstacles.push(Obstacle::Url(url.clone()));
     }
     if contact.iter().all(|contact| contact.trim().is_empty()) {
