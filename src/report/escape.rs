@@ -22,19 +22,21 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// Does the same as [`line`], for at most `longest` characters.
 pub fn short(text: &str, longest: usize) -> Cow<'_, str> {
-    let end = if text.len() > longest {
-        text.char_indices().nth(longest).map(|(end, _)| end)
-    } else {
-        None
-    };
-    let shown = without_command(escape_hidden(&text[..end.unwrap_or(text.len())]));
-    match end {
-        Some(end) => {
-            let more = thousands(text[end..].chars().count());
-            Cow::Owned(format!("{shown}… {more} more characters"))
-        }
-        None => shown,
+    let safe = |text| without_command(escape_hidden(text));
+    match cut(text, longest) {
+        Some((beginning, rest)) => Cow::Owned(format!("{}{rest}", safe(beginning))),
+        None => safe(text),
     }
+}
+
+/// Returns the beginning of a text that is too long, and a word on how much more there is.
+pub(crate) fn cut(text: &str, longest: usize) -> Option<(&str, String)> {
+    if text.len() <= longest {
+        return None;
+    }
+    let (end, _) = text.char_indices().nth(longest)?;
+    let more = thousands(text[end..].chars().count());
+    Some((&text[..end], format!("… {more} more characters")))
 }
 
 /// Escapes characters that are not seen as themselves.

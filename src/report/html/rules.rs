@@ -77,7 +77,7 @@ impl<'a> Rules<'a> {
         let rules = order.iter().enumerate();
         Self {
             suites: verdicts
-                .chunk_by(|one, other| suite(one) == suite(other))
+                .chunk_by(|one, other| one.rule.suite() == other.rule.suite())
                 .map(Suite::of)
                 .collect(),
             rules: rules
@@ -104,7 +104,7 @@ impl<'a> Suite<'a> {
             .map(|verdict| verdict.findings.len() + verdict.waived.len())
             .sum();
         Self {
-            name: verdicts.first().map_or("", suite),
+            name: verdicts.first().map_or("", |verdict| verdict.rule.suite()),
             levels: [Level::Must, Level::Should, Level::May].map(of_level).into(),
             judged: format!(
                 "{} of {}",
@@ -131,11 +131,6 @@ impl<'a> Cell<'a> {
             ),
         }
     }
-}
-
-fn suite(verdict: &RuleVerdict) -> &str {
-    let id = verdict.rule.id;
-    id.split_once('/').map_or(id, |(suite, _)| suite)
 }
 
 fn extent(verdict: &RuleVerdict) -> String {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evidence::redact::without_credentials;
 
-use crate::{escape, number::thousands};
+use crate::escape;
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;
@@ -23,11 +23,10 @@ pub(super) fn brief(text: &str, longest: usize) -> String {
 
 /// The beginning of a long text, and how much more there is.
 pub(super) fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
-    let Some((end, _)) = text.char_indices().nth(longest) else {
-        return text.into();
-    };
-    let more = thousands(text[end..].chars().count());
-    format!("{}… {more} more characters", &text[..end]).into()
+    match escape::cut(text, longest) {
+        Some((beginning, rest)) => format!("{beginning}{rest}").into(),
+        None => text.into(),
+    }
 }
 
 /// Formats a coordinate, with no more digits than are visible.
