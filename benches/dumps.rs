@@ -205,7 +205,8 @@ fn perform(task: Task, path: &Path) -> anyhow::Result<()> {
         Task::Record => {
             let input = read_input(path, &Digester::new([7; 32]))?;
             for ending in ["jsonl", "jsonl.zst"] {
-                file::write(&input.evidence, &path.with_extension(ending))?;
+                let path = path.with_extension(ending);
+                file::write_named(&input.evidence, &path, std::fs::File::create(&path)?)?;
             }
         }
     }

@@ -1,6 +1,9 @@
 //! Hostile text on standard output and standard error.
 
-use std::process::{Command, Stdio};
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+};
 
 use evidence::file;
 
@@ -14,7 +17,8 @@ fn what_is_printed_is_harmless_too() {
     let texts: Vec<String> = HARMS.iter().map(harmful).chain([long]).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("evidence.jsonl");
-    file::write(&evidence(&texts), &path).expect("written");
+    let mut written = File::create(&path).expect("a file");
+    file::write_to(&evidence(&texts), &mut written).expect("written");
     for printed in ["pretty", "terse", "json", "github"] {
         let done = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
             .args(["replay", "evidence.jsonl", "--format", printed])

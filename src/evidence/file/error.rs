@@ -1,24 +1,15 @@
-//! Why an evidence file could not be read or written.
+//! Why an evidence file could not be read.
 
 use std::io;
 
 use crate::LimitError;
 
-/// Why an evidence file could not be read or written.
+/// Why an evidence file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system cannot read it.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The system cannot write it.
-    #[error("failed to write the evidence file {path}: {cause}")]
-    Write {
-        /// The path, as it was given.
-        path: String,
-        /// What the system says.
-        #[source]
-        cause: io::Error,
-    },
     /// It does not begin like an evidence file.
     #[error("line 1 is not the header of an evidence file")]
     NoHeader,

@@ -54,8 +54,6 @@ pub(crate) use read::read_bounded;
 pub use read::{read, read_from};
 pub(super) use record::OPENING;
 use schemars::Schema;
-#[cfg(any(unix, windows))]
-pub use write::write;
 pub use write::{write_named, write_summed, write_to};
 
 use crate::{Limits, input::peek, open::open};

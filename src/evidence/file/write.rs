@@ -1,7 +1,5 @@
 //! Writes the evidence file.
 
-#[cfg(any(unix, windows))]
-use std::fs::{self, File};
 use std::{
     io::{self, BufWriter, Write},
     path::Path,
@@ -9,8 +7,6 @@ use std::{
 
 use jiff::Timestamp;
 
-#[cfg(any(unix, windows))]
-use super::FileError;
 use super::{
     change::Change,
     look::MemberLine,
@@ -20,46 +16,6 @@ use crate::{
     Evidence, FORMAT, Header, Member, ProfileHistory, SliceHistory,
     checksum::{Checksum, Summing},
 };
-
-/// Writes evidence to a file atomically, packed if its name ends in `.zst`. Writes directly to anything but a regular
-/// file (a pipe, a terminal).
-///
-/// # Errors
-/// When the system cannot write it.
-#[cfg(any(unix, windows))]
-pub fn write(evidence: &Evidence, path: &Path) -> Result<(), FileError> {
-    place(evidence, path).map_err(|cause| FileError::Write {
-        path: path.display().to_string(),
-        cause,
-    })
-}
-
-#[cfg(any(unix, windows))]
-fn place(evidence: &Evidence, path: &Path) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return write_named(evidence, path, &File::options().write(true).open(path)?);
-    }
-    // Replaces the target of a link, not the link.
-    let named = path;
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".evidence-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The default of new files, less the umask: the file holds no secrets.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let beside = builder.tempfile_in(folder)?;
-    write_named(evidence, named, beside.as_file())?;
-    beside.as_file().sync_all()?;
-    beside.persist(&path).map_err(|refused| refused.error)?;
-    Ok(())
-}
 
 /// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
 ///
