@@ -32,6 +32,7 @@ mod permissions;
 mod plan;
 pub mod plugins;
 mod policies;
+mod private_file;
 mod probe;
 mod rbac;
 mod record;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::{HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
 use tokio::{
     task::{JoinHandle, coop::consume_budget, spawn_blocking},
@@ -22,6 +22,11 @@ const WORTH_A_THREAD: usize = 256 * 1024;
 /// A smaller batch is read after that time, so that a list that never ends has shown what it brought.
 const WORTH_A_LOOK: Duration = Duration::from_secs(1);
 
+/// Asks for whole objects.
+const OBJECTS: &str = "application/json";
+/// Asks for metadata alone.
+const METADATA: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
 /// Lists what is at `path`, hands each item's JSON to `each`, and keeps none of it. Returns the list's
 /// resourceVersion, from which a watch goes on. Servers may cut a list into pages without being asked.
 ///
@@ -31,25 +36,43 @@ pub(super) async fn list<F>(client: &TimedClient, path: &str, each: F) -> Result
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
+    whole(client, path, OBJECTS, each).await
+}
+
+/// Does the same for the metadata of each item.
+///
+/// # Errors
+/// The same.
+pub(super) async fn list_metadata<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
+where
+    F: FnMut(&[u8]) + Send + 'static,
+{
+    whole(client, path, METADATA, each).await
+}
+
+async fn whole<F>(client: &TimedClient, path: &str, accept: &'static str, each: F) -> Result<String, Failure>
+where
+    F: FnMut(&[u8]) + Send + 'static,
+{
     let limit = client.list_timeout;
     let late = || Failure::silent("no whole list came", limit);
-    timeout(limit, pages(client, path, each))
+    timeout(limit, pages(client, path, accept, each))
         .await
         .map_err(|_| late())?
 }
 
-async fn pages<F>(client: &TimedClient, path: &str, each: F) -> Result<String, Failure>
+async fn pages<F>(client: &TimedClient, path: &str, accept: &'static str, each: F) -> Result<String, Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
     let budget = client.list_budget();
-    let (first, mut each, mut items) = page(client, path, budget, each).await?;
+    let (first, mut each, mut items) = page(client, path, accept, budget, each).await?;
     let mut rest = first.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
             client.toll.turn().await;
         }
-        let (next, returned, read) = match page(client, &next_page(path, &rest), budget, each).await {
+        let (next, returned, read) = match page(client, &next_page(path, &rest), accept, budget, each).await {
             // Only a new list can be whole.
             Err(failure) if failure.code() == 410 => {
                 return Err(Failure::broken("the hub's list expired before its last page"));
@@ -74,13 +97,17 @@ pub(super) fn next_page(path: &str, token: &str) -> String {
 async fn page<F>(
     client: &TimedClient,
     path: &str,
+    accept: &'static str,
     budget: ListBudget,
     each: F,
 ) -> Result<(FrameMetadata, F, usize), Failure>
 where
     F: FnMut(&[u8]) + Send + 'static,
 {
-    let mut body = send(client, request(Method::GET, path)?).await?.into_body();
+    let mut request = request(Method::GET, path)?;
+    let accept = HeaderValue::from_static(accept);
+    request.headers_mut().insert(header::ACCEPT, accept);
+    let mut body = send(client, request).await?.into_body();
     let splitter = Splitter::default();
     let mut reader = Turn::Mine(Reader {
         splitter,

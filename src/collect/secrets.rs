@@ -36,12 +36,16 @@ pub(super) fn places(permissions: &Permissions, scope: &[String]) -> Vec<String>
 
 /// The path of the labelled Secrets of a namespace, or of all where that is empty.
 pub(super) fn path(namespace: &str) -> String {
+    selected(namespace, names::LABEL_SECRET_PROFILE)
+}
+
+/// The same for the Secrets that a label selector selects.
+pub(super) fn selected(namespace: &str, selector: &str) -> String {
     let namespace = match namespace {
         "" => String::new(),
         name => format!("namespaces/{}/", segment(name)),
     };
-    let label = segment(names::LABEL_SECRET_PROFILE);
-    format!("/api/v1/{namespace}secrets?labelSelector={label}")
+    format!("/api/v1/{namespace}secrets?labelSelector={}", segment(selector))
 }
 
 /// Types of Secrets that hold no kubeconfig. The hub leaves them out.

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     connect::{HubAccess, credentials_in},
+    private_file,
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 
@@ -75,11 +76,7 @@ impl Commands {
             return Ok(path);
         }
         self.hide(kubeconfig);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path)?.write_all(kubeconfig.as_bytes())?;
+        private_file::create(&path)?.write_all(kubeconfig.as_bytes())?;
         Ok(path)
     }
 

@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::private_file;
+
 /// The extension of a journal's file; its stem is the run's id.
 const EXTENSION: &str = "jsonl";
 
@@ -116,11 +118,7 @@ impl Journal {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
         let path = folder.join(&head.run).with_extension(EXTENSION);
-        let mut options = OpenOptions::new();
-        options.append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = private_file::create(&path)?;
         file.lock()?;
         let head = Head {
             server: without_credentials(&head.server).into_owned(),
