@@ -36,8 +36,6 @@ pub struct Grants {
 pub struct MonitorGrants {
     /// The Lease by which its replicas choose the one that works.
     pub lease: Option<LeaseName>,
-    /// Write Events.
-    pub events: bool,
 }
 
 /// The name of the role of a run, and of its binding.
@@ -261,10 +259,6 @@ impl Grants {
                 "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
             rule(Some(comment), names::GROUP, names::PLURAL, None, "update, patch");
         }
-        if self.monitor.as_ref().is_some_and(|monitor| monitor.events) {
-            let comment = "For Events on profiles that break a rule.";
-            rule(Some(comment), "events.k8s.io", "events", None, "create, patch");
-        }
         for api in &self.mutations {
             let comment = match api {
                 Api::ClusterProfile => {
@@ -415,27 +409,25 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_writes_its_lease_and_events_alone() {
-        let monitor = |lease: Option<&str>, events: bool| {
+    fn a_monitor_writes_its_lease_alone() {
+        let monitor = |lease: Option<&str>| {
             rules(&Grants {
                 monitor: Some(MonitorGrants {
                     lease: lease.map(|lease| lease.parse().expect("a name")),
-                    events,
                 }),
                 ..Grants::default()
             })
         };
-        let [reads] = &monitor(None, false)[..] else {
+        let [reads] = &monitor(None)[..] else {
             panic!("one role")
         };
         // Beside the role of a run, on the same hub.
         assert_ne!(reads["metadata"]["name"], NAME);
         assert_eq!(reads["rules"], rules(&Grants::default())[0]["rules"]);
-        let [role, lease] = &monitor(Some("fleet/monitor"), true)[..] else {
+        let [role, lease] = &monitor(Some("fleet/monitor"))[..] else {
             panic!("two roles")
         };
-        let events = r#"{"apiGroups":["events.k8s.io"],"resources":["events"],"verbs":["create","patch"]}"#;
-        assert!(role.to_string().contains(events), "{role}");
+        assert_eq!(role, reads);
         assert_eq!(lease["kind"], "Role");
         assert_eq!(lease["metadata"]["namespace"], "fleet");
         assert_eq!(lease["rules"][0]["resourceNames"][0], "monitor");

@@ -39,9 +39,6 @@ pub struct Rbac {
     /// Grant the use of this Lease (`monitor --lease`), by a Role in its namespace
     #[arg(long, value_name = "NAMESPACE/NAME", requires = "monitor")]
     lease: Option<LeaseName>,
-    /// Grant Events on profiles (`monitor --events`)
-    #[arg(long, requires = "monitor")]
-    events: bool,
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
@@ -68,10 +65,7 @@ impl Rbac {
             secrets: !self.no_secrets && !self.monitor,
             probe: !self.no_probe && !self.monitor,
             mutations: written.collect(),
-            monitor: self.monitor.then_some(MonitorGrants {
-                lease: self.lease,
-                events: self.events,
-            }),
+            monitor: self.monitor.then_some(MonitorGrants { lease: self.lease }),
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

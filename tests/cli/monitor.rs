@@ -79,7 +79,7 @@ fn wrong_values_are_refused() {
         assert!(matches!(done.code, Some(2 | 4)), "{arguments:?}: {:?}", done.code);
         assert!(done.err.contains(told), "{arguments:?}: {}", done.err);
     }
-    let done = call(&["rbac", "--events"]);
+    let done = call(&["rbac", "--lease", LEASE]);
     assert_eq!(done.code, Some(2), "{}", done.err);
 }
 

@@ -15,7 +15,7 @@ pub const IMPLEMENTATION: &str = "implementation";
 pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 10] = [
+const NO_KEYS: [&str; 9] = [
     "config",
     "print_config",
     "clean",
@@ -26,7 +26,6 @@ const NO_KEYS: [&str; 10] = [
     "window",
     "listen",
     "lease",
-    "events",
 ];
 
 /// Flags whose names would be ambiguous in a file.

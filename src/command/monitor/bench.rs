@@ -7,10 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use collect::ongoing::{Health, View};
-use evidence::{
-    Evidence, SliceHistory,
-    api::{ClusterProfile, names},
-};
+use evidence::{Evidence, api::ClusterProfile};
 use jiff::Timestamp;
 use judge::Judgement;
 use report::{Report, html};
@@ -127,20 +124,6 @@ impl Bench {
     /// The last judgement.
     pub fn judgement(&self) -> Option<&Judgement> {
         self.judged.as_ref().map(|judged| &judged.judgement)
-    }
-
-    /// The API version of the objects of that kind. Both APIs of the suite have versions of their own.
-    pub fn api_version(&self, kind: &str) -> String {
-        let evidence = self.view.evidence();
-        let slice = evidence.slices.first().map(SliceHistory::last);
-        match slice {
-            _ if matches!(kind, "Namespace" | "Secret") => "v1".to_owned(),
-            Some(slice) if kind == names::PLACEMENT_KIND => slice.api_version.to_string(),
-            _ => {
-                let version = evidence.header.hub.api_version.as_deref().unwrap_or_default();
-                format!("{}/{version}", names::GROUP)
-            }
-        }
     }
 
     /// How well the hub is known now.

@@ -46,7 +46,7 @@ impl Metrics {
         self.add(counter)
     }
 
-    /// The process, who leads, and Events.
+    /// The process, and who leads.
     fn of_itself(&self, shown: &Shown) -> prometheus::Result<()> {
         let build = GaugeVec::new(
             options(
@@ -64,15 +64,7 @@ impl Metrics {
             DURATION.as_secs()
         );
         self.gauge("leader", &leads, f64::from(shown.leading.works()))?;
-        self.add(shown.times.clone())?;
-        let events = CounterVec::new(
-            options("events_total", "Events about findings, by what became of them."),
-            &["outcome"],
-        )?;
-        for (outcome, count) in shown.events.counts() {
-            events.with_label_values(&[outcome]).inc_by(count as f64);
-        }
-        self.add(events)
+        self.add(shown.times.clone())
     }
 
     /// The watch, and what it costs the hub.

@@ -82,9 +82,6 @@ pub struct Monitor {
     /// Work only while this process holds that Lease; other replicas wait for it
     #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Monitor")]
     lease: Option<LeaseName>,
-    /// Write an Event on a profile for each finding that appears. This writes to the hub, and needs a grant of its own
-    #[arg(long, help_heading = "Monitor")]
-    events: bool,
 }
 
 /// Why the value of `--window` is none.
@@ -118,7 +115,6 @@ impl Monitor {
             plan: plan(claim, scope, self.api_version),
             window: self.window,
             lease: self.lease,
-            events: self.events,
             verdicts: Verdicts::new(selection, waivers),
         };
         let runtime = Builder::new_multi_thread().enable_all().build();

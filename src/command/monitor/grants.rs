@@ -10,8 +10,8 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// The roles for what the plan, `--lease` and `--events` ask for.
-    pub fn of(plan: &Plan, lease: Option<&LeaseName>, events: bool) -> Self {
+    /// The roles for what the plan and `--lease` ask for.
+    pub fn of(plan: &Plan, lease: Option<&LeaseName>) -> Self {
         let placements = plan.claim.edition_of(Api::Placement).is_some();
         let mut command = "clusterprofile-conformance rbac --monitor".to_owned();
         if placements {
@@ -19,9 +19,6 @@ impl Roles {
         }
         if let Some(lease) = lease {
             command += &format!(" --lease {lease}");
-        }
-        if events {
-            command += " --events";
         }
         for namespace in &plan.scope.namespaces {
             command += &format!(" --namespace {namespace}");
@@ -32,7 +29,6 @@ impl Roles {
                 placements,
                 monitor: Some(MonitorGrants {
                     lease: lease.cloned(),
-                    events,
                 }),
                 ..Grants::default()
             },

@@ -12,7 +12,6 @@ use tokio::{
 };
 
 use super::{
-    backlog::Backlog,
     bench::{Bench, Measured, Told},
     status::{SILENT, Shared, SharedBench},
 };
@@ -46,7 +45,6 @@ pub struct Judging<'a> {
     shared: &'a Shared,
     clock: Clock,
     window: Duration,
-    backlog: Option<&'a Backlog>,
     is_outdated: &'a dyn Fn() -> bool,
     began: Instant,
     /// When what changed, and when everything, is judged next.
@@ -61,12 +59,11 @@ pub struct Judging<'a> {
 }
 
 impl<'a> Judging<'a> {
-    /// Findings go to `backlog`. `is_outdated` tells whether a new connection would differ from the one in use.
+    /// `is_outdated` tells whether a new connection would differ from the one in use.
     pub fn new(
         shared: &'a Shared,
         clock: Clock,
         window: Duration,
-        backlog: Option<&'a Backlog>,
         is_outdated: &'a dyn Fn() -> bool,
     ) -> Self {
         let began = Instant::now();
@@ -74,7 +71,6 @@ impl<'a> Judging<'a> {
             shared,
             clock,
             window,
-            backlog,
             is_outdated,
             began,
             next: began,
@@ -135,14 +131,10 @@ impl<'a> Judging<'a> {
             (judged, bench)
         });
         let (judged, bench) = judging.await.ok()?;
-        if let Some(judgement) = bench.judgement() {
-            if self.decision.replace(judgement.decision) != Some(judgement.decision) {
-                anstream::eprintln!("note: {}", judgement.decision.name());
-            }
-            if let Some(backlog) = self.backlog {
-                backlog.take(judgement, |kind| bench.api_version(kind));
-                self.shared.count_events(backlog.outcomes());
-            }
+        if let Some(judgement) = bench.judgement()
+            && self.decision.replace(judgement.decision) != Some(judgement.decision)
+        {
+            anstream::eprintln!("note: {}", judgement.decision.name());
         }
         let ended = Instant::now();
         if judged.whole {

@@ -1,8 +1,6 @@
 //! `monitor`: judge a hub for as long as the process lives, and serve the verdicts.
 
-mod backlog;
 mod bench;
-mod events;
 mod exposition;
 mod figures;
 mod flags;

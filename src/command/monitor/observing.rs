@@ -6,7 +6,6 @@ use collect::{
     CollectError, Plan, Quiet,
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
-    hub_events::EventWriter,
     lease::{Candidate, LeaseName},
     ongoing::{self, Following},
 };
@@ -20,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bench::{Bench, StatusWrites},
-    events::Teller,
     grants::Roles,
     judging::{End, Judging},
     leading::{self, Waited},
@@ -40,8 +38,6 @@ pub struct Settings {
     pub window: Duration,
     /// The Lease to lead by.
     pub lease: Option<LeaseName>,
-    /// Whether to write Events.
-    pub events: bool,
     /// How to judge.
     pub verdicts: Verdicts,
 }
@@ -66,12 +62,11 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let mut life = Life {
-        roles: Roles::of(&settings.plan, settings.lease.as_ref(), settings.events),
+        roles: Roles::of(&settings.plan, settings.lease.as_ref()),
         kept: (settings.verdicts, StatusWrites::default()),
         plan: settings.plan,
         window: settings.window,
         lease: settings.lease,
-        events: settings.events,
         options: match &source {
             Source::Kubeconfig(options) => Some(options.clone()),
             Source::Own(_) => None,
@@ -80,7 +75,6 @@ pub async fn run(
         clock,
         identity: leading::identity(),
         candidate: None,
-        teller: None,
         is_known: false,
         has_lease_answered: false,
     };
@@ -122,7 +116,6 @@ struct Life<'a> {
     plan: Plan,
     window: Duration,
     lease: Option<LeaseName>,
-    events: bool,
     roles: Roles,
     /// The way to the hub; none if the hub is one of ours.
     options: Option<KubeconfigOptions>,
@@ -132,7 +125,6 @@ struct Life<'a> {
     kept: (Verdicts, StatusWrites),
     identity: String,
     candidate: Option<Candidate>,
-    teller: Option<Teller>,
     /// True once the hub was observed: what goes wrong later may pass.
     is_known: bool,
     /// True once the hub has answered on the Lease.
@@ -148,13 +140,6 @@ impl Life<'_> {
             let candidate = self.candidate.get_or_insert_with(new);
             candidate.reconnect(hub);
             self.shared.count_cost(Purpose::Lease, candidate.meter());
-        }
-        if self.events {
-            let writer = || EventWriter::new(hub, self.clock, &self.identity);
-            let new = || Teller::new(writer(), self.roles.command().to_owned());
-            let writer = self.teller.get_or_insert_with(new).writer();
-            writer.reconnect(hub);
-            self.shared.count_cost(Purpose::Events, writer.meter());
         }
     }
 
@@ -266,20 +251,12 @@ impl Life<'_> {
         anstream::eprintln!("note: watching {}", escape::line(&hub.source));
         let bench: SharedBench = Arc::new(Mutex::new(bench));
         self.shared.begin(Arc::clone(&bench));
-        let backlog = self.teller.as_ref().map(Teller::backlog);
         let options = self.options.as_ref();
         let is_outdated = || is_outdated(options, hub);
         let (shared, clock, window) = (self.shared, self.clock, self.window);
-        let judging = Judging::new(shared, clock, window, backlog.as_deref(), &is_outdated);
-        let telling = async {
-            match &mut self.teller {
-                Some(teller) => teller.follow(shared).await,
-                None => std::future::pending().await,
-            }
-        };
+        let judging = Judging::new(shared, clock, window, &is_outdated);
         select! {
             never = follow(&mut following) => match never {},
-            never = telling => match never {},
             end = judging.run(&bench) => Ok(end),
         }
     }

@@ -9,7 +9,6 @@ use prometheus::{Histogram, HistogramOpts};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    backlog::Outcomes,
     bench::{Bench, Measured, Told},
     exposition::PREFIX,
     figures::{Figures, Owner},
@@ -48,7 +47,6 @@ struct State {
     judged_at: Option<Timestamp>,
     writes: BTreeMap<Owner, u64>,
     writes_dropped: u64,
-    events: Outcomes,
     /// For how many seconds the watch was interrupted, in observations that are over.
     earlier_gaps: f64,
     costs: BTreeMap<Purpose, Cost>,
@@ -61,8 +59,6 @@ pub enum Purpose {
     Watch,
     /// The Lease.
     Lease,
-    /// Events.
-    Events,
 }
 
 impl Purpose {
@@ -71,7 +67,6 @@ impl Purpose {
         match self {
             Self::Watch => "watch",
             Self::Lease => "lease",
-            Self::Events => "events",
         }
     }
 }
@@ -119,8 +114,6 @@ pub struct Shown {
     pub writes: BTreeMap<Owner, u64>,
     /// Those that are in no series.
     pub writes_dropped: u64,
-    /// What became of Events.
-    pub events: Outcomes,
     /// For how many seconds the watch was interrupted in all.
     pub gap_seconds: f64,
     /// What the hub was asked in all.
@@ -231,11 +224,6 @@ impl Shared {
         state.writes_dropped = told.writes_dropped;
     }
 
-    /// Notes what became of Events.
-    pub fn count_events(&self, outcomes: Outcomes) {
-        self.state().events = outcomes;
-    }
-
     /// The bench of the observation, if there is one.
     pub fn bench(&self) -> Option<SharedBench> {
         self.state().bench.clone()
@@ -253,7 +241,6 @@ impl Shared {
             judged_at: state.judged_at,
             writes: state.writes.clone(),
             writes_dropped: state.writes_dropped,
-            events: state.events,
             gap_seconds: gap_seconds(&state),
             traffic: state
                 .costs

@@ -8,7 +8,6 @@ mod replicas;
 mod roles;
 mod series;
 mod serving;
-mod telling;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
@@ -19,11 +18,11 @@ use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use judge::Selection;
 use kube::{
-    Api, Client,
-    api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams},
+    Api,
+    api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
 };
 use lab::{hub::Hub, manager::Manager};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -110,10 +109,10 @@ impl World {
 
     /// A replica without a Lease.
     fn replica(&self) -> Replica {
-        self.replica_by(None, false)
+        self.replica_by(None)
     }
 
-    fn replica_by(&self, lease: Option<&str>, events: bool) -> Replica {
+    fn replica_by(&self, lease: Option<&str>) -> Replica {
         let claim = Claim::default();
         let lease: Option<LeaseName> = lease.map(|lease| lease.parse().expect("a name"));
         Replica {
@@ -122,7 +121,6 @@ impl World {
                 plan: plan(claim, Scope::default(), None),
                 window: HOUR,
                 lease,
-                events,
                 verdicts: Verdicts::new(Selection::default(), None),
             },
             stop: CancellationToken::new(),
@@ -374,8 +372,8 @@ async fn one_replica_leads_and_the_other_takes_over() {
     let world = World::new().await;
     world.profile("a", "other").await;
     let (one, other) = (
-        world.replica_by(Some("default/monitor"), false),
-        world.replica_by(Some("default/monitor"), false),
+        world.replica_by(Some("default/monitor")),
+        world.replica_by(Some("default/monitor")),
     );
     let (leader, follower) = (Arc::clone(&one.shared), Arc::clone(&other.shared));
     let (stop, hub) = (one.stop.clone(), &world.hub.connection);

@@ -17,7 +17,6 @@ mod sharing;
 mod snapshots;
 mod sparing;
 mod tampering;
-mod telling;
 mod watching;
 
 use std::{

@@ -32,7 +32,7 @@ async fn ends_after(world: &World, replica: Replica, stopping: impl Future<Outpu
 async fn a_replica_that_stops_ends_within_seconds() {
     let world = World::new().await;
     world.profile("a", "m").await;
-    let replica = world.replica_by(Some("default/monitor"), false);
+    let replica = world.replica_by(Some("default/monitor"));
     let shared = Arc::clone(&replica.shared);
     ends_after(&world, replica, after(60)).await;
     assert_eq!(value(&shared, "watch_up").await, Some(0.0));
@@ -43,7 +43,7 @@ async fn a_page_that_is_rendered_does_not_keep_it_from_ending() {
     let world = World::new().await;
     world.profile("a", "m").await;
     for lease in [None, Some("default/monitor")] {
-        let replica = world.replica_by(lease, false);
+        let replica = world.replica_by(lease);
         let shared = Arc::clone(&replica.shared);
         let mut rendered = None;
         let stopping = async {
@@ -66,7 +66,7 @@ async fn a_first_list_that_takes_long_does_not_keep_it_from_ending() {
         by: Duration::from_secs(25),
     });
     for lease in [None, Some("default/monitor")] {
-        ends_after(&world, world.replica_by(lease, false), after(10)).await;
+        ends_after(&world, world.replica_by(lease), after(10)).await;
     }
 }
 

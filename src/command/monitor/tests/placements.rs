@@ -1,8 +1,5 @@
 //! A monitor of placement decisions.
 
-use std::collections::BTreeMap;
-
-use evidence::api::Edition;
 use kube::api::DeleteParams;
 use lab::scheduler::{Fault, Scheduler, hub_definitions};
 
@@ -22,12 +19,8 @@ impl World {
     }
 
     pub(super) fn replica_of(&self, apis: Apis) -> Replica {
-        self.replica_by_edition(apis, None)
-    }
-
-    fn replica_by_edition(&self, apis: Apis, edition: Option<Edition>) -> Replica {
         let mut claim = Claim::default();
-        apis::apply(Some(apis), edition, &mut claim).expect("an edition");
+        apis::apply(Some(apis), None, &mut claim).expect("an edition");
         let mut replica = self.replica();
         replica.shared = Arc::new(Shared::new(self.clock, &claim, false));
         replica.settings.plan = plan(claim, Scope::default(), None);
@@ -190,33 +183,6 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         assert_eq!(value(&shared, "watch_gap_seconds_total").await, Some(0.0));
         // The profile alone is left within the window.
         assert_eq!(value(&shared, "versions").await, Some(1.0));
-    };
-    world.run(replica, seen).await;
-}
-
-/// Both APIs have versions of their own, and `kubectl describe` finds an Event by the one that it names.
-#[tokio::test(start_paused = true)]
-async fn an_event_names_the_api_version_of_its_object() {
-    let world = World::with_placements(&[]).await;
-    world.profile("a", "other").await;
-    world.create_slice(None).await;
-    let mut replica = world.replica_by_edition(Apis::All, Some(Edition::Placement2026M09));
-    replica.settings.events = true;
-    let seen = async {
-        after(200).await;
-        let events = telling::events(world.hub.client_as("admin", "m").expect("a client")).await;
-        let versions: BTreeMap<&str, &str> = events
-            .iter()
-            .filter_map(|event| {
-                let regarding = &event["regarding"];
-                Some((regarding["kind"].as_str()?, regarding["apiVersion"].as_str()?))
-            })
-            .collect();
-        let expected = [
-            ("ClusterProfile", "multicluster.x-k8s.io/v1alpha1"),
-            ("PlacementDecision", "multicluster.x-k8s.io/v1alpha2"),
-        ];
-        assert_eq!(versions, BTreeMap::from(expected), "{events:#?}");
     };
     world.run(replica, seen).await;
 }
