@@ -58,12 +58,6 @@ impl TimedClient {
         }
     }
 
-    /// Counts and spaces its requests apart from those of others.
-    pub fn with_toll(mut self, toll: Arc<Toll>) -> Self {
-        self.toll = toll;
-        self
-    }
-
     /// What a list that begins now may have.
     pub fn list_budget(&self) -> ListBudget {
         ListBudget {

@@ -1,8 +1,8 @@
 //! Collects evidence from a hub. Whatever is slow or fails ends as plain data, or as a gap with its reason.
 //!
 //! It gets, lists and watches, asks what it may do, and sends dry runs. It stores nothing on the hub, unless a plan lets
-//! it tamper with profiles of members that it joined itself ([`driver`]), or a caller leads by a Lease ([`lease`]).
-//! From members it only reads, and sends self reviews. It runs credential plugins only if the plan names them ([`plugins`]).
+//! it tamper with profiles of members that it joined itself ([`driver`]). From members it only reads, and sends self
+//! reviews. It runs credential plugins only if the plan names them ([`plugins`]).
 
 mod after_window;
 mod backoff;
@@ -18,7 +18,6 @@ mod exec_credential;
 pub mod fuzzing;
 mod header;
 mod hidden;
-pub mod lease;
 mod lines;
 mod list;
 mod members;
@@ -58,9 +57,7 @@ pub use members::{
     reach_members, read_members,
 };
 pub use plan::{Plan, Progress, Quiet, Wish, Workloads};
-pub use rbac::{
-    Grants, MonitorGrants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to,
-};
+pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
 pub use run::collect;
 pub use snapshot::Snapshot;
 pub use survey::{Inventory, Survey, survey};

@@ -7,8 +7,6 @@ use evidence::api::{
     syntax::{is_dns_label, is_dns_subdomain},
 };
 
-use super::lease::LeaseName;
-
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
@@ -27,23 +25,14 @@ pub struct Grants {
     /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Api>,
-    /// What a monitor needs beside, if the role is for one. Its role has another name.
-    pub monitor: Option<MonitorGrants>,
-}
-
-/// What a monitor needs beside a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MonitorGrants {
-    /// The Lease by which its replicas choose the one that works.
-    pub lease: Option<LeaseName>,
+    /// True if the role is for a monitor. It has another name than that of a run.
+    pub monitor: bool,
 }
 
 /// The name of the role of a run, and of its binding.
 const NAME: &str = "clusterprofile-conformance";
 /// The name of the role of a monitor, and of its binding.
 const MONITOR_NAME: &str = "clusterprofile-conformance-monitor";
-/// The name of the role for a Lease, and of its binding.
-const LEASE_NAME: &str = "clusterprofile-conformance-monitor-lease";
 /// The name of the role on a member, and of its binding.
 const MEMBER_NAME: &str = "clusterprofile-conformance-member";
 
@@ -171,21 +160,12 @@ impl Grants {
         account.bound(&self.roles())
     }
 
-    /// Writes the role for leading by a Lease. A comment shows how to bind it.
-    pub(super) fn of_lease(lease: &LeaseName) -> String {
-        lease_role(lease).unbound("Bind it to the user that runs the monitor")
-    }
-
     fn roles(&self) -> Vec<Role<'_>> {
-        let mut roles: Vec<Role> = if self.namespaces.is_empty() {
-            vec![self.role(None)]
-        } else {
-            let namespaces = self.namespaces.iter();
-            namespaces.map(|namespace| self.role(Some(namespace))).collect()
-        };
-        let lease = self.monitor.as_ref().and_then(|monitor| monitor.lease.as_ref());
-        roles.extend(lease.map(lease_role));
-        roles
+        if self.namespaces.is_empty() {
+            return vec![self.role(None)];
+        }
+        let namespaces = self.namespaces.iter();
+        namespaces.map(|namespace| self.role(Some(namespace))).collect()
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> Role<'a> {
@@ -282,28 +262,10 @@ impl Grants {
         }
         Role {
             kind,
-            name: if self.monitor.is_some() {
-                MONITOR_NAME
-            } else {
-                NAME
-            },
+            name: if self.monitor { MONITOR_NAME } else { NAME },
             namespace,
             rules,
         }
-    }
-}
-
-fn lease_role(lease: &LeaseName) -> Role<'_> {
-    Role {
-        kind: "Role",
-        name: LEASE_NAME,
-        namespace: Some(&lease.namespace),
-        rules: format!(
-            "- apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  resourceNames: [{:?}]\n  \
-             verbs: [get, update]\n# RBAC cannot limit by name what does not exist yet.\n\
-             - apiGroups: [\"coordination.k8s.io\"]\n  resources: [leases]\n  verbs: [create]\n",
-            lease.name
-        ),
     }
 }
 
@@ -343,7 +305,7 @@ fn member_role() -> Role<'static> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::Value;
 
     use super::*;
 
@@ -368,7 +330,7 @@ mod tests {
             placements: true,
             consumer_access: false,
             policies: true,
-            monitor: None,
+            monitor: false,
         });
         assert!(!all[0].to_string().contains("validatingadmissionpolicies"));
         assert_eq!(all.len(), 2);
@@ -409,30 +371,15 @@ mod tests {
     }
 
     #[test]
-    fn a_monitor_writes_its_lease_alone() {
-        let monitor = |lease: Option<&str>| {
-            rules(&Grants {
-                monitor: Some(MonitorGrants {
-                    lease: lease.map(|lease| lease.parse().expect("a name")),
-                }),
-                ..Grants::default()
-            })
-        };
-        let [reads] = &monitor(None)[..] else {
-            panic!("one role")
-        };
+    fn a_monitor_reads_what_a_run_reads_by_a_role_of_its_own() {
+        let roles = rules(&Grants {
+            monitor: true,
+            ..Grants::default()
+        });
+        let [role] = &roles[..] else { panic!("{roles:?}") };
         // Beside the role of a run, on the same hub.
-        assert_ne!(reads["metadata"]["name"], NAME);
-        assert_eq!(reads["rules"], rules(&Grants::default())[0]["rules"]);
-        let [role, lease] = &monitor(Some("fleet/monitor"))[..] else {
-            panic!("two roles")
-        };
-        assert_eq!(role, reads);
-        assert_eq!(lease["kind"], "Role");
-        assert_eq!(lease["metadata"]["namespace"], "fleet");
-        assert_eq!(lease["rules"][0]["resourceNames"][0], "monitor");
-        assert_eq!(lease["rules"][0]["verbs"], json!(["get", "update"]));
-        assert_eq!(lease["rules"][1]["verbs"], json!(["create"]));
+        assert_eq!(role["metadata"]["name"], MONITOR_NAME);
+        assert_eq!(role["rules"], rules(&Grants::default())[0]["rules"]);
     }
 
     #[test]

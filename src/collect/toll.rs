@@ -27,7 +27,7 @@ pub(crate) struct Toll {
     pace: Mutex<Pace>,
 }
 
-/// Reads what one purpose has cost a hub.
+/// Reads what one connection has cost its hub.
 #[derive(Clone, Debug)]
 pub struct Meter(Arc<Toll>);
 

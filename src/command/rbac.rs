@@ -1,9 +1,7 @@
 //! `rbac`: the permissions that a run needs.
 
 use clap::Args;
-use collect::{
-    Grants, MonitorGrants, ServiceAccount, lease::LeaseName, member_manifest, member_manifest_bound_to,
-};
+use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
 use evidence::api::Api;
 
 use super::{Exit, Failure, apis::Apis, print::print, scope};
@@ -36,9 +34,6 @@ pub struct Rbac {
     /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
     #[arg(long, conflicts_with_all = ["consumer_users", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
-    /// Grant the use of this Lease (`monitor --lease`), by a Role in its namespace
-    #[arg(long, value_name = "NAMESPACE/NAME", requires = "monitor")]
-    lease: Option<LeaseName>,
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
@@ -65,7 +60,7 @@ impl Rbac {
             secrets: !self.no_secrets && !self.monitor,
             probe: !self.no_probe && !self.monitor,
             mutations: written.collect(),
-            monitor: self.monitor.then_some(MonitorGrants { lease: self.lease }),
+            monitor: self.monitor,
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

@@ -7,7 +7,6 @@ use regex::Regex;
 use super::*;
 
 const ACCOUNT: &str = "clusterprofile-conformance:clusterprofile-conformance-monitor";
-const LEASE: &str = "clusterprofile-conformance/clusterprofile-conformance-monitor";
 
 fn manifest(name: &str) -> String {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/in-cluster/monitor");
@@ -16,18 +15,18 @@ fn manifest(name: &str) -> String {
 
 #[test]
 fn the_roles_of_the_base_are_those_of_rbac() {
-    let printed = expect(0, &["rbac", "--monitor", "--lease", LEASE, "--bind", ACCOUNT]);
+    let printed = expect(0, &["rbac", "--monitor", "--bind", ACCOUNT]);
     assert_eq!(
         manifest("rbac.yaml"),
         printed,
-        "write it anew: clusterprofile-conformance rbac --monitor --lease {LEASE} --bind {ACCOUNT} \
-         >ci/in-cluster/monitor/rbac.yaml"
+        "write it anew: clusterprofile-conformance rbac --monitor --bind {ACCOUNT} >ci/in-cluster/monitor/rbac.yaml"
     );
 }
 
 #[test]
-fn the_base_runs_this_version_by_the_lease_that_it_grants() {
+fn the_base_runs_one_pod_of_this_version() {
     let deployment: Value = serde_saphyr::from_str(&manifest("deployment.yaml")).expect("YAML");
+    assert_eq!(deployment["spec"]["replicas"], 1);
     let pod = &deployment["spec"]["template"]["spec"];
     assert_eq!(
         pod["serviceAccountName"],
@@ -36,16 +35,6 @@ fn the_base_runs_this_version_by_the_lease_that_it_grants() {
     let container = &pod["containers"][0];
     let image = concat!("localhost/clusterprofile-conformance:", env!("CARGO_PKG_VERSION"));
     assert_eq!(container["image"], image);
-    let arguments: Vec<&str> = container["args"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|argument| argument.as_str().expect("a text"))
-        .collect();
-    assert!(
-        arguments.contains(&format!("--lease={LEASE}").as_str()),
-        "{arguments:?}"
-    );
 }
 
 #[test]
@@ -71,7 +60,6 @@ fn wrong_values_are_refused() {
     for (arguments, told) in [
         (["--window", "5s"], "give a window from 1m to 24h"),
         (["--window", "2d"], "give a window from 1m to 24h"),
-        (["--lease", "monitor"], "write it as NAMESPACE/NAME"),
         (["--listen", "8080"], "invalid socket address"),
         (["--kubeconfig", "nowhere.kubeconfig"], "nowhere.kubeconfig"),
     ] {
@@ -79,8 +67,6 @@ fn wrong_values_are_refused() {
         assert!(matches!(done.code, Some(2 | 4)), "{arguments:?}: {:?}", done.code);
         assert!(done.err.contains(told), "{arguments:?}: {}", done.err);
     }
-    let done = call(&["rbac", "--lease", LEASE]);
-    assert_eq!(done.code, Some(2), "{}", done.err);
 }
 
 #[test]

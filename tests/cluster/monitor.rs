@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
     runtime::Runtime,
@@ -16,16 +15,17 @@ use super::{
 };
 
 const NAME: &str = "clusterprofile-conformance-monitor";
+const LABEL: &str = "app.kubernetes.io/name=clusterprofile-conformance-monitor";
 /// A rule without a grace, and one that grants a new fault 2 min.
 const BUDGET: &str = "updates/status-writes-within-budget";
-const LABEL: &str = "identity/manager-label-matches";
+const MISLABELLED: &str = "identity/manager-label-matches";
 
 /// How long to wait for anything: a rule grants a new fault 2 min, and the machine may be loaded.
 const PATIENCE: Duration = Duration::from_secs(240);
 /// How soon a broken rule is to be told.
 const PROMISED: Duration = Duration::from_secs(30);
 
-/// Waits until `look` finds something. If it never does, tells what the replicas say.
+/// Waits until `look` finds something. If it never does, tells what the Pods say.
 fn wait_for<T>(cluster: &Cluster, what: &str, look: impl FnMut() -> Option<T>) -> T {
     found_within(PATIENCE, look).unwrap_or_else(|| panic!("in vain: {what}\n{}", state(cluster)))
 }
@@ -44,20 +44,17 @@ fn found_within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Optio
     runtime.block_on(async { timeout(time, looking).await }).ok()
 }
 
-/// The Lease, the Pods, their logs and their series: whoever reads of a failure has no cluster to look at.
+/// The Pods, their logs and their series: whoever reads of a failure has no cluster to look at.
 fn state(cluster: &Cluster) -> String {
     let told = |arguments: &[&str]| {
         let output = cluster.output(&[arguments, &["--namespace", NAMESPACE]].concat(), "");
         let texts = [output.stdout, output.stderr].concat();
         format!("{}\n{}", arguments.join(" "), String::from_utf8_lossy(&texts))
     };
-    let label = format!("app.kubernetes.io/name={NAME}");
-    let mut state = told(&["get", "lease", NAME, "--output", "yaml"]);
-    state += &told(&["get", "pods", "--selector", &label, "--output", "wide"]);
-    state += &told(&["logs", "--selector", &label, "--prefix", "--tail", "-1"]);
-    let names = told(&["get", "pods", "--selector", &label, "--output", "name"]);
-    for pod in names.lines().filter_map(|line| line.strip_prefix("pod/")) {
-        let metrics = get(cluster, pod, "/metrics").unwrap_or_default();
+    let mut state = told(&["get", "pods", "--selector", LABEL, "--output", "wide"]);
+    state += &told(&["logs", "--selector", LABEL, "--prefix", "--tail", "-1"]);
+    for pod in pods(cluster) {
+        let metrics = get(cluster, &pod, "/metrics").unwrap_or_default();
         let is_told = |line: &&str| !line.starts_with('#') && !line.contains("_rule_verdict{");
         let lines = metrics.lines().filter(is_told);
         state += &format!("{pod}:\n{}\n", lines.collect::<Vec<_>>().join("\n"));
@@ -73,15 +70,22 @@ fn get(cluster: &Cluster, pod: &str, path: &str) -> Option<String> {
     is_there.then(|| String::from_utf8(answer.stdout).expect("UTF-8"))
 }
 
-/// The Pod that holds the Lease, other than that one.
-fn leader(cluster: &Cluster, other_than: &str) -> Option<String> {
-    let lease = cluster.output(
-        &["get", "lease", NAME, "--namespace", NAMESPACE, "--output", "json"],
-        "",
-    );
-    let lease: Value = serde_json::from_slice(&lease.stdout).ok()?;
-    let (pod, _) = lease["spec"]["holderIdentity"].as_str()?.rsplit_once('_')?;
-    (pod != other_than).then(|| pod.to_owned())
+/// The names of the monitor's Pods.
+fn pods(cluster: &Cluster) -> Vec<String> {
+    let arguments = [
+        "get",
+        "pods",
+        "--namespace",
+        NAMESPACE,
+        "--selector",
+        LABEL,
+        "--output",
+        "name",
+    ];
+    let names = cluster.output(&arguments, "").stdout;
+    let names = String::from_utf8(names).expect("UTF-8");
+    let names = names.lines().filter_map(|line| line.strip_prefix("pod/"));
+    names.map(str::to_owned).collect()
 }
 
 /// The series of a metric, with their values.
@@ -128,20 +132,20 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
     cluster.kubectl(&["apply", "--kustomize", base]);
     rolled_out(cluster);
 
-    let (first, metrics) = fresh_leader(cluster);
+    let (first, metrics) = fresh_pod(cluster, "");
     assert!(!is_broken(&metrics, BUDGET), "{metrics}");
     let page = get(cluster, &first, "/").expect("the report");
     assert!(page.contains("<html"), "{page}");
 
-    // What a leader does not see, for it has lost the Lease or its watch meanwhile, it cannot tell.
+    // What a monitor does not see, for its watch is interrupted meanwhile, it cannot tell.
     let first = (0..3).find_map(|_| tells_of_a_broken_rule(cluster));
-    let first = first.unwrap_or_else(|| panic!("no leader tells of a broken rule\n{}", state(cluster)));
+    let first = first.unwrap_or_else(|| panic!("no Pod tells of a broken rule\n{}", state(cluster)));
     wait_for(cluster, "the bucket is overdrawn", || {
         let tokens = series(&fresh(cluster, &first)?, "status_write_tokens{");
         tokens.into_iter().find(|(_, left)| *left < 0.0)
     });
 
-    // What happens while nobody leads is on the next list.
+    // What happens while no Pod runs is on the next list.
     cluster.kubectl(&[
         "delete",
         "pod",
@@ -152,9 +156,9 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
         "--force",
     ]);
     hub::label(cluster, "another");
-    let second = wait_for(cluster, "the other replica leads", || leader(cluster, &first));
-    wait_for(cluster, "it tells of what happened meanwhile", || {
-        fresh(cluster, &second).filter(|metrics| is_broken(metrics, LABEL))
+    let (second, _) = fresh_pod(cluster, &first);
+    wait_for(cluster, "the next Pod tells of what happened meanwhile", || {
+        fresh(cluster, &second).filter(|metrics| is_broken(metrics, MISLABELLED))
     });
     hub::label(cluster, "reference-manager");
     rolled_out(cluster);
@@ -163,16 +167,17 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
     cluster.kubectl(&["delete", "--kustomize", base, "--ignore-not-found"]);
 }
 
-/// The replica that leads, once it has verdicts, and its metrics.
-fn fresh_leader(cluster: &Cluster) -> (String, String) {
-    let leader = wait_for(cluster, "a replica leads", || leader(cluster, ""));
-    let metrics = wait_for(cluster, "it has verdicts", || fresh(cluster, &leader));
-    (leader, metrics)
+/// The Pod that has verdicts, other than that one, and its metrics.
+fn fresh_pod(cluster: &Cluster, other_than: &str) -> (String, String) {
+    wait_for(cluster, "a Pod has verdicts", || {
+        let mut pods = pods(cluster).into_iter().filter(|pod| pod != other_than);
+        pods.find_map(|pod| fresh(cluster, &pod).map(|metrics| (pod, metrics)))
+    })
 }
 
-/// Has the leader see a broken rule. Returns the leader, if it tells of that in time.
+/// Has the monitor see a broken rule. Returns its Pod, if it tells of that in time.
 fn tells_of_a_broken_rule(cluster: &Cluster) -> Option<String> {
-    let (first, _) = fresh_leader(cluster);
+    let (first, _) = fresh_pod(cluster, "");
     write_too_often(cluster);
     let told = found_within(PROMISED, || {
         fresh(cluster, &first).filter(|metrics| is_broken(metrics, BUDGET))
@@ -199,7 +204,7 @@ fn write_too_often(cluster: &Cluster) {
     }
 }
 
-/// Waits until all replicas are ready.
+/// Waits until the Pod is ready.
 fn rolled_out(cluster: &Cluster) {
     let deployment = format!("deployment/{NAME}");
     cluster.kubectl(&[

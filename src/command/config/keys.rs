@@ -15,7 +15,7 @@ pub const IMPLEMENTATION: &str = "implementation";
 pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 9] = [
+const NO_KEYS: [&str; 8] = [
     "config",
     "print_config",
     "clean",
@@ -25,7 +25,6 @@ const NO_KEYS: [&str; 9] = [
     // Those of `monitor` alone: the keys are the flags of `run`.
     "window",
     "listen",
-    "lease",
 ];
 
 /// Flags whose names would be ambiguous in a file.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use collect::lease::DURATION;
 use judge::{Decision, Verdict};
 use prometheus::{Counter, CounterVec, Gauge, GaugeVec, Opts, Registry, TextEncoder, core::Collector};
 
@@ -46,7 +45,7 @@ impl Metrics {
         self.add(counter)
     }
 
-    /// The process, and who leads.
+    /// The process.
     fn of_itself(&self, shown: &Shown) -> prometheus::Result<()> {
         let build = GaugeVec::new(
             options(
@@ -59,11 +58,6 @@ impl Metrics {
             .with_label_values(&[env!("CARGO_PKG_VERSION"), &shown.edition])
             .set(1.0);
         self.add(build)?;
-        let leads = format!(
-            "1 if this replica watches and judges. Another one takes over within {} s.",
-            DURATION.as_secs()
-        );
-        self.gauge("leader", &leads, f64::from(shown.leading.works()))?;
         self.add(shown.times.clone())
     }
 
@@ -78,21 +72,16 @@ impl Metrics {
             "For how many seconds the watch of the profiles was interrupted.",
             shown.gap_seconds,
         )?;
-        let counter = |name, help| CounterVec::new(options(name, help), &["purpose"]);
-        let requests = counter("hub_requests_total", "Requests to the hub, by what they are for.")?;
-        let bytes = counter(
-            "hub_response_bytes_total",
-            "Bytes in the hub's answers, by what they are for.",
+        self.counter(
+            "hub_requests_total",
+            "Requests to the hub.",
+            shown.traffic.requests as f64,
         )?;
-        for (purpose, traffic) in &shown.traffic {
-            let purpose = [purpose.name()];
-            requests
-                .with_label_values(&purpose)
-                .inc_by(traffic.requests as f64);
-            bytes.with_label_values(&purpose).inc_by(traffic.bytes as f64);
-        }
-        self.add(requests)?;
-        self.add(bytes)?;
+        self.counter(
+            "hub_response_bytes_total",
+            "Bytes in the hub's answers.",
+            shown.traffic.bytes as f64,
+        )?;
         if let Some(measured) = &shown.measured {
             let held = "Versions of objects that the window holds.";
             self.gauge("versions", held, measured.versions as f64)?;

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use collect::{Members, Plan, Wish, clock::Clock, lease::LeaseName};
+use collect::{Members, Plan, Wish, clock::Clock};
 use evidence::{Claim, Scope};
 use tokio::{net::TcpListener, runtime::Builder};
 use tokio_util::sync::CancellationToken;
@@ -37,8 +37,8 @@ Examples:
     curl http://127.0.0.1:8080/metrics
   Try it without a cluster:
     clusterprofile-conformance monitor --hub lab --manager reference=identity/manager-label-matches
-  In a Deployment with two replicas:
-    clusterprofile-conformance monitor --listen 0.0.0.0:8080 --lease clusterprofile-conformance/monitor";
+  In a Pod, for Prometheus:
+    clusterprofile-conformance monitor --listen 0.0.0.0:8080";
 
 /// How long the first lists may take in all.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
@@ -79,9 +79,6 @@ pub struct Monitor {
         help_heading = "Monitor"
     )]
     listen: SocketAddr,
-    /// Work only while this process holds that Lease; other replicas wait for it
-    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Monitor")]
-    lease: Option<LeaseName>,
 }
 
 /// Why the value of `--window` is none.
@@ -114,7 +111,6 @@ impl Monitor {
         let settings = Settings {
             plan: plan(claim, scope, self.api_version),
             window: self.window,
-            lease: self.lease,
             verdicts: Verdicts::new(selection, waivers),
         };
         let runtime = Builder::new_multi_thread().enable_all().build();
@@ -182,7 +178,7 @@ async fn serve_while(
     clock: Clock,
     stop: CancellationToken,
 ) -> Result<(), Failure> {
-    let shared = Arc::new(Shared::new(clock, &settings.plan.claim, settings.lease.is_some()));
+    let shared = Arc::new(Shared::new(clock, &settings.plan.claim));
     if let Ok(address) = listener.local_addr() {
         anstream::eprintln!("serving http://{address}/metrics until Ctrl-C");
     }

@@ -1,6 +1,6 @@
 //! The roles that this monitor needs, for whoever has not granted them.
 
-use collect::{CollectError, Grants, MonitorGrants, Plan, lease::LeaseName};
+use collect::{CollectError, Grants, Plan};
 use evidence::api::Api;
 
 /// The roles of a monitor.
@@ -10,15 +10,12 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// The roles for what the plan and `--lease` ask for.
-    pub fn of(plan: &Plan, lease: Option<&LeaseName>) -> Self {
+    /// The roles for what the plan asks for.
+    pub fn of(plan: &Plan) -> Self {
         let placements = plan.claim.edition_of(Api::Placement).is_some();
         let mut command = "clusterprofile-conformance rbac --monitor".to_owned();
         if placements {
             command += " --api placement";
-        }
-        if let Some(lease) = lease {
-            command += &format!(" --lease {lease}");
         }
         for namespace in &plan.scope.namespaces {
             command += &format!(" --namespace {namespace}");
@@ -27,9 +24,7 @@ impl Roles {
             grants: Grants {
                 namespaces: plan.scope.namespaces.clone(),
                 placements,
-                monitor: Some(MonitorGrants {
-                    lease: lease.cloned(),
-                }),
+                monitor: true,
                 ..Grants::default()
             },
             command,

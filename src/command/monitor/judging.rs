@@ -30,14 +30,14 @@ const LOOK: Duration = Duration::from_secs(5);
 /// Why an observation is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The hub refuses the credentials or does not answer on the Lease, or judging came to no end.
+    /// The hub refuses the credentials, or judging came to no end.
     Refused,
     /// The kubeconfig leads elsewhere: to another address, or by another certificate authority or other credentials.
     Outdated,
     /// The monitor is to end.
     Stopped,
-    /// Another replica leads, or the hub has sent more than there is room for.
-    Anew,
+    /// The hub has sent more than there is room for.
+    Overfull,
 }
 
 /// The judging of one observation.
@@ -120,7 +120,7 @@ impl<'a> Judging<'a> {
             self.look = now + LOOK;
         }
         let is_over = health.overfull && self.began.elapsed() >= self.window;
-        is_over.then_some(End::Anew)
+        is_over.then_some(End::Overfull)
     }
 
     /// Judges beside what is served. Returns nothing if judging came to no end: the judge panicked, or the process ends.

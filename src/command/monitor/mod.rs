@@ -6,7 +6,6 @@ mod figures;
 mod flags;
 mod grants;
 mod judging;
-mod leading;
 mod observing;
 mod serve;
 mod status;

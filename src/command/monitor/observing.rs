@@ -1,4 +1,4 @@
-//! The life of a monitor: lead, observe, judge, and begin anew where that is needed.
+//! The life of a monitor: connect, observe, judge, and begin again where that is needed.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -6,29 +6,20 @@ use collect::{
     CollectError, Plan, Quiet,
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
-    lease::{Candidate, LeaseName},
     ongoing::{self, Following},
 };
 use report::escape;
-use tokio::{
-    select,
-    sync::Mutex,
-    time::{sleep, timeout},
-};
+use tokio::{select, sync::Mutex, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     bench::{Bench, StatusWrites},
     grants::Roles,
     judging::{End, Judging},
-    leading::{self, Waited},
-    status::{AGAIN, Purpose, Shared, SharedBench},
+    status::{AGAIN, Shared, SharedBench},
     verdicts::Verdicts,
 };
 use crate::command::Failure;
-
-/// How long giving a Lease back may take.
-const RELEASE: Duration = Duration::from_secs(2);
 
 /// What a monitor does.
 pub struct Settings {
@@ -36,8 +27,6 @@ pub struct Settings {
     pub plan: Plan,
     /// How far back evidence reaches.
     pub window: Duration,
-    /// The Lease to lead by.
-    pub lease: Option<LeaseName>,
     /// How to judge.
     pub verdicts: Verdicts,
 }
@@ -62,21 +51,17 @@ pub async fn run(
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let mut life = Life {
-        roles: Roles::of(&settings.plan, settings.lease.as_ref()),
+        roles: Roles::of(&settings.plan),
         kept: (settings.verdicts, StatusWrites::default()),
         plan: settings.plan,
         window: settings.window,
-        lease: settings.lease,
         options: match &source {
             Source::Kubeconfig(options) => Some(options.clone()),
             Source::Own(_) => None,
         },
         shared,
         clock,
-        identity: leading::identity(),
-        candidate: None,
         is_known: false,
-        has_lease_answered: false,
     };
     let mut is_known = false;
     while !stop.is_cancelled() {
@@ -115,7 +100,6 @@ pub async fn run(
 struct Life<'a> {
     plan: Plan,
     window: Duration,
-    lease: Option<LeaseName>,
     roles: Roles,
     /// The way to the hub; none if the hub is one of ours.
     options: Option<KubeconfigOptions>,
@@ -123,79 +107,23 @@ struct Life<'a> {
     clock: Clock,
     /// What outlasts an observation.
     kept: (Verdicts, StatusWrites),
-    identity: String,
-    candidate: Option<Candidate>,
     /// True once the hub was observed: what goes wrong later may pass.
     is_known: bool,
-    /// True once the hub has answered on the Lease.
-    has_lease_answered: bool,
 }
 
 impl Life<'_> {
-    /// Takes up a connection.
-    fn take_up(&mut self, hub: &Connection) {
-        self.shared.count_cost(Purpose::Watch, hub.meter());
-        if let Some(lease) = &self.lease {
-            let new = || Candidate::new(hub, self.clock, lease.clone(), self.identity.clone());
-            let candidate = self.candidate.get_or_insert_with(new);
-            candidate.reconnect(hub);
-            self.shared.count_cost(Purpose::Lease, candidate.meter());
-        }
-    }
-
-    /// Leads and observes by one connection, until it is of no use any longer. Then it gives the Lease back.
+    /// Observes by one connection, until it is of no use any longer.
     async fn on(&mut self, hub: &Connection, stop: &CancellationToken) -> Result<End, Failure> {
-        self.take_up(hub);
-        let mut candidate = self.candidate.take();
-        let end = self.lead(&mut candidate, hub, stop).await;
-        if let Some(candidate) = &mut candidate {
-            // The process must end in time, whether the hub answers or not.
-            let _ = timeout(RELEASE, candidate.release()).await;
-        }
-        self.candidate = candidate;
-        end
-    }
-
-    async fn lead(
-        &mut self,
-        candidate: &mut Option<Candidate>,
-        hub: &Connection,
-        stop: &CancellationToken,
-    ) -> Result<End, Failure> {
+        self.shared.count_traffic(hub.meter());
         loop {
-            if let Some(candidate) = candidate {
-                let (shared, grants) = (self.shared, self.roles.command());
-                select! {
-                    biased;
-                    () = stop.cancelled() => return Ok(End::Stopped),
-                    waited = leading::wait(candidate, shared, grants, &mut self.has_lease_answered) => {
-                        match waited? {
-                            Waited::Leads => {}
-                            Waited::Unanswered => return Ok(End::Refused),
-                        }
-                    }
-                }
-                anstream::eprintln!("note: this replica leads");
-            }
-            let shared = self.shared;
-            let led = async {
-                match candidate {
-                    Some(candidate) => leading::keep(candidate, shared).await,
-                    None => std::future::pending().await,
-                }
-            };
             let end = select! {
                 biased;
                 () = stop.cancelled() => Ok(End::Stopped),
-                () = led => {
-                    anstream::eprintln!("warning: this replica leads no longer");
-                    Ok(End::Anew)
-                }
                 end = self.observe(hub, stop) => end,
             };
             self.finish(stop).await;
             match end? {
-                End::Anew => {}
+                End::Overfull => {}
                 end => return Ok(end),
             }
         }

@@ -3,7 +3,6 @@
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use evidence::api::syntax::is_dns_subdomain;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -17,7 +16,7 @@ use tokio::{
 
 use super::{
     exposition::expose,
-    status::{Leading, Shared, Shown},
+    status::{Shared, Shown},
 };
 
 /// How many connections are served at a time. Further ones take the place of the oldest: who holds many must not keep
@@ -94,11 +93,7 @@ fn metrics(shown: &Shown) -> Response<Full<Bytes>> {
 }
 
 fn ready(shown: &Shown) -> Response<Full<Bytes>> {
-    match (&shown.unready, &shown.leading) {
-        (Some(why), _) => unready(why),
-        (None, Leading::Follows(_)) => text(StatusCode::OK, format!("ok: {}\n", follows(&shown.leading))),
-        (None, _) => text(StatusCode::OK, "ok\n".to_owned()),
-    }
+    refusal(shown).unwrap_or_else(|| text(StatusCode::OK, "ok\n".to_owned()))
 }
 
 fn unready(why: &str) -> Response<Full<Bytes>> {
@@ -108,29 +103,15 @@ fn unready(why: &str) -> Response<Full<Bytes>> {
     )
 }
 
-fn follows(leading: &Leading) -> String {
-    match leading {
-        Leading::Follows(Some(holder)) => format!("the replica {} watches and judges", escape::line(holder)),
-        _ => "another replica watches and judges".to_owned(),
-    }
-}
-
-/// Why no page is shown, if so.
-fn pageless(shared: &Shared) -> Option<Response<Full<Bytes>>> {
-    let shown = shared.shown();
-    if let Some(why) = &shown.unready {
-        return Some(unready(why));
-    }
-    (!shown.leading.works()).then(|| {
-        let told = format!("{}{}\n", follows(&shown.leading), elsewhere(&shown.leading));
-        text(StatusCode::SERVICE_UNAVAILABLE, told)
-    })
+/// The answer while verdicts are not fresh.
+fn refusal(shown: &Shown) -> Option<Response<Full<Bytes>>> {
+    shown.unready.as_deref().map(unready)
 }
 
 /// The report of the last judgement. It is rendered by one request at a time, and others take what that has made.
 async fn page(shared: &Shared) -> Response<Full<Bytes>> {
-    if let Some(response) = pageless(shared) {
-        return response;
+    if let Some(refusal) = refusal(&shared.shown()) {
+        return refusal;
     }
     let Some(bench) = shared.bench() else {
         return unready("the hub is not observed yet");
@@ -145,28 +126,14 @@ async fn page(shared: &Shared) -> Response<Full<Bytes>> {
         (html, guard) = rendered;
     }
     // All of that took its time. Nothing is judged before the page is let go.
-    let response = pageless(shared);
+    let refusal = refusal(&shared.shown());
     drop(guard);
-    if let Some(response) = response {
-        return response;
+    if let Some(refusal) = refusal {
+        return refusal;
     }
     match html {
         Some(html) => answer(StatusCode::OK, "text/html; charset=utf-8", html),
         None => unready("nothing was judged yet"),
-    }
-}
-
-/// How to reach the replica that works: a Service leads to any.
-fn elsewhere(leading: &Leading) -> String {
-    let holder = match leading {
-        Leading::Follows(holder) => holder.as_deref().unwrap_or_default(),
-        _ => "",
-    };
-    match holder.rsplit_once('_') {
-        Some((pod, _)) if is_dns_subdomain(pod) => {
-            format!("; for its report: kubectl port-forward pod/{pod} 8080")
-        }
-        _ => String::new(),
     }
 }
 

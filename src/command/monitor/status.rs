@@ -1,4 +1,4 @@
-//! What the monitor knows of itself: who leads, how well the hub is known, what was judged last.
+//! What the monitor knows of itself: how well the hub is known, and what was judged last.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -38,7 +38,6 @@ pub struct Shared {
 
 #[derive(Default)]
 struct State {
-    leading: Leading,
     /// Why nothing is observed, or not yet.
     waiting: Option<String>,
     bench: Option<SharedBench>,
@@ -49,59 +48,14 @@ struct State {
     writes_dropped: u64,
     /// For how many seconds the watch was interrupted, in observations that are over.
     earlier_gaps: f64,
-    costs: BTreeMap<Purpose, Cost>,
-}
-
-/// What the hub is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Purpose {
-    /// Lists and watches, and what they need.
-    Watch,
-    /// The Lease.
-    Lease,
-}
-
-impl Purpose {
-    /// The value of the label.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Watch => "watch",
-            Self::Lease => "lease",
-        }
-    }
-}
-
-/// What one purpose costs the hub.
-struct Cost {
-    /// By earlier connections.
-    earlier: Traffic,
-    /// By the present one.
-    meter: Meter,
-}
-
-/// Who works.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Leading {
-    /// This process, without a Lease.
-    #[default]
-    Alone,
-    /// This replica holds the Lease.
-    Leads,
-    /// Another one does, if it is known.
-    Follows(Option<String>),
-}
-
-impl Leading {
-    /// True if this process works.
-    pub fn works(&self) -> bool {
-        !matches!(self, Leading::Follows(_))
-    }
+    /// What the hub was asked by earlier connections.
+    earlier_traffic: Traffic,
+    /// Counts what it is asked by the present one.
+    meter: Option<Meter>,
 }
 
 /// What is shown at one moment.
 pub struct Shown {
-    /// Who works.
-    pub leading: Leading,
     /// Why verdicts are not shown, if so.
     pub unready: Option<String>,
     /// How well the hub is known.
@@ -117,7 +71,7 @@ pub struct Shown {
     /// For how many seconds the watch was interrupted in all.
     pub gap_seconds: f64,
     /// What the hub was asked in all.
-    pub traffic: Vec<(Purpose, Traffic)>,
+    pub traffic: Traffic,
     /// How long judging takes.
     pub times: Histogram,
     /// The edition.
@@ -128,18 +82,18 @@ impl Shown {
     /// True if the watch goes on.
     pub fn watches(&self) -> bool {
         let healthy = |measured: &Measured| measured.health.lost.is_none();
-        self.leading.works() && self.measured.as_ref().is_some_and(healthy)
+        self.measured.as_ref().is_some_and(healthy)
     }
 
     /// True if the verdicts are those of the hub as it is now.
     pub fn is_fresh(&self) -> bool {
-        self.leading.works() && self.unready.is_none()
+        self.unready.is_none()
     }
 }
 
 impl Shared {
-    /// Nothing is known yet. With a Lease, another replica may lead.
-    pub fn new(clock: Clock, claim: &Claim, by_lease: bool) -> Self {
+    /// Nothing is known yet.
+    pub fn new(clock: Clock, claim: &Claim) -> Self {
         let options = HistogramOpts::new(
             format!("{PREFIX}_judge_duration_seconds"),
             "How long it takes to judge what has changed.",
@@ -148,15 +102,7 @@ impl Shared {
         let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
         Self {
             clock,
-            state: std::sync::Mutex::new(State {
-                leading: if by_lease {
-                    Leading::Follows(None)
-                } else {
-                    Leading::Alone
-                },
-                waiting: by_lease.then(|| "the Lease was not read yet".to_owned()),
-                ..State::default()
-            }),
+            state: std::sync::Mutex::default(),
             times: times.expect("the name and the buckets are valid"),
             edition: editions.join(","),
         }
@@ -168,23 +114,14 @@ impl Shared {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Notes who works.
-    pub fn lead(&self, leading: Leading) {
+    /// Counts what the hub is asked by that meter from now on, beside what was counted before.
+    pub fn count_traffic(&self, meter: Meter) {
         let mut state = self.state();
-        state.leading = leading;
-        state.waiting = None;
-    }
-
-    /// Counts what a purpose costs the hub by that meter from now on, beside what was counted before.
-    pub fn count_cost(&self, purpose: Purpose, meter: Meter) {
-        let mut state = self.state();
-        let known = state.costs.get(&purpose);
-        let earlier = match known {
-            Some(cost) if cost.meter.is_same(&meter) => cost.earlier,
-            Some(cost) => cost.total(),
-            None => Traffic::default(),
-        };
-        state.costs.insert(purpose, Cost { earlier, meter });
+        let is_counted = state.meter.as_ref().is_some_and(|known| known.is_same(&meter));
+        if !is_counted {
+            state.earlier_traffic = traffic(&state);
+            state.meter = Some(meter);
+        }
     }
 
     /// Notes why nothing is observed.
@@ -234,7 +171,6 @@ impl Shared {
         let now = self.clock.now();
         let state = self.state();
         Shown {
-            leading: state.leading.clone(),
             unready: unready(&state, now),
             measured: state.measured.clone(),
             figures: state.figures.clone(),
@@ -242,20 +178,10 @@ impl Shared {
             writes: state.writes.clone(),
             writes_dropped: state.writes_dropped,
             gap_seconds: gap_seconds(&state),
-            traffic: state
-                .costs
-                .iter()
-                .map(|(purpose, cost)| (*purpose, cost.total()))
-                .collect(),
+            traffic: traffic(&state),
             times: self.times.clone(),
             edition: self.edition.clone(),
         }
-    }
-}
-
-impl Cost {
-    fn total(&self) -> Traffic {
-        self.earlier.with(self.meter.traffic())
     }
 }
 
@@ -264,11 +190,15 @@ fn gap_seconds(state: &State) -> f64 {
     state.earlier_gaps + present.map_or(0.0, |measured| measured.gap_seconds)
 }
 
+fn traffic(state: &State) -> Traffic {
+    let present = state.meter.as_ref();
+    state
+        .earlier_traffic
+        .with(present.map(Meter::traffic).unwrap_or_default())
+}
+
 /// Why verdicts are not shown, if so.
 fn unready(state: &State, now: Timestamp) -> Option<String> {
-    if !state.leading.works() {
-        return state.waiting.clone();
-    }
     let (Some(measured), Some(judged_at)) = (&state.measured, state.judged_at) else {
         let why = state.waiting.as_deref();
         return Some(

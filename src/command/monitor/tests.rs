@@ -1,10 +1,10 @@
 //! A monitor on the lab, under the paused clock.
 
 mod certificates;
+mod cost;
 mod ending;
 mod placements;
 mod reconnecting;
-mod replicas;
 mod roles;
 mod series;
 mod serving;
@@ -12,7 +12,7 @@ mod serving;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use apiserver::{ApiServer, Misbehaviour};
-use collect::{clock::Clock, connect::Connection, lease::LeaseName};
+use collect::{clock::Clock, connect::Connection};
 use evidence::{Claim, Scope};
 use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
@@ -45,8 +45,8 @@ struct World {
     clock: Clock,
 }
 
-/// One replica.
-struct Replica {
+/// One monitor.
+struct Monitor {
     shared: Arc<Shared>,
     settings: Settings,
     stop: CancellationToken,
@@ -65,9 +65,19 @@ impl World {
 
     /// Answers everything with 503 from now on.
     fn fail(&self) {
+        self.fail_with(503);
+    }
+
+    /// Refuses the monitor's credentials from now on. After half a minute, a new observation begins.
+    fn refuse(&self) {
+        self.fail_with(401);
+        self.server().misbehave(Misbehaviour::DropWatches);
+    }
+
+    fn fail_with(&self, code: u16) {
         self.server().misbehave(Misbehaviour::Fail {
             affected: Default::default(),
-            code: 503,
+            code,
             retry_after: None,
             every: 1,
             times: usize::MAX,
@@ -107,20 +117,13 @@ impl World {
         patched.expect("patched");
     }
 
-    /// A replica without a Lease.
-    fn replica(&self) -> Replica {
-        self.replica_by(None)
-    }
-
-    fn replica_by(&self, lease: Option<&str>) -> Replica {
+    fn monitor(&self) -> Monitor {
         let claim = Claim::default();
-        let lease: Option<LeaseName> = lease.map(|lease| lease.parse().expect("a name"));
-        Replica {
-            shared: Arc::new(Shared::new(self.clock, &claim, lease.is_some())),
+        Monitor {
+            shared: Arc::new(Shared::new(self.clock, &claim)),
             settings: Settings {
                 plan: plan(claim, Scope::default(), None),
                 window: HOUR,
-                lease,
                 verdicts: Verdicts::new(Selection::default(), None),
             },
             stop: CancellationToken::new(),
@@ -138,16 +141,16 @@ impl World {
             .place(("multicluster.x-k8s.io", "clusterprofiles"), profile);
     }
 
-    /// Runs a replica while `events` happens beside.
-    async fn run<T>(&self, replica: Replica, events: impl Future<Output = T>) -> T {
-        self.run_by(Source::Own(&self.hub.connection), replica, events)
+    /// Runs a monitor while `events` happens beside.
+    async fn run<T>(&self, monitor: Monitor, events: impl Future<Output = T>) -> T {
+        self.run_by(Source::Own(&self.hub.connection), monitor, events)
             .await
     }
 
     /// The same by another way to the hub.
-    async fn run_by<T>(&self, source: Source<'_>, replica: Replica, events: impl Future<Output = T>) -> T {
-        let stop = replica.stop.clone();
-        let running = run(replica.settings, source, &replica.shared, self.clock, stop);
+    async fn run_by<T>(&self, source: Source<'_>, monitor: Monitor, events: impl Future<Output = T>) -> T {
+        let stop = monitor.stop.clone();
+        let running = run(monitor.settings, source, &monitor.shared, self.clock, stop);
         tokio::select! {
             outcome = events => outcome,
             ended = running => panic!("the monitor ended: {:?}", ended.map_err(|failure| failure.to_string())),
@@ -198,8 +201,8 @@ async fn a_conforming_manager_is_told_to_conform() {
         .expect("a client");
     let mut manager = Manager::new(Vec::new(), world.clock);
     manager.set_up(&client).await.expect("set up");
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     assert_eq!(get(&shared, "/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(value(&shared, "watch_up").await, Some(0.0));
     let watched = async {
@@ -217,7 +220,6 @@ async fn a_conforming_manager_is_told_to_conform() {
             Some(0.0)
         );
         assert_eq!(value(&shared, "watch_up").await, Some(1.0));
-        assert_eq!(value(&shared, "leader").await, Some(1.0));
         assert_eq!(value(&shared, "findings_dropped").await, Some(0.0));
         let (_, metrics) = get(&shared, "/metrics").await;
         assert!(!metrics.contains("_findings{"), "{metrics}");
@@ -237,15 +239,15 @@ async fn a_conforming_manager_is_told_to_conform() {
             &page[..40]
         );
     };
-    world.run(replica, watched).await;
+    world.run(monitor, watched).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_rule_is_shown_in_seconds_and_gone_when_it_is_mended() {
     let world = World::new().await;
     world.profile("a", "m").await;
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(5).await;
         assert_eq!(findings_of(&shared, BUDGET).await, None);
@@ -286,15 +288,15 @@ async fn a_broken_rule_is_shown_in_seconds_and_gone_when_it_is_mended() {
             Some(15.0)
         );
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn old_verdicts_are_not_shown_as_fresh() {
     let world = World::new().await;
     world.profile("a", "other").await;
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(180).await;
         assert_eq!(findings(&shared).await, Some(1.0));
@@ -329,7 +331,7 @@ async fn old_verdicts_are_not_shown_as_fresh() {
         assert_eq!(findings(&shared).await, Some(1.0));
         assert!(value(&shared, "watch_gap_seconds_total").await >= gap);
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 /// The monitor compares the watch with a list each half hour, which is no interruption.
@@ -337,15 +339,15 @@ async fn old_verdicts_are_not_shown_as_fresh() {
 async fn a_hub_on_which_nothing_happens_leaves_no_gap() {
     let world = World::new().await;
     world.profile("a", "m").await;
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         // A gap may end in the meantime, but stays counted.
         after(3 * 3600).await;
         assert_eq!(value(&shared, "watch_gap_seconds_total").await, Some(0.0));
         assert_eq!(value(&shared, "watch_up").await, Some(1.0));
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -353,8 +355,8 @@ async fn a_hub_that_is_away_at_first_is_waited_for() {
     let world = World::new().await;
     world.profile("a", "m").await;
     world.fail();
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(300).await;
         let (status, why) = get(&shared, "/readyz").await;
@@ -364,52 +366,7 @@ async fn a_hub_that_is_away_at_first_is_waited_for() {
         after(60).await;
         assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
     };
-    world.run(replica, seen).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_replica_leads_and_the_other_takes_over() {
-    let world = World::new().await;
-    world.profile("a", "other").await;
-    let (one, other) = (
-        world.replica_by(Some("default/monitor")),
-        world.replica_by(Some("default/monitor")),
-    );
-    let (leader, follower) = (Arc::clone(&one.shared), Arc::clone(&other.shared));
-    let (stop, hub) = (one.stop.clone(), &world.hub.connection);
-    let first = async {
-        let ended = run(one.settings, Source::Own(hub), &one.shared, world.clock, one.stop).await;
-        ended
-            .map_err(|failure| failure.to_string())
-            .expect("it ends well");
-        std::future::pending::<()>().await;
-    };
-    let second = async {
-        after(1).await;
-        world.run(other, std::future::pending::<()>()).await;
-    };
-    let seen = async {
-        after(180).await;
-        assert_eq!(value(&leader, "leader").await, Some(1.0));
-        assert_eq!(findings(&leader).await, Some(1.0));
-        assert_eq!(value(&follower, "leader").await, Some(0.0));
-        assert_eq!(findings(&follower).await, None);
-        let (status, why) = get(&follower, "/readyz").await;
-        assert_eq!(status, StatusCode::OK);
-        assert!(why.contains("watches and judges"), "{why}");
-        assert_eq!(get(&follower, "/").await.0, StatusCode::SERVICE_UNAVAILABLE);
-        // SIGTERM: it gives the Lease back.
-        stop.cancel();
-        after(10).await;
-        assert_eq!(value(&follower, "leader").await, Some(1.0));
-        after(180).await;
-        assert_eq!(findings(&follower).await, Some(1.0));
-    };
-    tokio::select! {
-        () = seen => {}
-        () = first => {}
-        () = second => {}
-    }
+    world.run(monitor, seen).await;
 }
 
 /// Requests for the page render it once for each judgement at most, and none is answered with an older one than 10 s.
@@ -417,8 +374,8 @@ async fn one_replica_leads_and_the_other_takes_over() {
 async fn a_flood_of_requests_renders_one_page() {
     let world = World::new().await;
     world.profile("a", "m").await;
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(5).await;
         let pages = futures::future::join_all((0..100).map(|_| get(&shared, "/"))).await;
@@ -428,7 +385,7 @@ async fn a_flood_of_requests_renders_one_page() {
         let (_, page) = get(&shared, "/").await;
         assert_ne!(page, pages[0].1);
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -439,8 +396,8 @@ async fn what_the_hub_names_is_bounded_and_escaped() {
     for number in 0..1200 {
         world.place(&format!("p{number}"), &format!("m{number}"));
     }
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(30).await;
         let (_, metrics) = get(&shared, "/metrics").await;
@@ -457,13 +414,13 @@ async fn what_the_hub_names_is_bounded_and_escaped() {
             assert!(line.len() < 600 && !line.contains('\u{202e}'), "{line}");
         }
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn other_requests_are_refused() {
     let world = World::new().await;
-    let shared = world.replica().shared;
+    let shared = world.monitor().shared;
     assert_eq!(get(&shared, "/nowhere").await.0, StatusCode::NOT_FOUND);
     let response = respond(&shared, &Method::POST, "/metrics").await;
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);

@@ -18,20 +18,20 @@ impl World {
         Self { hub, clock }
     }
 
-    pub(super) fn replica_of(&self, apis: Apis) -> Replica {
+    pub(super) fn monitor_of(&self, apis: Apis) -> Monitor {
         let mut claim = Claim::default();
         apis::apply(Some(apis), None, &mut claim).expect("an edition");
-        let mut replica = self.replica();
-        replica.shared = Arc::new(Shared::new(self.clock, &claim, false));
-        replica.settings.plan = plan(claim, Scope::default(), None);
-        replica
+        let mut monitor = self.monitor();
+        monitor.shared = Arc::new(Shared::new(self.clock, &claim));
+        monitor.settings.plan = plan(claim, Scope::default(), None);
+        monitor
     }
 
-    /// Runs a replica beside a scheduler with these faults.
+    /// Runs a monitor beside a scheduler with these faults.
     async fn run_beside_scheduler(
         &self,
         faults: Vec<Fault>,
-        replica: Replica,
+        monitor: Monitor,
         seen: impl Future<Output = ()>,
     ) {
         let client = self
@@ -46,7 +46,7 @@ impl World {
                 ended = scheduler.run(client) => panic!("{ended:?}"),
             }
         };
-        self.run(replica, events).await;
+        self.run(monitor, events).await;
     }
 
     fn slices(&self) -> Api<DynamicObject> {
@@ -84,8 +84,8 @@ async fn of_slices(shared: &Shared, namespace: &str, level: &str, rule: &str) ->
 #[tokio::test(start_paused = true)]
 async fn a_conforming_scheduler_is_told_to_conform() {
     let world = World::with_placements(&[]).await;
-    let replica = world.replica_of(Apis::Placement);
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor_of(Apis::Placement);
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(SCRIPT).await;
         assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
@@ -114,7 +114,7 @@ async fn a_conforming_scheduler_is_told_to_conform() {
         assert_eq!(status, StatusCode::OK);
         assert!(page.contains("placement-references/resolve"));
     };
-    world.run_beside_scheduler(Vec::new(), replica, seen).await;
+    world.run_beside_scheduler(Vec::new(), monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,8 +126,8 @@ async fn a_fault_of_a_scheduler_is_a_series() {
     ] {
         let fault = Fault::parse(id).expect("a fault");
         let world = World::with_placements(std::slice::from_ref(&fault)).await;
-        let replica = world.replica_of(Apis::Placement);
-        let shared = Arc::clone(&replica.shared);
+        let monitor = world.monitor_of(Apis::Placement);
+        let shared = Arc::clone(&monitor.shared);
         let seen = async {
             after(SCRIPT).await;
             let findings = of_slices(&shared, Scheduler::NAMESPACE, level, id).await;
@@ -137,7 +137,7 @@ async fn a_fault_of_a_scheduler_is_a_series() {
             assert_eq!(series.count(), 1, "no other rule is broken: {metrics}");
             assert!(get(&shared, "/").await.1.contains(id));
         };
-        world.run_beside_scheduler(vec![fault], replica, seen).await;
+        world.run_beside_scheduler(vec![fault], monitor, seen).await;
     }
 }
 
@@ -152,8 +152,8 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         deleted.expect("deleted");
     };
     world.create_slice(None).await;
-    let replica = world.replica_of(Apis::All);
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor_of(Apis::All);
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         let of_slice = async || of_slices(&shared, "default", "SHOULD", rule).await;
         after(200).await;
@@ -184,5 +184,5 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         // The profile alone is left within the window.
         assert_eq!(value(&shared, "versions").await, Some(1.0));
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }

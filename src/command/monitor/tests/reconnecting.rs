@@ -28,14 +28,15 @@ impl World {
         anew: impl AsyncFnOnce() -> T,
         write: impl FnOnce(T),
     ) {
-        let replica = self.replica();
-        let shared = Arc::clone(&replica.shared);
+        let monitor = self.monitor();
+        let shared = Arc::clone(&monitor.shared);
         let source = Source::Kubeconfig(KubeconfigOptions {
             path: Some(kubeconfig.to_owned()),
             ..KubeconfigOptions::default()
         });
         let seen = async {
             until(&shared, "verdicts_fresh", 1.0).await;
+            let asked = value(&shared, "hub_requests_total").await;
             serving.abort();
             let _ = serving.await;
             let way = anew().await;
@@ -43,8 +44,10 @@ impl World {
             write(way);
             until(&shared, "watch_up", 1.0).await;
             until(&shared, "verdicts_fresh", 1.0).await;
+            let asked_in_all = value(&shared, "hub_requests_total").await;
+            assert!(asked_in_all > asked, "{asked:?}, then {asked_in_all:?}");
         };
-        self.run_by(source, replica, seen).await;
+        self.run_by(source, monitor, seen).await;
     }
 }
 

@@ -12,7 +12,7 @@ impl World {
             "clusterprofiles",
             "namespaces",
             "customresourcedefinitions",
-            "leases",
+            "placementdecisions",
         ];
         let granted = resources.iter().filter(|resource| !denied.contains(resource));
         let all = || vec!["*".to_owned()];
@@ -31,82 +31,88 @@ impl World {
         Connection::new(self.hub.client_as("viewer", "m").expect("a client"), "lab")
     }
 
-    /// What a replica is told that may do nothing.
-    async fn refusal(&self, replica: Replica) -> String {
+    /// What a monitor is told that may do nothing.
+    async fn refusal(&self, monitor: Monitor) -> String {
         let viewer = self.viewer();
         let source = Source::Own(&viewer);
         let ended = run(
-            replica.settings,
+            monitor.settings,
             source,
-            &replica.shared,
+            &monitor.shared,
             self.clock,
-            replica.stop,
+            monitor.stop,
         );
         ended.await.expect_err("it may not").to_string()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hub_that_forbids_the_lease_or_the_list_is_a_clear_error() {
+async fn a_hub_that_forbids_the_list_is_a_clear_error() {
     let world = World::new().await;
-    for (lease, parts) in [
-        (
-            Some("default/monitor"),
-            ["leases", "rbac --monitor --lease default/monitor`"],
-        ),
-        (
-            None,
-            ["clusterprofiles", "name: clusterprofile-conformance-monitor\n"],
-        ),
-    ] {
-        let told = world.refusal(world.replica_by(lease)).await;
-        for part in parts {
-            assert!(told.contains(part), "{part:?} is not in {told}");
-        }
+    let told = world.refusal(world.monitor()).await;
+    for part in ["clusterprofiles", "name: clusterprofile-conformance-monitor\n"] {
+        assert!(told.contains(part), "{part:?} is not in {told}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_role_for_placements_is_named_wherever_they_are_judged() {
+async fn the_role_for_placements_is_printed_wherever_they_are_judged() {
     let world = World::with_placements(&[]).await;
     for apis in [Apis::Placement, Apis::All] {
-        let told = world.refusal(world.replica_of(apis)).await;
+        let told = world.refusal(world.monitor_of(apis)).await;
         assert!(
             told.contains("resources: [placementdecisions]"),
             "{apis:?}: {told}"
         );
-        let mut replica = world.replica_of(apis);
-        replica.settings.lease = Some("default/monitor".parse().expect("a name"));
-        let told = world.refusal(replica).await;
-        let command = "`clusterprofile-conformance rbac --monitor --api placement --lease default/monitor`";
-        assert!(told.contains(command), "{apis:?}: {told}");
     }
 }
 
 /// Who takes a grant away, and gives it again, need not restart the monitor.
 #[tokio::test(start_paused = true)]
 async fn grants_that_are_taken_away_are_waited_for() {
-    for taken in ["clusterprofiles", "leases"] {
-        let world = World::new().await;
-        world.profile("a", "other").await;
+    let world = World::new().await;
+    world.profile("a", "other").await;
+    world.grant_all_but(&[]);
+    let (monitor, hub) = (world.monitor(), world.viewer());
+    let shared = Arc::clone(&monitor.shared);
+    let seen = async {
+        after(200).await;
+        assert_eq!(findings(&shared).await, Some(1.0));
+        world.grant_all_but(&["clusterprofiles"]);
+        world.server().misbehave(Misbehaviour::DropWatches);
+        after(150).await;
+        let (status, why) = get(&shared, "/readyz").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{why}");
+        assert!(why.contains("403"), "{why}");
+        assert_eq!(findings(&shared).await, None);
         world.grant_all_but(&[]);
-        let lease = (taken == "leases").then_some("default/monitor");
-        let (replica, hub) = (world.replica_by(lease), world.viewer());
-        let shared = Arc::clone(&replica.shared);
-        let seen = async {
-            after(200).await;
-            assert_eq!(findings(&shared).await, Some(1.0), "{taken}");
-            world.grant_all_but(&[taken]);
-            world.server().misbehave(Misbehaviour::DropWatches);
-            after(150).await;
-            let (status, why) = get(&shared, "/readyz").await;
-            assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{taken}: {why}");
-            assert!(why.contains("403"), "{taken}: {why}");
-            assert_eq!(findings(&shared).await, None, "{taken}");
-            world.grant_all_but(&[]);
-            after(300).await;
-            assert_eq!(findings(&shared).await, Some(1.0), "{taken}");
-        };
-        world.run_by(Source::Own(&hub), replica, seen).await;
-    }
+        after(300).await;
+        assert_eq!(findings(&shared).await, Some(1.0));
+    };
+    world.run_by(Source::Own(&hub), monitor, seen).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_observation_that_is_forbidden_names_the_command_that_prints_the_role() {
+    let world = World::with_placements(&[]).await;
+    world.grant_all_but(&[]);
+    let (monitor, hub) = (world.monitor_of(Apis::Placement), world.viewer());
+    let shared = Arc::clone(&monitor.shared);
+    let seen = async {
+        after(60).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+        world.refuse();
+        after(60).await;
+        world.grant_all_but(&["placementdecisions"]);
+        world.server().misbehave(Misbehaviour::Recover);
+        after(60).await;
+        let (status, why) = get(&shared, "/readyz").await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{why}");
+        let command = "`clusterprofile-conformance rbac --monitor --api placement`";
+        assert!(why.contains(command), "{why}");
+        world.grant_all_but(&[]);
+        after(60).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+    };
+    world.run_by(Source::Own(&hub), monitor, seen).await;
 }

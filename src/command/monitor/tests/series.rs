@@ -7,8 +7,8 @@ async fn a_credential_in_a_managers_name_is_shown_nowhere() {
     let world = World::new().await;
     let token = "eyJhbGciOiJSUzI1NiJ9.eyJDQU5BUlkiOiJDQU5BUlkifQ.CANARYCANARYCANARYCANARY";
     world.place("a", token);
-    let replica = world.replica();
-    let shared = Arc::clone(&replica.shared);
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(180).await;
         for path in ["/metrics", "/"] {
@@ -18,15 +18,15 @@ async fn a_credential_in_a_managers_name_is_shown_nowhere() {
             assert!(!text.contains("CANARY"), "{path} shows it");
         }
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_manager_that_is_gone_has_no_series_for_ever() {
     let world = World::new().await;
-    let mut replica = world.replica();
-    replica.settings.window = Duration::from_secs(600);
-    let shared = Arc::clone(&replica.shared);
+    let mut monitor = world.monitor();
+    monitor.settings.window = Duration::from_secs(600);
+    let shared = Arc::clone(&monitor.shared);
     let writes = async || {
         let labels = "cluster_manager=\"m\",inventory_namespace=\"default\"";
         value(&shared, &format!("status_writes_total{{{labels}}}")).await
@@ -48,5 +48,5 @@ async fn a_manager_that_is_gone_has_no_series_for_ever() {
         assert_eq!(writes().await, None);
         assert_eq!(value(&shared, "status_writes_dropped_total").await, Some(0.0));
     };
-    world.run(replica, seen).await;
+    world.run(monitor, seen).await;
 }

@@ -25,7 +25,7 @@ async fn exchange(address: std::net::SocketAddr, sent: &str) -> String {
 #[tokio::test]
 async fn clients_that_hold_connections_keep_no_probe_waiting() {
     let world = World::new().await;
-    let shared = world.replica().shared;
+    let shared = world.monitor().shared;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let asked = async {
