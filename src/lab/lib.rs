@@ -4,6 +4,7 @@
 mod client;
 pub mod crd;
 pub mod driver;
+pub mod fault;
 pub mod hub;
 pub mod manager;
 pub mod member;

@@ -14,13 +14,14 @@ use kube::api::{Api, ListParams};
 use serde_json::Value;
 
 use super::{
-    faults::{Fault, HubChange, faults, hub_definitions},
+    faults::{Fault, faults, hub_definitions},
     lifetime::Manager,
     members::{FLEET, SET_NAMESPACE},
     recorder::{Received, Recorder, refusal},
     script::minutes,
     world::World,
 };
+use crate::fault::HubChange;
 
 fn conforming() -> World {
     World::conforming(Timestamp::UNIX_EPOCH)

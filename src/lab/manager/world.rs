@@ -30,19 +30,19 @@ use crate::{
 pub(super) const MANAGER: &str = "reference-manager";
 
 /// The manager's world: what it publishes first, and its script.
-pub(super) struct World {
+pub struct World {
     /// When the manager first observed its members.
-    pub now: Timestamp,
-    pub namespaces: Vec<Namespace>,
-    pub profiles: Vec<Profile>,
-    pub secrets: Vec<Secret>,
+    pub(super) now: Timestamp,
+    pub(super) namespaces: Vec<Namespace>,
+    pub(super) profiles: Vec<Profile>,
+    pub(super) secrets: Vec<Secret>,
     /// The first states of members with a stand-in, by name.
-    pub states: BTreeMap<String, MemberState>,
+    pub(super) states: BTreeMap<String, MemberState>,
     /// Hosts and ports of former members, where nothing answers.
-    pub deserted: Vec<String>,
-    pub script: Vec<Step>,
+    pub(super) deserted: Vec<String>,
+    pub(super) script: Vec<Step>,
     /// Misbehaviour with members of the remote control.
-    pub lapses: Lapses,
+    pub(super) lapses: Lapses,
 }
 
 /// A namespace that the manager needs.

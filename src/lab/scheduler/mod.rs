@@ -30,7 +30,7 @@ mod slices;
 mod workload;
 mod world;
 
-pub use faults::{Fault, FaultInfo, HubChange, faults, hub_definitions};
+pub use faults::{Fault, FaultInfo, faults, hub_definitions};
 pub use lifetime::Scheduler;
 pub use placement::Clusters;
 pub use remote::{Remote, RemoteError};

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
-    faults::{Fault, HubChange, faults, hub_definitions},
+    faults::{Fault, faults, hub_definitions},
     inventory::{MEMBERS, member},
     lifetime::Scheduler,
     placement::Clusters,
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     client::{profile_resource, slice_resource},
+    fault::HubChange,
     hub::Hub,
 };
 

@@ -52,10 +52,10 @@ pub(super) const FEW_FROM: usize = 170;
 pub(super) const FEW_COUNT: usize = 5;
 
 /// The scheduler's world: the workloads at first, and its script.
-pub(super) struct World {
-    pub placements: Vec<Placement>,
-    pub script: Vec<Step>,
-    pub lapses: Lapses,
+pub struct World {
+    pub(super) placements: Vec<Placement>,
+    pub(super) script: Vec<Step>,
+    pub(super) lapses: Lapses,
 }
 
 impl World {

@@ -1,111 +1,28 @@
-//! Describes a fault, and what it changes on the hub.
+//! A fault of the manager.
 
-use evidence::api::Edition;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinitionVersion, JSONSchemaProps,
-};
+use evidence::api::{Edition, UnknownName};
 
-use crate::manager::world::World;
+use super::registry::faults;
+use crate::{fault, manager::world::World};
 
-/// The description of a fault.
-#[derive(Clone, Copy, Debug)]
-pub struct FaultInfo {
-    /// `suite/rule` or `suite/rule:variant`.
-    pub id: &'static str,
-    /// What the manager does wrong, in a line.
-    pub what: &'static str,
-    /// The first edition that has the rule. Earlier editions do not detect the fault.
-    pub edition: Edition,
-    /// Other rules that it inevitably breaks.
-    pub also: &'static [&'static str],
-    /// What the hub must lack for the fault to be possible.
-    pub hub: HubChange,
-    /// True if only the API server's audit log, with request bodies, shows it.
-    pub needs_audit_log: bool,
-    /// True if it shows only when the run drives the manager.
-    pub needs_driver: bool,
-    /// Rules that cannot be judged then, since their subject never appears.
-    pub hides: &'static [&'static str],
-    pub(super) apply: fn(&mut World),
-}
+/// The description of a fault of the manager.
+pub type FaultInfo = fault::FaultInfo<fn(&mut World)>;
 
-/// What the hub's definition of ClusterProfile lacks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HubChange {
-    /// Nothing.
-    #[default]
-    None,
-    /// The rule that makes `spec.clusterManager` immutable.
-    WithoutImmutability,
-}
+/// A fault of the manager.
+pub type Fault = fault::Fault<fn(&mut World)>;
 
 impl FaultInfo {
-    pub(super) const fn new(id: &'static str, what: &'static str, apply: fn(&mut World)) -> Self {
-        Self {
-            id,
-            what,
-            edition: Edition::Standard,
-            also: &[],
-            hub: HubChange::None,
-            needs_audit_log: false,
-            needs_driver: false,
-            hides: &[],
-            apply,
-        }
-    }
-
-    pub(super) const fn since(mut self, edition: Edition) -> Self {
-        self.edition = edition;
-        self
-    }
-
-    pub(super) const fn also(mut self, rules: &'static [&'static str]) -> Self {
-        self.also = rules;
-        self
-    }
-
-    pub(super) const fn on(mut self, hub: HubChange) -> Self {
-        self.hub = hub;
-        self
-    }
-
-    pub(super) const fn in_audit_log_only(mut self) -> Self {
-        self.needs_audit_log = true;
-        self
-    }
-
-    pub(super) const fn driven(mut self) -> Self {
-        self.needs_driver = true;
-        self
-    }
-
-    pub(super) const fn hides(mut self, rules: &'static [&'static str]) -> Self {
-        self.hides = rules;
-        self
-    }
-
-    /// The rule that the fault breaks on purpose.
-    pub fn rule(&self) -> &'static str {
-        self.id.split(':').next().unwrap_or(self.id)
+    pub(super) const fn new(id: &'static str, what: &'static str, edit: fn(&mut World)) -> Self {
+        Self::first_in(Edition::Standard, id, what, edit)
     }
 }
 
-impl HubChange {
-    pub(super) fn make(self, versions: &mut [CustomResourceDefinitionVersion]) {
-        match self {
-            HubChange::None => {}
-            HubChange::WithoutImmutability => {
-                for manager in versions.iter_mut().filter_map(cluster_manager) {
-                    manager.x_kubernetes_validations = None;
-                }
-            }
-        }
+impl Fault {
+    /// The manager's fault of that id.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one.
+    pub fn parse(id: &str) -> Result<Self, UnknownName> {
+        Self::find(id, faults())
     }
-}
-
-/// The schema of `spec.clusterManager`.
-fn cluster_manager(version: &mut CustomResourceDefinitionVersion) -> Option<&mut JSONSchemaProps> {
-    let root = version.schema.as_mut()?.open_api_v3_schema.as_mut()?;
-    let spec = root.properties.as_mut()?.get_mut("spec")?;
-    spec.properties.as_mut()?.get_mut("clusterManager")
 }

@@ -8,9 +8,10 @@ use evidence::api::{
 };
 use serde_json::json;
 
-use super::fault::{FaultInfo, HubChange};
+use super::fault::FaultInfo;
 use crate::{
     client::Via,
+    fault::HubChange,
     manager::{
         driven::Lapse,
         members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},

@@ -15,5 +15,5 @@ mod registry;
 mod updates;
 mod version;
 
-pub use fault::{FaultInfo, HubChange};
-pub use registry::{Fault, faults, hub_definitions};
+pub use fault::{Fault, FaultInfo};
+pub use registry::{faults, hub_definitions};

@@ -1,19 +1,15 @@
-//! Lists the faults, and finds one by its id.
+//! Lists the faults.
 
-use std::{str::FromStr, sync::LazyLock};
+use std::sync::LazyLock;
 
-use evidence::api::UnknownName;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::{
-    access, clustersets, conditions, consumers, fault::FaultInfo, identity, lifecycle, properties, updates,
-    version,
+    access, clustersets, conditions, consumers,
+    fault::{Fault, FaultInfo},
+    identity, lifecycle, properties, updates, version,
 };
-use crate::{crd, manager::world::World};
-
-/// A fault: a way in which the manager breaks a rule.
-#[derive(Clone, Copy, Debug)]
-pub struct Fault(&'static FaultInfo);
+use crate::fault::definitions_for;
 
 static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
     [
@@ -37,40 +33,5 @@ pub fn faults() -> &'static [FaultInfo] {
 
 /// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.
 pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
-    let mut profile = crd::cluster_profile();
-    for fault in faults {
-        fault.info().hub.make(&mut profile.spec.versions);
-    }
-    vec![profile, crd::placement_decision(), crd::cluster_property()]
-}
-
-impl Fault {
-    /// The fault of that id.
-    ///
-    /// # Errors
-    /// When there is none; the error names the nearest one.
-    pub fn parse(id: &str) -> Result<Self, UnknownName> {
-        faults()
-            .iter()
-            .find(|fault| fault.id == id)
-            .map(Self)
-            .ok_or_else(|| UnknownName::among("fault", id, faults().iter().map(|fault| fault.id)))
-    }
-
-    /// Its description.
-    pub fn info(&self) -> &'static FaultInfo {
-        self.0
-    }
-
-    pub(in crate::manager) fn apply(&self, world: &mut World) {
-        (self.0.apply)(world);
-    }
-}
-
-impl FromStr for Fault {
-    type Err = UnknownName;
-
-    fn from_str(id: &str) -> Result<Self, UnknownName> {
-        Self::parse(id)
-    }
+    definitions_for(faults)
 }

@@ -12,5 +12,5 @@ mod registry;
 mod slices;
 mod updates;
 
-pub use fault::{FaultInfo, HubChange};
-pub use registry::{Fault, faults, hub_definitions};
+pub use fault::{Fault, FaultInfo};
+pub use registry::{faults, hub_definitions};

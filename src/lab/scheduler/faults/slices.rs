@@ -2,10 +2,13 @@
 
 use evidence::api::names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY};
 
-use super::fault::{FaultInfo, HubChange};
-use crate::scheduler::{
-    slices::Slice,
-    world::{FEW, FULL, LARGE, NONE, SCHEDULER},
+use super::fault::FaultInfo;
+use crate::{
+    fault::HubChange,
+    scheduler::{
+        slices::Slice,
+        world::{FEW, FULL, LARGE, NONE, SCHEDULER},
+    },
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[

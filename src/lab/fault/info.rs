@@ -1,0 +1,115 @@
+//! Describes a fault, and finds one by its id.
+
+use evidence::api::{Edition, UnknownName};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use super::HubChange;
+use crate::crd;
+
+/// The description of a fault. `Edit` is the function that changes the world of its implementation.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultInfo<Edit> {
+    /// `suite/rule` or `suite/rule:variant`.
+    pub id: &'static str,
+    /// What the implementation does wrong, in a line.
+    pub what: &'static str,
+    /// The first edition that has the rule. Earlier editions do not detect the fault.
+    pub edition: Edition,
+    /// Other rules that it inevitably breaks.
+    pub also: &'static [&'static str],
+    /// What the hub must lack for the fault to be possible.
+    pub hub: HubChange,
+    /// True if only the API server's audit log, with request bodies, shows it.
+    pub needs_audit_log: bool,
+    /// True if it shows only when the run drives the implementation.
+    pub needs_driver: bool,
+    /// Rules that cannot be judged then, since their subject never appears.
+    pub hides: &'static [&'static str],
+    edit: Edit,
+}
+
+/// A fault: a way in which a reference implementation breaks a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault<Edit: 'static>(&'static FaultInfo<Edit>);
+
+impl<Edit> FaultInfo<Edit> {
+    pub(crate) const fn first_in(edition: Edition, id: &'static str, what: &'static str, edit: Edit) -> Self {
+        Self {
+            id,
+            what,
+            edition,
+            also: &[],
+            hub: HubChange::None,
+            needs_audit_log: false,
+            needs_driver: false,
+            hides: &[],
+            edit,
+        }
+    }
+
+    pub(crate) const fn since(mut self, edition: Edition) -> Self {
+        self.edition = edition;
+        self
+    }
+
+    pub(crate) const fn also(mut self, rules: &'static [&'static str]) -> Self {
+        self.also = rules;
+        self
+    }
+
+    pub(crate) const fn on(mut self, hub: HubChange) -> Self {
+        self.hub = hub;
+        self
+    }
+
+    pub(crate) const fn in_audit_log_only(mut self) -> Self {
+        self.needs_audit_log = true;
+        self
+    }
+
+    pub(crate) const fn driven(mut self) -> Self {
+        self.needs_driver = true;
+        self
+    }
+
+    pub(crate) const fn hides(mut self, rules: &'static [&'static str]) -> Self {
+        self.hides = rules;
+        self
+    }
+
+    /// The rule that the fault breaks on purpose.
+    pub fn rule(&self) -> &'static str {
+        self.id.split(':').next().unwrap_or(self.id)
+    }
+}
+
+impl<Edit> Fault<Edit> {
+    /// Finds a fault by its id. The error names the nearest one.
+    pub(crate) fn find(id: &str, faults: &'static [FaultInfo<Edit>]) -> Result<Self, UnknownName> {
+        faults
+            .iter()
+            .find(|fault| fault.id == id)
+            .map(Self)
+            .ok_or_else(|| UnknownName::among("fault", id, faults.iter().map(|fault| fault.id)))
+    }
+
+    /// Its description.
+    pub fn info(&self) -> &'static FaultInfo<Edit> {
+        self.0
+    }
+}
+
+impl<World> Fault<fn(&mut World)> {
+    pub(crate) fn apply(&self, world: &mut World) {
+        (self.0.edit)(world);
+    }
+}
+
+/// All of the suite's definitions, with the changes that these faults need.
+pub(crate) fn definitions_for<Edit>(faults: &[Fault<Edit>]) -> Vec<CustomResourceDefinition> {
+    let mut definitions = crd::all();
+    for fault in faults {
+        fault.info().hub.make(&mut definitions);
+    }
+    definitions
+}

@@ -1,0 +1,9 @@
+//! Faults: ways in which a reference implementation breaks a rule. [`manager`](crate::manager) and
+//! [`scheduler`](crate::scheduler) list theirs.
+
+mod hub_change;
+mod info;
+
+pub use hub_change::HubChange;
+pub(crate) use info::definitions_for;
+pub use info::{Fault, FaultInfo};
