@@ -1,14 +1,14 @@
 //! `monitor`: judge a hub for as long as the process lives, and serve the verdicts.
 
-mod bench;
 mod exposition;
 mod figures;
 mod flags;
 mod grants;
-mod judging;
+mod judgement_loop;
 mod observing;
 mod serve;
 mod status;
+mod status_writes;
 #[cfg(test)]
 mod tests;
 mod verdicts;

@@ -13,10 +13,10 @@ use tokio::{select, sync::Mutex, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    bench::{Bench, StatusWrites},
     grants::Roles,
-    judging::{End, Judging},
-    status::{AGAIN, Shared, SharedBench},
+    judgement_loop::{End, JudgementLoop, Observation},
+    status::{AGAIN, Shared, SharedObservation},
+    status_writes::StatusWrites,
     verdicts::Verdicts,
 };
 use crate::command::Failure;
@@ -131,27 +131,27 @@ impl Life<'_> {
 
     /// Ends an observation, and takes back what outlasts it.
     async fn finish(&mut self, stop: &CancellationToken) {
-        let bench = self.shared.bench();
+        let observation = self.shared.observation();
         self.shared.end();
-        let Some(bench) = bench else {
+        let Some(observation) = observation else {
             return;
         };
         select! {
             biased;
             // A page may still be rendered from it, and nothing comes after it.
             () = stop.cancelled() => {}
-            mut bench = bench.lock() => self.kept = bench.take_parts(),
+            mut observation = observation.lock() => self.kept = observation.take_parts(),
         }
     }
 
     /// Begins an observation, and judges what it shows.
     async fn observe(&mut self, hub: &Connection, stop: &CancellationToken) -> Result<End, Failure> {
-        let (mut following, bench) = loop {
+        let (mut following, observation) = loop {
             let begun = ongoing::observe(hub, &self.plan, self.window, self.clock, &Quiet, stop.clone());
             let error = match Box::pin(begun).await {
                 Ok((following, view)) => {
                     let (verdicts, writes) = &self.kept;
-                    break (following, Bench::new(view, verdicts.anew(), writes.clone()));
+                    break (following, Observation::new(view, verdicts.anew(), writes.clone()));
                 }
                 Err(error) => self.roles.explain(error),
             };
@@ -177,15 +177,15 @@ impl Life<'_> {
         };
         self.is_known = true;
         anstream::eprintln!("note: watching {}", escape::line(&hub.source));
-        let bench: SharedBench = Arc::new(Mutex::new(bench));
-        self.shared.begin(Arc::clone(&bench));
+        let observation: SharedObservation = Arc::new(Mutex::new(observation));
+        self.shared.begin(Arc::clone(&observation));
         let options = self.options.as_ref();
         let is_outdated = || is_outdated(options, hub);
         let (shared, clock, window) = (self.shared, self.clock, self.window);
-        let judging = Judging::new(shared, clock, window, &is_outdated);
+        let judging = JudgementLoop::new(shared, clock, window, &is_outdated);
         select! {
             never = follow(&mut following) => match never {},
-            end = judging.run(&bench) => Ok(end),
+            end = judging.run(&observation) => Ok(end),
         }
     }
 

@@ -113,10 +113,10 @@ async fn page(shared: &Shared) -> Response<Full<Bytes>> {
     if let Some(refusal) = refusal(&shared.shown()) {
         return refusal;
     }
-    let Some(bench) = shared.bench() else {
+    let Some(observation) = shared.observation() else {
         return unready("the hub is not observed yet");
     };
-    let mut guard = bench.lock_owned().await;
+    let mut guard = observation.lock_owned().await;
     let mut html = guard.ready_page();
     if html.is_none() {
         let rendering = spawn_blocking(move || (guard.page(), guard));

@@ -9,9 +9,9 @@ use prometheus::{Histogram, HistogramOpts};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    bench::{Bench, Measured, Told},
     exposition::PREFIX,
     figures::{Figures, Owner},
+    judgement_loop::{Measured, Observation, Pass},
 };
 
 /// How long a watch may be interrupted before what it showed last is no longer shown.
@@ -25,8 +25,8 @@ pub const AGAIN: Duration = Duration::from_secs(15);
 /// The buckets of the histogram, in seconds.
 const TIMES: [f64; 8] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0, 60.0];
 
-/// A bench that the judging and the pages take turns at.
-pub type SharedBench = Arc<AsyncMutex<Bench>>;
+/// An observation that the judging and the pages take turns at.
+pub type SharedObservation = Arc<AsyncMutex<Observation>>;
 
 /// What the parts of the monitor share.
 pub struct Shared {
@@ -40,7 +40,7 @@ pub struct Shared {
 struct State {
     /// Why nothing is observed, or not yet.
     waiting: Option<String>,
-    bench: Option<SharedBench>,
+    observation: Option<SharedObservation>,
     measured: Option<Measured>,
     figures: Figures,
     judged_at: Option<Timestamp>,
@@ -130,16 +130,16 @@ impl Shared {
     }
 
     /// An observation begins.
-    pub fn begin(&self, bench: SharedBench) {
+    pub fn begin(&self, observation: SharedObservation) {
         let mut state = self.state();
         state.waiting = None;
-        state.bench = Some(bench);
+        state.observation = Some(observation);
     }
 
     /// An observation is over: nothing of it is shown any longer.
     pub fn end(&self) {
         let mut state = self.state();
-        state.bench = None;
+        state.observation = None;
         state.judged_at = None;
         state.figures = Figures::default();
         state.earlier_gaps = gap_seconds(&state);
@@ -152,18 +152,18 @@ impl Shared {
     }
 
     /// Takes a judgement.
-    pub fn take(&self, told: Told) {
-        self.times.observe(told.took.as_secs_f64());
+    pub fn take(&self, pass: Pass) {
+        self.times.observe(pass.took.as_secs_f64());
         let mut state = self.state();
-        state.figures = told.figures;
-        state.judged_at = Some(told.at);
-        state.writes = told.writes;
-        state.writes_dropped = told.writes_dropped;
+        state.figures = pass.figures;
+        state.judged_at = Some(pass.at);
+        state.writes = pass.writes;
+        state.writes_dropped = pass.writes_dropped;
     }
 
-    /// The bench of the observation, if there is one.
-    pub fn bench(&self) -> Option<SharedBench> {
-        self.state().bench.clone()
+    /// The present observation, if there is one.
+    pub fn observation(&self) -> Option<SharedObservation> {
+        self.state().observation.clone()
     }
 
     /// What is shown now.

@@ -47,8 +47,8 @@ async fn a_page_that_is_rendered_does_not_keep_it_from_ending() {
     let mut rendered = None;
     let stopping = async {
         after(30).await;
-        let bench = shared.bench().expect("an observation");
-        rendered = Some(bench.lock_owned().await);
+        let observation = shared.observation().expect("an observation");
+        rendered = Some(observation.lock_owned().await);
     };
     ends_after(&world, monitor, stopping).await;
 }
@@ -76,8 +76,8 @@ async fn a_page_that_is_asked_for_before_the_observation_ends_is_not_shown() {
     let seen = async {
         after(30).await;
         assert_eq!(get(&shared, "/").await.0, StatusCode::OK);
-        let bench = shared.bench().expect("an observation");
-        let rendered = bench.lock_owned().await;
+        let observation = shared.observation().expect("an observation");
+        let rendered = observation.lock_owned().await;
         let waited = async {
             after(1).await;
             shared.end();
