@@ -9,7 +9,7 @@ use super::{
     driven::{Commands, Controller, Remote, channel},
     faults::Fault,
     fleet::{Fleet, FleetMember, hosts, members, stand_ins},
-    members::CONSUMERS,
+    members::{CONSUMERS, FLEET},
     script::{Action, Change, Step, pulses},
     world::{MANAGER, World},
 };
@@ -30,13 +30,23 @@ pub struct Manager {
 impl Manager {
     /// The cluster manager's name on the hub.
     pub const NAME: &str = MANAGER;
+    /// The namespace of the profiles of members that join by remote control.
+    pub const NAMESPACE: &str = FLEET;
     /// The consumers to which it gives Secrets.
     pub const CONSUMERS: [&str; 2] = CONSUMERS;
 
     /// Makes a manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with the
     /// hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
-        let mut world = World::conforming(clock.now());
+        Self::of(World::conforming(clock.now()), faults, clock)
+    }
+
+    /// Makes a manager that has no members but those that join by [`Self::remote`]. `faults` are such as only a driver shows.
+    pub fn without_fleet(faults: Vec<Fault>, clock: Clock) -> Self {
+        Self::of(World::without_fleet(clock.now()), faults, clock)
+    }
+
+    fn of(mut world: World, faults: Vec<Fault>, clock: Clock) -> Self {
         for fault in faults {
             fault.apply(&mut world);
         }
@@ -113,6 +123,10 @@ impl Manager {
         } = self;
         let hub = Hub::new(client);
         let driven = Controller::new(commands, hub.clone(), clock, world.lapses.clone());
+        if world.profiles.is_empty() {
+            // Nothing happens to a fleet that is not there.
+            return driven.run().await;
+        }
         let life = Life { world, fleet, clock };
         tokio::try_join!(life.live(&hub), driven.run()).map(|_| ())
     }

@@ -101,14 +101,8 @@ impl World {
     /// The world that breaks no rule, as of `now`.
     pub(super) fn conforming(now: Timestamp) -> Self {
         let mut world = Self {
-            now,
-            namespaces: namespaces(),
-            profiles: Vec::new(),
-            secrets: Vec::new(),
-            states: BTreeMap::new(),
-            deserted: Vec::new(),
             script: life(),
-            lapses: Lapses::default(),
+            ..Self::without_fleet(now)
         };
         for (number, member) in MEMBERS.iter().enumerate() {
             if ASKABLE.contains(&member.name) {
@@ -119,6 +113,20 @@ impl World {
             world.publish(Profile::of(member, number, MANAGER, now));
         }
         world
+    }
+
+    /// A world in which nothing happens: namespaces, and no members.
+    pub(super) fn without_fleet(now: Timestamp) -> Self {
+        Self {
+            now,
+            namespaces: namespaces(),
+            profiles: Vec::new(),
+            secrets: Vec::new(),
+            states: BTreeMap::new(),
+            deserted: Vec::new(),
+            script: Vec::new(),
+            lapses: Lapses::default(),
+        }
     }
 
     /// Adds a profile, and its Secret for each consumer.

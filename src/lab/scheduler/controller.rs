@@ -45,6 +45,8 @@ pub(super) struct Controller {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
     pub(super) lapses: Lapses,
+    /// The namespace of the clusters for workloads of the remote control.
+    pub(super) inventory: &'static str,
     born: Instant,
     /// The workloads, by namespace and name. A real scheduler reads them from the hub: they survive a restart.
     pub(super) placed: BTreeMap<(String, String), Placed>,
@@ -74,11 +76,12 @@ pub(super) struct Placed {
 }
 
 impl Controller {
-    pub(super) fn new(hub: Hub, clock: Clock, lapses: Lapses) -> Self {
+    pub(super) fn new(hub: Hub, clock: Clock, inventory: &'static str, lapses: Lapses) -> Self {
         Self {
             hub,
             clock,
             lapses,
+            inventory,
             born: Instant::now(),
             placed: BTreeMap::new(),
             profiles: BTreeMap::new(),

@@ -21,7 +21,8 @@ impl Controller {
                 clusters,
             } => {
                 // Of clusters to which the script does nothing.
-                let placement = Placement::new(&namespace, &name, clusters, MEMBERS).skipping(FULL_FROM);
+                let placement =
+                    Placement::new(&namespace, &name, clusters, self.inventory).skipping(FULL_FROM);
                 self.place(placement).await?;
                 if let Some(placed) = self.placed.get_mut(&(namespace, name)) {
                     placed.is_driven = true;

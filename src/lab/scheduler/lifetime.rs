@@ -3,7 +3,6 @@
 use collect::clock::Clock;
 
 use super::{
-    controller::Controller,
     faults::Fault,
     inventory::{EDGE, MEMBERS, create_namespace, let_read_profiles, let_use_decisions, publish},
     lapses::Lapse,
@@ -34,7 +33,16 @@ impl Scheduler {
     /// Makes a scheduler with these faults; with none it conforms. Timestamps in profiles come from `clock`, which should
     /// agree with the hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
-        let mut world = World::conforming();
+        Self::of(World::conforming(), faults, clock)
+    }
+
+    /// Makes a scheduler that has no clusters and workloads of its own: it selects from the members that join the reference
+    /// manager. `faults` are such as only a driver shows.
+    pub fn of_fleet(faults: Vec<Fault>, clock: Clock) -> Self {
+        Self::of(World::of_fleet(), faults, clock)
+    }
+
+    fn of(mut world: World, faults: Vec<Fault>, clock: Clock) -> Self {
         for fault in faults {
             fault.apply(&mut world);
         }
@@ -62,7 +70,9 @@ impl Scheduler {
         for namespace in [MEMBERS, EDGE, PLACEMENTS] {
             create_namespace(&hub, namespace).await?;
         }
-        publish(&hub, &self.clock).await?;
+        if self.world.inventory == MEMBERS {
+            publish(&hub, &self.clock).await?;
+        }
         let lapses = &self.world.lapses;
         let_read_profiles(&hub, MEMBERS).await?;
         if !lapses.has(Lapse::ClosedInventory) {
@@ -74,7 +84,7 @@ impl Scheduler {
             &[]
         };
         let_use_decisions(&hub, PLACEMENTS, further).await?;
-        let mut controller = Controller::new(hub, self.clock, self.world.lapses.clone());
+        let mut controller = self.world.controller(hub, self.clock);
         for placement in self.world.placements.clone() {
             controller.place(placement).await?;
         }
@@ -93,7 +103,7 @@ impl Scheduler {
             remote: _remote,
             commands,
         } = self;
-        let mut controller = Controller::new(Hub::new(client), clock, world.lapses);
+        let mut controller = world.controller(Hub::new(client), clock);
         for placement in world.placements {
             controller.place(placement).await?;
         }

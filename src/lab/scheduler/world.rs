@@ -2,16 +2,19 @@
 
 use std::{sync::Arc, time::Duration};
 
+use collect::clock::Clock;
 use evidence::api::names::LARGEST_SLICE;
 use serde_json::Value;
 
 use super::{
+    controller::Controller,
     inventory::{EDGE, Health, MEMBERS},
     lapses::{Lapse, Lapses},
     placement::{Clusters, Placement},
     script::{Action, Step, minutes},
     slices::Slice,
 };
+use crate::{client::Hub, manager::Manager};
 
 /// The scheduler's name: in its slices, as a user of the hub, and as field manager.
 pub(super) const SCHEDULER: &str = "reference-scheduler";
@@ -53,6 +56,8 @@ pub(super) const FEW_COUNT: usize = 5;
 
 /// The scheduler's world: the workloads at first, and its script.
 pub struct World {
+    /// The namespace of the clusters for workloads of the remote control.
+    pub(super) inventory: &'static str,
     pub(super) placements: Vec<Placement>,
     pub(super) script: Vec<Step>,
     pub(super) lapses: Lapses,
@@ -73,6 +78,7 @@ impl World {
             health,
         };
         Self {
+            inventory: MEMBERS,
             placements: vec![
                 of_members(NONE, 0),
                 of_members(FEW, FEW_COUNT).skipping(FEW_FROM),
@@ -94,6 +100,21 @@ impl World {
             ],
             lapses: Lapses::default(),
         }
+    }
+
+    /// A world without workloads, in which nothing happens. The clusters are those of the reference manager.
+    pub(super) fn of_fleet() -> Self {
+        Self {
+            inventory: Manager::NAMESPACE,
+            placements: Vec::new(),
+            script: Vec::new(),
+            lapses: Lapses::default(),
+        }
+    }
+
+    /// What publishes the decisions on a hub. It knows no workload yet.
+    pub(super) fn controller(&self, hub: Hub, clock: Clock) -> Controller {
+        Controller::new(hub, clock, self.inventory, self.lapses.clone())
     }
 
     /// The placement of that name.

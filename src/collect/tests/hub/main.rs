@@ -29,7 +29,10 @@ use evidence::{Claim, Evidence, Gap, Kind, Scope};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::Client;
-use lab::hub::Hub;
+use lab::{
+    crd::{self, CustomResourceDefinition},
+    hub::Hub,
+};
 use send::send;
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -48,8 +51,13 @@ struct World {
 
 impl World {
     async fn new() -> Self {
+        Self::with(&crd::all()).await
+    }
+
+    /// A hub with these definitions.
+    async fn with(definitions: &[CustomResourceDefinition]) -> Self {
         let clock = Clock::starting_at(START.parse().expect("a time"));
-        let hub = Hub::lab(clock).await.expect("a hub");
+        let hub = Hub::lab_with(clock, definitions).await.expect("a hub");
         let server = hub.as_lab().expect("the lab").clone();
         server.set_audit_level(AuditLevel::Request);
         Self {

@@ -1,227 +1,176 @@
-//! A small cluster manager in process, that the run can drive.
+//! The lab's manager, and the hooks by which a run drives it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
-use collect::driver::{Call, Called, Hooks, Offer, OfferError, Offered};
+use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ObjectKey};
 use futures::{FutureExt as _, future::BoxFuture};
+use lab::{
+    driver::ReferenceHooks,
+    manager::{self, Fault, Remote},
+};
 
-use super::super::*;
+use super::{super::*, Life};
 
-/// How the manager differs from one that does everything right.
+/// How the hooks differ from those that do everything right.
 #[derive(Clone, Debug, Default)]
 pub struct Habits {
-    /// It makes no profiles.
-    pub blind: bool,
-    /// Its profiles tell nothing of their members, unless the join hook does.
-    pub mute: bool,
-    /// Its join hook names the profile.
+    /// They have no effect.
+    pub idle: bool,
+    /// The manager gets other names of members, so that its profiles do not mention the run's.
+    pub renames: bool,
+    /// The hook `join` names the profile.
     pub names_profile: bool,
-    /// It never sets right what others have done to its profiles.
-    pub careless: bool,
-    /// Its leave hook fails so many times for each member.
+    /// The hook `leave` fails so many times for each member.
     pub clings: usize,
-    /// What it cannot be made to do.
+    /// What they cannot do.
     pub lacking: BTreeSet<DriverAction>,
 }
 
-/// What the manager and its hooks know. Copies know the same.
-#[derive(Clone)]
+/// A manager that is driven.
 pub struct Manager {
-    client: Client,
-    pub habits: Habits,
-    fleet: Arc<Mutex<BTreeMap<String, Member>>>,
-    /// Everything that the hooks were asked for, in its order: `join conformance-t-1`.
-    pub calls: Arc<Mutex<Vec<String>>>,
-    at_work: Arc<AtomicUsize>,
-    /// How many hooks were at work at once, at most.
-    pub most_at_work: Arc<AtomicUsize>,
-    /// It does one thing after the other.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    pub hooks: Arc<ManagerHooks>,
+    pub life: Life,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Member {
-    broken: bool,
-    version: String,
-    joined: bool,
-    refusals: usize,
-    /// The number in the name of a mute manager's profile.
-    number: usize,
-    /// Its status as it was last written.
-    written: Option<Value>,
+/// Its hooks, and what they were asked for.
+pub struct ManagerHooks {
+    habits: Habits,
+    reference: ReferenceHooks,
+    /// Members that the run does not offer.
+    own: Mutex<BTreeMap<String, Box<dyn Offered>>>,
+    joined: Mutex<BTreeSet<String>>,
+    /// Everything that the hooks were asked for, in its order: `join conformance-t-1`.
+    pub calls: Mutex<Vec<String>>,
+    at_work: AtomicUsize,
+    /// How many hooks were at work at once, at most.
+    pub most_at_work: AtomicUsize,
 }
 
 /// How long a hook takes.
 const HOOK: Duration = Duration::from_secs(3);
-/// How often the manager looks at its members.
-const LOOK: Duration = Duration::from_secs(5);
 
 impl Manager {
-    pub fn new(world: &World, habits: Habits) -> Self {
-        Self {
-            client: world.server.client("reference-manager"),
+    pub async fn new(world: &World, habits: Habits) -> Self {
+        Self::with_faults(world, habits, &[]).await
+    }
+
+    /// A manager with these faults of the lab's.
+    pub async fn with_faults(world: &World, habits: Habits, faults: &[&str]) -> Self {
+        let faults = faults.iter().map(|id| Fault::parse(id).expect("a fault"));
+        let mut manager = manager::Manager::without_fleet(faults.collect(), world.clock);
+        let client = world.server.client(manager::Manager::NAME);
+        manager.set_up(&client).await.expect("set up");
+        let hooks = ManagerHooks {
             habits,
-            fleet: Arc::default(),
-            calls: Arc::default(),
-            at_work: Arc::default(),
-            most_at_work: Arc::default(),
-            turn: Arc::default(),
-        }
-    }
-
-    /// Lives until it is dropped.
-    pub async fn live(&self) {
-        loop {
-            for name in self.joined() {
-                if !self.habits.blind {
-                    self.look(&name).await;
-                }
-            }
-            sleep(LOOK).await;
-        }
-    }
-
-    pub fn joined(&self) -> Vec<String> {
-        let fleet = self.fleet();
-        let joined = fleet.iter().filter(|(_, member)| member.joined);
-        joined.map(|(name, _)| name.clone()).collect()
-    }
-
-    fn fleet(&self) -> MutexGuard<'_, BTreeMap<String, Member>> {
-        self.fleet.lock().expect("nobody panics")
-    }
-
-    fn profile_name(&self, name: &str) -> String {
-        if self.habits.mute {
-            format!("profile-{}", self.fleet()[name].number)
-        } else {
-            format!("m-{name}")
-        }
-    }
-
-    /// Makes the profile tell what is so of the member.
-    async fn look(&self, name: &str) {
-        let _turn = self.turn.lock().await;
-        let Some(member) = self.fleet().get(name).filter(|member| member.joined).cloned() else {
-            return;
+            reference: ReferenceHooks::new(manager.remote(), world.clock),
+            own: Mutex::default(),
+            joined: Mutex::default(),
+            calls: Mutex::default(),
+            at_work: AtomicUsize::default(),
+            most_at_work: AtomicUsize::default(),
         };
-        let status = self.status(&member);
-        if self.habits.careless && member.written.as_ref() == Some(&status) {
-            return;
+        Self {
+            hooks: Arc::new(hooks),
+            life: Life::of(manager.run(client)),
         }
-        let profile = self.profile_name(name);
-        let path = format!("{PROFILES}/{profile}");
-        let found = self.send(Method::GET, &path, None).await.unwrap_or_default();
-        let labels = json!({"x-k8s.io/cluster-manager": "m"});
-        if found.is_null() {
-            let mut object = super::super::profile(&profile);
-            object["spec"]["displayName"] = if self.habits.mute { json!("") } else { json!(name) };
-            self.send(Method::POST, PROFILES, Some(object))
-                .await
-                .expect("created");
-        } else if found["metadata"]["labels"] != labels {
-            let patch = json!({"metadata": {"labels": labels}});
-            self.send(Method::PATCH, &path, Some(patch))
-                .await
-                .expect("patched");
-        }
-        if found["status"] != status {
-            let path = format!("{path}/status");
-            let patch = json!({"status": status});
-            self.send(Method::PATCH, &path, Some(patch))
-                .await
-                .expect("patched");
-        }
-        if let Some(member) = self.fleet().get_mut(name) {
-            member.written = Some(status);
+    }
+}
+
+impl Deref for Manager {
+    type Target = ManagerHooks;
+
+    fn deref(&self) -> &ManagerHooks {
+        &self.hooks
+    }
+}
+
+impl ManagerHooks {
+    /// Adds a member that the run does not offer.
+    pub async fn own(&self, name: &str) {
+        let member = self.reference.offer(name).await.expect("a member");
+        self.own
+            .lock()
+            .expect("nobody panics")
+            .insert(name.to_owned(), member);
+    }
+
+    /// The members that have joined and not left.
+    pub fn joined(&self) -> BTreeSet<String> {
+        self.joined.lock().expect("nobody panics").clone()
+    }
+
+    /// The profile of a member.
+    pub fn profile(&self, name: &str) -> ObjectKey {
+        let (namespace, name) = Remote::profile(&self.other_name(name));
+        ObjectKey { namespace, name }
+    }
+
+    /// What the manager calls a member.
+    fn other_name(&self, name: &str) -> String {
+        match name.rsplit_once('-') {
+            Some((_, number)) if self.habits.renames => format!("member-{number}"),
+            _ => name.to_owned(),
         }
     }
 
-    fn status(&self, member: &Member) -> Value {
-        let condition = |kind: &str, good: bool| {
-            json!({
-                "type": kind, "status": if good { "True" } else { "False" }, "reason": "Seen", "message": "",
-                "lastTransitionTime": START,
-            })
-        };
-        json!({
-            "version": {"kubernetes": member.version},
-            "properties": [{"name": "cluster-endpoints.k8s.io", "value": "[\"https://m.example\"]"}],
-            "conditions": [condition("Joined", true), condition("ControlPlaneHealthy", !member.broken)],
-        })
+    /// Notes a call. Returns how many of the same there were before.
+    fn note(&self, call: String) -> usize {
+        let mut calls = self.calls.lock().expect("nobody panics");
+        calls.push(call);
+        calls.iter().filter(|known| Some(*known) == calls.last()).count() - 1
     }
 
-    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, kube::Error> {
-        super::super::send(&self.client, method, path, body).await
-    }
-
-    async fn act(&self, call: &Call<'_>) -> Called {
-        let name = call.member.map(|member| member.name.clone()).unwrap_or_default();
-        let told = format!("{} {name}", call.action).trim().to_owned();
-        self.calls.lock().expect("nobody panics").push(told);
+    async fn act(&self, call: &Call<'_>, stop: CancellationToken) -> Called {
+        let name = call.member.map_or("", |member| &member.name);
+        let before = self.note(format!("{} {name}", call.action).trim().to_owned());
         let at_work = self.at_work.fetch_add(1, Ordering::Relaxed) + 1;
         self.most_at_work.fetch_max(at_work, Ordering::Relaxed);
         sleep(HOOK).await;
         self.at_work.fetch_sub(1, Ordering::Relaxed);
-        let _turn = self.turn.lock().await;
+        if call.action == DriverAction::Leave && before < self.habits.clings {
+            return Called::failed("it does not let go");
+        }
+        if call.action == DriverAction::Join {
+            self.joined.lock().expect("nobody panics").insert(name.to_owned());
+        }
+        if let Some(own) = self.own.lock().expect("nobody panics").get(name) {
+            match call.action {
+                DriverAction::Break => own.break_down(),
+                DriverAction::Heal => own.heal(),
+                DriverAction::Upgrade => _ = own.upgrade(),
+                _ => {}
+            }
+        }
+        let mut called = Called::done();
+        if !self.habits.idle {
+            let member = driver::Member {
+                name: self.other_name(name),
+                ..driver::Member::default()
+            };
+            let call = Call {
+                member: Some(&member),
+                ..call.clone()
+            };
+            called = self.reference.call(&call, stop).await;
+        }
         match call.action {
-            DriverAction::Join => {
-                self.alter(&name, |member| member.joined = true);
-                let named = self.habits.names_profile.then(|| ObjectKey {
-                    namespace: "default".to_owned(),
-                    name: self.profile_name(&name),
-                });
-                return Called {
-                    profile: named,
-                    ..Called::done()
-                };
-            }
-            DriverAction::Leave => {
-                let mut clings = false;
-                self.alter(&name, |member| {
-                    member.refusals += 1;
-                    clings = member.refusals <= self.habits.clings;
-                    member.joined = clings;
-                });
-                if clings {
-                    return Called::failed("it does not let go");
-                }
-                let path = format!("{PROFILES}/{}", self.profile_name(&name));
-                let _ = self.send(Method::DELETE, &path, None).await;
-            }
-            DriverAction::Upgrade => {
-                let version = call.version.clone().unwrap_or_default();
-                self.alter(&name, |member| member.version = version);
-            }
-            DriverAction::Break | DriverAction::Heal => {
-                let broken = call.action == DriverAction::Break;
-                self.alter(&name, |member| member.broken = broken);
-            }
+            DriverAction::Join if self.habits.names_profile => called.profile = Some(self.profile(name)),
+            DriverAction::Leave => _ = self.joined.lock().expect("nobody panics").remove(name),
             _ => {}
         }
-        Called::done()
-    }
-
-    fn alter(&self, name: &str, change: impl FnOnce(&mut Member)) {
-        let mut fleet = self.fleet();
-        let number = fleet.len();
-        let member = fleet.entry(name.to_owned()).or_insert_with(|| Member {
-            version: "v1.34.1".to_owned(),
-            number,
-            ..Member::default()
-        });
-        change(member);
+        called
     }
 }
 
-impl Hooks for Manager {
+impl Hooks for ManagerHooks {
     fn lacking(&self, action: DriverAction) -> Option<String> {
         let lacks = self.habits.lacking.contains(&action);
         lacks.then(|| format!("there is no hook `{action}`"))
@@ -230,7 +179,7 @@ impl Hooks for Manager {
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             tokio::select! {
-                called = self.act(call) => called,
+                called = self.act(call, stop.clone()) => called,
                 () = stop.cancelled() => Called::failed("the run was stopped"),
             }
         }
@@ -238,42 +187,8 @@ impl Hooks for Manager {
     }
 }
 
-/// A stand-in of which only the manager knows.
-struct StandIn {
-    manager: Manager,
-    name: String,
-}
-
-impl Offer for Manager {
+impl Offer for ManagerHooks {
     fn offer<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn Offered>, OfferError>> {
-        let stand_in = StandIn {
-            manager: self.clone(),
-            name: name.to_owned(),
-        };
-        async move { Ok(Box::new(stand_in) as Box<dyn Offered>) }.boxed()
-    }
-}
-
-impl Offered for StandIn {
-    fn kubeconfig(&self) -> Option<String> {
-        None
-    }
-
-    fn server(&self) -> Option<String> {
-        None
-    }
-
-    fn break_down(&self) {
-        self.manager.alter(&self.name, |member| member.broken = true);
-    }
-
-    fn heal(&self) {
-        self.manager.alter(&self.name, |member| member.broken = false);
-    }
-
-    fn upgrade(&self) -> String {
-        self.manager
-            .alter(&self.name, |member| member.version = "v1.35.0".to_owned());
-        "v1.35.0".to_owned()
+        async move { self.reference.offer(&self.other_name(name)).await }.boxed()
     }
 }

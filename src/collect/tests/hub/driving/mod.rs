@@ -1,4 +1,4 @@
-//! A manager that is driven, and what is seen of it.
+//! The lab's implementations, driven by a run, and what is seen of them.
 
 mod manager;
 mod placements;
@@ -6,17 +6,44 @@ mod safety;
 mod scenarios;
 mod side_by_side;
 
-use std::sync::{Arc, Mutex};
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+};
 
 use collect::{
     Progress,
     driver::{DriverPlan, Fleet, Patience, Scale},
 };
 use evidence::{Driver, DriverAction, DriverStep, Scenario, StepOutcome};
-use manager::{Habits, Manager};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, LocalBoxFuture},
+};
+use lab::manager::ManagerError;
+use manager::{Habits, Manager, ManagerHooks};
 use tokio::select;
 
 use super::*;
+
+/// How many seconds the manager gets for the last thing that it was asked: it confirms before it acts.
+const LAST_ACT: u64 = 10;
+
+/// An implementation of the lab, until it lives.
+struct Life(Mutex<Option<LocalBoxFuture<'static, Result<(), ManagerError>>>>);
+
+impl Life {
+    fn of(running: impl Future<Output = Result<(), ManagerError>> + 'static) -> Self {
+        Self(Mutex::new(Some(running.boxed_local())))
+    }
+
+    /// Lives until it is dropped, once.
+    async fn live(&self) -> Infallible {
+        let running = self.0.lock().expect("nobody panics").take();
+        let ended = running.expect("it lives once").await;
+        panic!("it ended: {ended:?}");
+    }
+}
 
 /// Remembers what people were told.
 #[derive(Default)]
@@ -35,8 +62,8 @@ fn driving(manager: &Manager) -> Plan {
     Plan {
         driver: Some(DriverPlan {
             run: "t".to_owned(),
-            hooks: Arc::new(manager.clone()),
-            fleet: Fleet::StandIns(Arc::new(manager.clone())),
+            hooks: manager.hooks.clone(),
+            fleet: Fleet::StandIns(manager.hooks.clone()),
             patience: Patience::default(),
             scale: Some(Scale {
                 members: 6,
@@ -81,15 +108,25 @@ async fn run(world: &World, manager: &Manager, plan: &Plan) -> Seen {
 }
 
 async fn run_until(world: &World, manager: &Manager, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
+    let driven = async {
+        let seen = drive(world, plan, stop).await;
+        after(LAST_ACT).await;
+        seen
+    };
+    select! {
+        seen = driven => seen,
+        never = manager.life.live() => match never {},
+    }
+}
+
+/// Runs until `stop`, beside what lives.
+async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
     let ear = Ear::default();
     let token = CancellationToken::new();
     let collecting = collect(&world.hub.connection, plan, world.clock, &ear, token.clone());
-    let evidence = select! {
-        evidence = cancel_after(stop, &token, collecting) => evidence.expect("evidence"),
-        () = manager.live() => unreachable!("it never ends"),
-    };
+    let evidence = cancel_after(stop, &token, collecting).await;
     Seen {
-        evidence,
+        evidence: evidence.expect("evidence"),
         warnings: ear.warnings.into_inner().expect("nobody panics"),
     }
 }

@@ -1,185 +1,168 @@
-//! A scheduler that is driven: what the run asks of it, what it writes, and how all of it is taken back.
-
-use std::{collections::BTreeMap, sync::Mutex};
+//! The lab's scheduler, driven: what the run asks of it, what it writes, and how all of it is taken back.
 
 use collect::driver::{Call, Called, Hooks};
-use evidence::{
-    ObjectKey,
-    api::{Edition, names},
+use evidence::{ObjectKey, PlacementRequest, api::Edition};
+use lab::{
+    driver::SchedulerHooks,
+    manager,
+    scheduler::{self, Fault},
 };
-use futures::{FutureExt as _, future::BoxFuture};
 
 use super::*;
 
-const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
-/// How often the scheduler compares its slices.
-const LOOK: Duration = Duration::from_secs(2);
-
-/// How the scheduler differs from one that does everything right.
+/// How the hooks, and the scheduler, differ from those that do everything right.
 #[derive(Clone, Debug, Default)]
 struct Ways {
-    /// Its slices do not name their placement, but the hook `place` tells the key.
+    /// The scheduler gets other names of placements, so that its slices do not mention the run's. The hook `place` tells
+    /// the key.
     tells_key_only: bool,
-    /// Its hook `unplace` fails so many times.
+    /// The hook `unplace` fails so many times.
     clings: usize,
-    /// It takes so long for a decision.
-    takes: u64,
+    /// The scheduler selects from the manager's members alone, and the run judges nothing else.
+    on_members: bool,
+    /// A fault of the lab's.
+    fault: Option<&'static str>,
 }
 
-/// What the scheduler and its hooks know. The members are the manager's.
-#[derive(Clone)]
+/// A scheduler that is driven. The members are the manager's.
 struct Scheduler {
-    client: Client,
+    admin: Client,
     manager: Manager,
+    hooks: Arc<PlacementHooks>,
+    life: Life,
+}
+
+/// The hooks of both, and which placements they were asked for.
+struct PlacementHooks {
+    manager: Arc<ManagerHooks>,
     ways: Ways,
-    /// How many clusters each placement asks for, and since when.
-    placed: Arc<Mutex<BTreeMap<String, (usize, Timestamp)>>>,
-    refusals: Arc<Mutex<usize>>,
-    calls: Arc<Mutex<Vec<String>>>,
-    clock: Clock,
+    reference: SchedulerHooks,
+    calls: Mutex<Vec<String>>,
+}
+
+/// A hub that serves what the lab's scheduler needs.
+async fn world() -> World {
+    World::with(&scheduler::hub_definitions(&[])).await
 }
 
 impl Scheduler {
-    fn new(world: &World, ways: Ways) -> Self {
-        let habits = Habits::default();
-        Self {
-            client: world.server.client("reference-scheduler"),
-            manager: Manager::new(world, habits),
-            ways,
-            placed: Arc::default(),
-            refusals: Arc::default(),
-            calls: Arc::default(),
-            clock: world.clock,
-        }
-    }
-
-    async fn live(&self) {
-        loop {
-            self.look().await;
-            sleep(LOOK).await;
-        }
-    }
-
-    async fn list(&self, path: &str) -> Vec<Value> {
-        let list = send(&self.client, Method::GET, path, None).await.expect("a list");
-        list["items"].as_array().expect("items").clone()
-    }
-
-    fn key(&self, placement: &str) -> String {
-        if self.ways.tells_key_only {
-            let number = placement.rsplit('-').next().unwrap_or_default();
-            format!("k{number}")
+    async fn new(world: &World, ways: Ways) -> Self {
+        let faults = ways.fault.iter().map(|id| Fault::parse(id).expect("a fault"));
+        let make = if ways.on_members {
+            scheduler::Scheduler::of_fleet
         } else {
-            placement.to_owned()
-        }
-    }
-
-    async fn look(&self) {
-        let profiles = self.list(PROFILES).await;
-        let well = profiles
-            .iter()
-            .filter(|profile| !profile["status"]["conditions"].is_null());
-        let names: Vec<&Value> = well.map(|profile| &profile["metadata"]["name"]).collect();
-        let mut wanted = BTreeMap::new();
-        let placed = self.placed.lock().expect("nobody panics").clone();
-        for (placement, (count, since)) in placed {
-            if self.clock.now().duration_since(since).as_secs() < self.ways.takes.cast_signed() {
-                continue;
-            }
-            let selected = &names[..count.min(names.len())];
-            let parts: Vec<&[&Value]> = match selected {
-                [] => vec![&[]],
-                selected => selected.chunks(100).collect(),
-            };
-            for (index, part) in parts.iter().enumerate() {
-                let key = self.key(&placement);
-                let decisions = part
-                    .iter()
-                    .map(|name| json!({"clusterProfileRef": {"name": name}}));
-                wanted.insert(
-                    format!("{key}-{index}"),
-                    json!({
-                        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-                        "metadata": {"name": format!("{key}-{index}"), "labels": {names::LABEL_DECISION_KEY: key}},
-                        "schedulerName": "s", "decisions": decisions.collect::<Vec<_>>(),
-                    }),
-                );
-            }
-        }
-        let there = self.list(SLICES).await;
-        let own = there.iter().filter(|slice| slice["schedulerName"] == "s");
-        let own: BTreeMap<&str, &Value> = own
-            .map(|slice| (slice["metadata"]["name"].as_str().expect("a name"), slice))
-            .collect();
-        for (name, slice) in &wanted {
-            let path = format!("{SLICES}/{name}");
-            let sent = match own.get(name.as_str()) {
-                None => send(&self.client, Method::POST, SLICES, Some(slice.clone())).await,
-                Some(known) if known["decisions"] == slice["decisions"] => continue,
-                Some(_) => {
-                    let patch = json!({"decisions": slice["decisions"]});
-                    send(&self.client, Method::PATCH, &path, Some(patch)).await
-                }
-            };
-            sent.expect("written");
-        }
-        for name in own.keys().filter(|name| !wanted.contains_key(**name)) {
-            let path = format!("{SLICES}/{name}");
-            send(&self.client, Method::DELETE, &path, None)
-                .await
-                .expect("deleted");
-        }
-    }
-
-    fn act(&self, call: &Call<'_>) -> Called {
-        let Some(placement) = call.placement else {
-            return Called::done();
+            scheduler::Scheduler::new
         };
-        let told = format!("{} {} {}", call.action, placement.name, placement.clusters);
-        self.calls.lock().expect("nobody panics").push(told);
-        let mut placed = self.placed.lock().expect("nobody panics");
-        if call.action == DriverAction::Unplace {
-            let mut refusals = self.refusals.lock().expect("nobody panics");
-            *refusals += 1;
-            if *refusals <= self.ways.clings {
-                return Called::failed("it does not let go");
-            }
-            placed.remove(&placement.name);
-            return Called::done();
+        let mut scheduler = make(faults.collect(), world.clock);
+        let client = world.server.client(scheduler::Scheduler::NAME);
+        scheduler.set_up(&client).await.expect("set up");
+        let manager = Manager::new(world, Habits::default()).await;
+        let hooks = PlacementHooks {
+            manager: manager.hooks.clone(),
+            ways,
+            reference: SchedulerHooks::new(scheduler.remote()),
+            calls: Mutex::default(),
+        };
+        Self {
+            admin: world.admin.clone(),
+            manager,
+            hooks: Arc::new(hooks),
+            life: Life::of(scheduler.run(client)),
         }
-        let now = self.clock.now();
-        let since = placed.get(&placement.name).map_or(now, |(_, since)| *since);
-        placed.insert(placement.name.clone(), (placement.clusters, since));
+    }
+
+    /// The objects of that plural that name the run.
+    async fn of_the_run(&self, plural: &str) -> Vec<String> {
+        let path = format!("/apis/multicluster.x-k8s.io/v1alpha1/{plural}");
+        let list = send(&self.admin, Method::GET, &path, None).await.expect("a list");
+        let objects = list["items"].as_array().expect("items").iter();
+        let names = objects.filter_map(|object| object["metadata"]["name"].as_str());
+        let named = names.filter(|name| name.contains("conformance-t-"));
+        named.map(str::to_owned).collect()
+    }
+}
+
+impl PlacementHooks {
+    /// The key of a placement's decision.
+    fn key(&self, placement: &str) -> String {
+        match placement.rsplit_once('-') {
+            Some((_, number)) if self.ways.tells_key_only => format!("k{number}"),
+            _ => placement.to_owned(),
+        }
+    }
+
+    /// Notes a call. Returns how many of that action there were before.
+    fn note(&self, action: DriverAction, placement: &PlacementRequest) -> usize {
+        let mut calls = self.calls.lock().expect("nobody panics");
+        let before = calls
+            .iter()
+            .filter(|call| call.starts_with(&format!("{action} ")));
+        let before = before.count();
+        calls.push(format!("{action} {} {}", placement.name, placement.clusters));
+        before
+    }
+
+    async fn act(&self, call: &Call<'_>, placement: &PlacementRequest, stop: CancellationToken) -> Called {
+        let before = self.note(call.action, placement);
+        if call.action == DriverAction::Unplace && before < self.ways.clings {
+            return Called::failed("it does not let go");
+        }
+        let key = self.key(&placement.name);
+        let renamed = PlacementRequest {
+            name: key.clone(),
+            ..placement.clone()
+        };
+        let call = Call {
+            placement: Some(&renamed),
+            ..call.clone()
+        };
+        let called = self.reference.call(&call, stop).await;
         Called {
             decision: self.ways.tells_key_only.then(|| ObjectKey {
-                namespace: "default".to_owned(),
-                name: self.key(&placement.name),
+                namespace: scheduler::Scheduler::NAMESPACE.to_owned(),
+                name: key,
             }),
-            ..Called::done()
+            ..called
         }
     }
 }
 
-impl Hooks for Scheduler {
+impl Hooks for PlacementHooks {
     fn lacking(&self, _: DriverAction) -> Option<String> {
         None
     }
 
     fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
-        if call.placement.is_some() {
-            async { self.act(call) }.boxed()
-        } else {
-            self.manager.call(call, stop)
+        match (call.placement, call.action) {
+            (Some(placement), _) => self.act(call, placement, stop).boxed(),
+            (None, DriverAction::Restart) => self.reference.call(call, stop),
+            (None, _) => self.manager.call(call, stop),
         }
     }
 }
 
-/// A plan for the scheduler, on members that the manager offers.
+fn on_members() -> Ways {
+    Ways {
+        on_members: true,
+        ..Ways::default()
+    }
+}
+
+/// A plan for the scheduler, on members that the manager offers where they are missing.
 fn placing(scheduler: &Scheduler) -> Plan {
     let mut plan = driving(&scheduler.manager);
     plan.claim.edition = Edition::Placement2025M09;
+    if scheduler.hooks.ways.on_members {
+        let namespaces = [manager::Manager::NAMESPACE, scheduler::Scheduler::NAMESPACE];
+        plan.scope.namespaces = namespaces.map(str::to_owned).into();
+    }
     let driver = plan.driver.as_mut().expect("a driver");
-    driver.hooks = Arc::new(scheduler.clone());
+    // A hundred members join within seconds.
+    driver.scale = Some(Scale {
+        members: 6,
+        at_once: 20,
+    });
+    driver.hooks = scheduler.hooks.clone();
     plan
 }
 
@@ -191,14 +174,14 @@ async fn run_scheduler(
 ) -> Seen {
     select! {
         seen = run_until(world, &scheduler.manager, plan, stop) => seen,
-        () = scheduler.live() => unreachable!("it never ends"),
+        never = scheduler.life.live() => match never {},
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn stand_ins_fill_the_inventory_and_everything_is_taken_back() {
-    let world = World::new().await;
-    let scheduler = Scheduler::new(&world, Ways::default());
+    let world = world().await;
+    let scheduler = Scheduler::new(&world, on_members()).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let driver = seen.driver();
     assert!(driver.lacking.is_empty(), "{:?}", driver.lacking);
@@ -253,30 +236,30 @@ async fn stand_ins_fill_the_inventory_and_everything_is_taken_back() {
         .iter()
         .map(|key| key.name.as_str())
         .collect();
-    assert_eq!(touched, [tampered.name.as_str(), "conformance-t-foreign"]);
+    assert_eq!(touched, ["conformance-t-foreign", tampered.name.as_str()]);
     assert!(driver.touched.is_empty());
-    assert_eq!(scheduler.list(SLICES).await, [Value::Null; 0]);
-    assert_eq!(scheduler.list(PROFILES).await, [Value::Null; 0]);
+    assert_eq!(scheduler.of_the_run("placementdecisions").await, [""; 0]);
+    assert_eq!(scheduler.of_the_run("clusterprofiles").await, [""; 0]);
     assert_eq!(seen.warnings, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_takes_everything_back() {
-    for seconds in [5, 30, 60, 100, 200] {
-        let world = World::new().await;
+    // While members join, with a placement of one slice, with one of two, and after the restart.
+    for seconds in [5, 30, 100, 200] {
+        let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
-        let scheduler = Scheduler::new(&world, Ways::default());
+        let scheduler = Scheduler::new(&world, on_members()).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = Some(super::safety::journal(folder.path(), &world).into());
         run_scheduler(&world, &scheduler, &plan, after(seconds)).await;
-        assert!(
-            scheduler.placed.lock().expect("nobody panics").is_empty(),
+        assert_eq!(scheduler.manager.joined(), [].into(), "stopped after {seconds} s");
+        assert_eq!(
+            scheduler.of_the_run("placementdecisions").await,
+            [""; 0],
             "stopped after {seconds} s"
         );
-        assert_eq!(scheduler.manager.joined(), [""; 0], "stopped after {seconds} s");
-        scheduler.look().await;
-        assert_eq!(scheduler.list(SLICES).await, [Value::Null; 0]);
         drop(plan);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
@@ -285,13 +268,13 @@ async fn a_run_that_is_stopped_takes_everything_back() {
 #[tokio::test(start_paused = true)]
 async fn a_placement_that_is_not_taken_back_stays_written_down() {
     for (clings, remains) in [(1, false), (usize::MAX, true)] {
-        let world = World::new().await;
+        let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
         let ways = Ways {
             clings,
             ..Ways::default()
         };
-        let scheduler = Scheduler::new(&world, ways);
+        let scheduler = Scheduler::new(&world, ways).await;
         let mut plan = placing(&scheduler);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = Some(super::safety::journal(folder.path(), &world).into());
@@ -307,12 +290,12 @@ async fn a_placement_that_is_not_taken_back_stays_written_down() {
 
 #[tokio::test(start_paused = true)]
 async fn a_key_that_the_hook_tells_is_enough() {
-    let world = World::new().await;
+    let world = world().await;
     let ways = Ways {
         tells_key_only: true,
         ..Ways::default()
     };
-    let scheduler = Scheduler::new(&world, ways);
+    let scheduler = Scheduler::new(&world, ways).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     for action in [
         DriverAction::Place,
@@ -333,15 +316,15 @@ async fn a_key_that_the_hook_tells_is_enough() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_decision_is_waited_for() {
-    let world = World::new().await;
+    let world = world().await;
     let ways = Ways {
-        takes: 200,
+        fault: Some("placement-lifecycle/placed"),
         ..Ways::default()
     };
-    let scheduler = Scheduler::new(&world, ways);
+    let scheduler = Scheduler::new(&world, ways).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let place = seen.step(Scenario::Placement, DriverAction::Place);
-    assert!((200..210).contains(&took(place)), "{place:?}");
+    assert!((240..250).contains(&took(place)), "{place:?}");
     assert_eq!(
         seen.steps(Scenario::SliceLimit, DriverAction::Reschedule).len(),
         2
@@ -355,8 +338,8 @@ async fn a_runner_that_may_not_write_slices_is_told_which() {
         rule(&["get", "list", "watch"], "clusterprofiles"),
         rule(&["get", "list", "watch", "patch"], "placementdecisions"),
     ];
-    let world = World::new().await.with_rules(rules);
-    let scheduler = Scheduler::new(&world, Ways::default());
+    let world = world().await.with_rules(rules);
+    let scheduler = Scheduler::new(&world, Ways::default()).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let lacking = &seen.driver().lacking;
     assert_eq!(
@@ -370,12 +353,15 @@ async fn a_runner_that_may_not_write_slices_is_told_which() {
 
 #[tokio::test(start_paused = true)]
 async fn hooks_for_placements_are_not_used_where_only_profiles_are_judged() {
-    let world = World::new().await;
-    let scheduler = Scheduler::new(&world, Ways::default());
+    let world = world().await;
+    let scheduler = Scheduler::new(&world, on_members()).await;
     let mut plan = placing(&scheduler);
     plan.claim.edition = Edition::Standard;
     let seen = run_scheduler(&world, &scheduler, &plan, future::pending()).await;
-    assert_eq!(scheduler.calls.lock().expect("nobody panics").as_slice(), [""; 0]);
+    assert_eq!(
+        scheduler.hooks.calls.lock().expect("nobody panics").as_slice(),
+        [""; 0]
+    );
     let driver = seen.driver();
     assert!(driver.able.iter().all(|action| !action.is_on_placements()));
     assert_eq!(driver.touched_slices.len(), 0);

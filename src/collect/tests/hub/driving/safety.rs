@@ -33,8 +33,10 @@ fn stored(world: &World) -> Vec<(String, String)> {
     named.collect()
 }
 
+/// All profiles of the hub.
 async fn everything(world: &World) -> Vec<Value> {
-    let list = world.send(Method::GET, PROFILES, None).await.expect("a list");
+    let all = "/apis/multicluster.x-k8s.io/v1alpha1/clusterprofiles";
+    let list = world.send(Method::GET, all, None).await.expect("a list");
     list["items"].as_array().cloned().unwrap_or_default()
 }
 
@@ -46,7 +48,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
         world.report(name, "v1.34.1").await;
     }
     let before = everything(&world).await;
-    let manager = Manager::new(&world, Habits::default());
+    let manager = Manager::new(&world, Habits::default()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     assert_eq!(everything(&world).await, before);
 
@@ -77,7 +79,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
 #[tokio::test(start_paused = true)]
 async fn without_the_flag_nothing_is_written() {
     let world = World::new().await;
-    let manager = Manager::new(&world, Habits::default());
+    let manager = Manager::new(&world, Habits::default()).await;
     let mut plan = driving(&manager);
     plan.driver.as_mut().expect("a driver").mutations = false;
     let seen = run(&world, &manager, &plan).await;
@@ -96,16 +98,17 @@ async fn a_profile_that_was_there_before_is_not_written_to_whoever_names_it() {
     let manager = Manager::new(
         &world,
         Habits {
-            blind: true,
+            idle: true,
             names_profile: true,
             ..Habits::default()
         },
-    );
+    )
+    .await;
     for number in 1..20 {
-        world.profile(&format!("m-conformance-t-{number}")).await;
-        world
-            .report(&format!("m-conformance-t-{number}"), "v1.34.1")
-            .await;
+        let key = manager.profile(&format!("conformance-t-{number}"));
+        let namespace = &key.namespace;
+        let path = format!("/apis/multicluster.x-k8s.io/v1alpha1/namespaces/{namespace}/clusterprofiles");
+        world.create(&path, profile(&key.name)).await;
     }
     let before = everything(&world).await;
     let mut plan = driving(&manager);
@@ -144,11 +147,11 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
         let before = everything(&world).await;
         let folder = tempfile::tempdir().expect("a folder");
         // Members of its own, as these stay: what was done to them has to be undone.
-        let manager = Manager::new(&world, Habits::default());
+        let manager = Manager::new(&world, Habits::default()).await;
         let mut plan = driving(&manager);
         plan.driver.as_mut().expect("a driver").journal = Some(journal(folder.path(), &world).into());
         let seen = run_until(&world, &manager, &plan, after(seconds)).await;
-        assert_eq!(manager.joined(), [""; 0], "stopped after {seconds} s");
+        assert_eq!(manager.joined(), [].into(), "stopped after {seconds} s");
         assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
         drop(plan);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
@@ -170,7 +173,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
 #[tokio::test(start_paused = true)]
 async fn a_driver_that_was_done_before_the_run_is_stopped_is_whole() {
     let world = World::new().await;
-    let manager = Manager::new(&world, Habits::default());
+    let manager = Manager::new(&world, Habits::default()).await;
     let plan = Plan {
         observe: Duration::from_secs(3600),
         ..driving(&manager)
@@ -209,7 +212,8 @@ async fn what_cannot_be_undone_is_said_and_stays_written_down() {
                 clings,
                 ..Habits::default()
             },
-        );
+        )
+        .await;
         let mut plan = driving(&manager);
         let driver = plan.driver.as_mut().expect("a driver");
         driver.journal = Some(journal(folder.path(), &world).into());
@@ -245,7 +249,7 @@ async fn a_runner_without_rights_is_told_which() {
         "*",
     )];
     let world = World::new().await.with_rules(rules);
-    let manager = Manager::new(&world, Habits::default());
+    let manager = Manager::new(&world, Habits::default()).await;
     let seen = run(&world, &manager, &driving(&manager)).await;
     let lacking = &seen.driver().lacking;
     assert_eq!(

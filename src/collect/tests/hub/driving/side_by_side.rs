@@ -23,29 +23,25 @@ fn blamed(evidence: &Evidence) -> Vec<&'static str> {
 #[tokio::test(start_paused = true)]
 async fn a_run_leaves_out_what_another_makes_and_removes() {
     let world = World::new().await;
-    let manager = Manager::new(&world, Habits::default());
-    let alone = blamed(&run(&world, &manager, &plan_of("bcdfg", &manager)).await.evidence);
+    let manager = Manager::new(&world, Habits::default()).await;
     let (first, second) = (plan_of("h2j4k", &manager), plan_of("l5m6n", &manager));
-    let ear = Ear::default();
-    let collect = |plan| {
-        collect(
-            &world.hub.connection,
-            plan,
-            world.clock,
-            &ear,
-            CancellationToken::new(),
-        )
+    let runs = async {
+        let alone = drive(&world, &plan_of("bcdfg", &manager), future::pending()).await;
+        // The second one has members leave while the first one restarts the manager.
+        let later = async {
+            after(45).await;
+            drive(&world, &second, future::pending()).await
+        };
+        let (first, second) = futures::join!(drive(&world, &first, future::pending()), later);
+        (alone, [first, second])
     };
-    // The second one has members leave while the first one restarts the manager.
-    let later = async {
-        after(45).await;
-        collect(&second).await.expect("evidence")
+    let (alone, both) = select! {
+        seen = runs => seen,
+        never = manager.life.live() => match never {},
     };
-    let evidence = select! {
-        both = futures::future::join(collect(&first), later) => [both.0.expect("evidence"), both.1],
-        () = manager.live() => unreachable!("it never ends"),
-    };
-    for evidence in &evidence {
+    let alone = blamed(&alone.evidence);
+    for seen in &both {
+        let evidence = &seen.evidence;
         assert_eq!(blamed(evidence), alone);
         let driver = evidence.driver.as_ref().expect("a driver");
         assert!(
@@ -66,14 +62,14 @@ async fn a_run_leaves_out_what_another_makes_and_removes() {
         let judged: Vec<String> = judged.collect();
         assert!(judged.iter().all(|name| !name.contains(other)), "{judged:?}");
     }
-    let warnings = ear.warnings.into_inner().expect("nobody panics");
+    let warnings = both.iter().flat_map(|seen| &seen.warnings).collect::<Vec<_>>();
     let left_out = "profiles of other conformance runs are not judged: ";
     assert!(
         warnings.len() == 2 && warnings.iter().all(|warning| warning.starts_with(left_out)),
         "{warnings:?}"
     );
     // Whoever did not know of the second run would blame the manager for its members.
-    let mut unaware = evidence[0].clone();
+    let mut unaware = both[0].evidence.clone();
     unaware.header.other_runs.clear();
     let wrongly = blamed(&unaware);
     assert!(
