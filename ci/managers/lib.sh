@@ -1,12 +1,11 @@
 # shellcheck shell=bash
 # What the managers' scripts share: building, a hub, and stopping all of it. Each manager's folder has
 #
-#   go.mod, go.sum   the manager, pinned as a Go tool
 #   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
 #                    `manager prepare` sets the hub up, `manager namespace` says where profiles come
 #   hook             what the driver file calls
 #   driver.yaml      the driver file
-#   conformance.yaml what the run is told of the manager
+#   conformance.yaml what the run is told of the manager, with the version that is pinned
 #   run              builds, starts, judges, stops
 #
 # Members that stay come from the hub process too; the driver brings others of its own.
@@ -29,26 +28,18 @@ root=$(cd "$here/../.." && pwd)
 # Go code of others is built as its own go.mod has it, whatever surrounds us.
 export GOWORK=off GOFLAGS="${GOFLAGS:-} -mod=readonly" CGO_ENABLED=0
 
-# build_manager MODULE PACKAGE: builds the pinned tool of this folder as $cache/manager, and the members' agents. Go's
-# own cache makes that quick the second time. Where VERSION names a version, that one is built in place of the pin, and
-# from the git checkout of its tag that SOURCE names, if it does.
+# build_manager MODULE PACKAGE: builds a manager as $cache/manager, as the module itself pins its dependencies, and the
+# members' agents. Go's own cache makes that quick the second time. Where VERSION names a version, that one is built in
+# place of the pinned one, and from the git checkout of its tag that SOURCE names, if it does.
 build_manager() {
-    local pin=$here/$name
     if [ -n "${SOURCE:-}" ]; then
         build_tag "$SOURCE" "$2"
         return
     fi
-    if [ -n "${VERSION:-}" ]; then
-        cache=$cache/$VERSION
-        pin=$cache/pin
-        pin_version "$1" "$2" "$pin"
-    fi
+    version=${VERSION:-$(pinned_version)}
+    [ -z "${VERSION:-}" ] || cache=$cache/$VERSION
     mkdir -p "$cache"
-    version=$(cd "$pin" && go list -m -f '{{.Version}}' "$1") || fail "failed to read go.mod"
-    module=$(cd "$pin" && source_of "$1") || fail "failed to get $1 $version"
-    [ -n "${VERSION:-}" ] || says_version "$pin" "$version" || fail "go.mod pins $version: say so in conformance.yaml too"
-    say "building $2 $version"
-    (cd "$pin" && go build -buildvcs=false -trimpath -o "$cache/manager" "$2") || fail "failed to build $2"
+    module=$("$root/ci/go-program" "$1@$version" "$2" "$cache/manager") || fail "failed to build $1 $version"
     build_agents
     export version module
 }
@@ -71,7 +62,7 @@ build_tag() {
 build_checkout() {
     local folder=$1 program
     shift
-    version=$(sed -n 's/^  version: //p' "$here/$name/conformance.yaml")
+    version=$(pinned_version)
     git -C "$folder" rev-parse HEAD 2>/dev/null | grep -q "^${version##*-}" ||
         fail "SOURCE is to be a git checkout of commit ${version##*-}: $here/$name/run says how to get it"
     for program; do
@@ -92,35 +83,12 @@ build_from() {
 
 # build_agents: what stands for the members' agents.
 build_agents() {
-    (cd "$here/agent" && go build -buildvcs=false -trimpath -o "$cache/agent" .) || fail "failed to build the agents"
+    (cd "$root/ci" && go build -buildvcs=false -trimpath -o "$cache/agent" ./managers/agent) || fail "failed to build the agents"
 }
 
-# pin_version MODULE PACKAGE FOLDER: pins $VERSION there. Its dependencies are those that the module's own go.mod names, and
-# the module's own go.sum vouches for them. A module that replaces dependencies needs the same replacements here.
-pin_version() {
-    local original
-    original=$(source_of "$1@$VERSION") || fail "failed to get $1 $VERSION"
-    rm -rf "$3"
-    mkdir -p "$3"
-    # The module cache is read-only, and `go get` adds to this copy.
-    install -m 644 "$original/go.sum" "$3"
-    (cd "$3" && go mod init "clusterprofile-conformance/ci/managers/$name" && go get -tool "$2@$VERSION") \
-        >"$3/pin.log" 2>&1 || fail "failed to pin $1 $VERSION: see $3/pin.log"
-}
-
-# source_of MODULE[@VERSION]: prints the folder that has the module's source.
-source_of() {
-    local told
-    told=$(go mod download -json "$1") || {
-        sed -n 's/^\t"Error": "\(.*\)",\{0,1\}$/\1/p' <<<"$told" >&2
-        return 1
-    }
-    sed -n 's/^\t"Dir": "\(.*\)",$/\1/p' <<<"$told"
-}
-
-# says_version FOLDER VERSION: whether a manager's conformance.yaml is about that version.
-says_version() {
-    grep -qx "  version: $2" "$1/conformance.yaml"
+# pinned_version: prints the version of the manager that its conformance.yaml names.
+pinned_version() {
+    sed -n 's/^  version: //p' "$here/$name/conformance.yaml"
 }
 
 # configuration FOLDER VERSION: prints a manager's conformance.yaml, as it is for that version.

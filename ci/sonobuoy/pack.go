@@ -1,3 +1,5 @@
+//go:build ignore
+
 // Packs what a plugin handed over as Sonobuoy's aggregator does, so that `sonobuoy results` can be tried without a
 // cluster:
 //
@@ -15,6 +17,9 @@ import (
 	"github.com/vmware-tanzu/sonobuoy/pkg/plugin/loader"
 	"github.com/vmware-tanzu/sonobuoy/pkg/tarball"
 )
+
+// version is that of Sonobuoy.
+var version string
 
 func main() {
 	if len(os.Args) != 4 {
@@ -53,7 +58,7 @@ func pack(definition, handedOver, out string) error {
 	if err := os.Mkdir(filepath.Join(root, "meta"), 0o755); err != nil {
 		return err
 	}
-	config := []byte(`{"Version": "v0.57.5"}`)
+	config := []byte(`{"Version": "` + version + `"}`)
 	if err := os.WriteFile(filepath.Join(root, "meta", "config.json"), config, 0o644); err != nil {
 		return err
 	}

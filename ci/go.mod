@@ -1,4 +1,4 @@
-module clusterprofile-conformance/ci/clients
+module clusterprofile-conformance/ci
 
 go 1.26.0
 
