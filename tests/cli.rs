@@ -52,6 +52,7 @@ use std::{
 use evidence::Kind;
 use flate2::{Compression, write::GzEncoder};
 use judge::rules;
+use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -268,12 +269,12 @@ fn a_narrowed_run_never_calls_itself_conformant() {
         .collect();
     let narrowed = [&["run", "--from", "conforming.yaml", "version/"][..], &flags].concat();
     let told = expect(0, &narrowed);
-    assert!(
-        told.contains("no violation among the 1 of 45 MUST rules selected"),
-        "{told}"
-    );
+    let (_, of) = told
+        .split_once("no violation among the 1 of ")
+        .expect("a decision");
+    let (musts, _) = of.split_once(" MUST rules selected").expect("a number");
     assert_eq!(folder.json("json")["decision"], "no-violation");
-    assert!(folder.text("badge").contains("1/45 MUST rules"));
+    assert!(folder.text("badge").contains(&format!("1/{musts} MUST rules")));
     for (flag, _) in &paths {
         let text = folder.text(&flag[2..]).replace("ClusterProfile conformance", "");
         let claims = text.contains("conformant with")
@@ -618,9 +619,9 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         |line: &str| line.starts_with("not conformant with edition") && line.contains("single snapshot");
     assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
     // How many rules there are besides is not of this test.
-    let (counts, rest) = done.out.split_once(" filtered out").expect("a count");
-    let (counts, _) = counts.rsplit_once(", ").expect("counts");
-    insta::assert_snapshot!(format!("{counts}, [others] filtered out{rest}"));
+    let others = Regex::new(r"\d+ filtered out|\d+ of \d+ MUST rules\s+judged \([^)]*\)").expect("a pattern");
+    assert_eq!(others.find_iter(&done.out).count(), 2, "{}", done.out);
+    insta::assert_snapshot!(others.replace_all(&done.out, "[others]"));
 }
 
 #[test]
