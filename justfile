@@ -24,7 +24,7 @@ rules:
 
 # Write docs/coverage.md anew from fixtures/documents.
 coverage:
-    UPDATE=1 cargo test --test coverage the_page_is_made
+    ci/coverage
 
 # Write docs/schemas and the table in docs/configuration.md anew from the types and flags.
 schemas:

@@ -222,10 +222,17 @@ impl Links {
 fn anchors_are_those_of_github() {
     let folder = TempDir::new().expect("a folder");
     let page = folder.path().join("page.md");
-    fs::write(&page, "# Why `run`?\n## A & b_c, d-e\n## Why run\n```sh\n# no heading\n```\n[x](y.md#z)\n").expect("written");
+    fs::write(
+        &page,
+        "# Why `run`?\n## A & b_c, d-e\n## Why run\n```sh\n# no heading\n```\n[x](y.md#z)\n",
+    )
+    .expect("written");
     let links = Links::of(&page);
     assert_eq!(links.targets, ["y.md#z"]);
-    assert_eq!(Vec::from_iter(links.anchors), ["a--b_c-d-e", "why-run", "why-run-1"]);
+    assert_eq!(
+        Vec::from_iter(links.anchors),
+        ["a--b_c-d-e", "why-run", "why-run-1"]
+    );
 }
 
 #[test]
@@ -261,4 +268,24 @@ fn the_index_names_every_page() {
             "docs/README.md lacks {name}"
         );
     }
+}
+
+#[test]
+fn the_comparison_with_the_upstream_suite_has_the_rules_and_their_levels() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/upstream-suite.md");
+    let text = fs::read_to_string(page).expect("it is there");
+    let is_row = |line: &&str| line.starts_with("| ") && line.contains('`');
+    let mut compared = 0;
+    for row in text.lines().filter(is_row) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [_, _, rule, level, ..] = cells[..] else {
+            panic!("no row of the table: {row}");
+        };
+        if rule != "none" {
+            let rule = rules::find(rule.trim_matches('`')).unwrap_or_else(|| panic!("no such rule: {row}"));
+            assert_eq!(level, rule.facts.level.name(), "{row}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 0, "no row of the table names a rule");
 }

@@ -1,9 +1,6 @@
 //! The map of the documents: each sentence by its digest, with the rules that judge it or the reason why none does.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use evidence::api::Edition;
 use serde::Deserialize;
@@ -17,12 +14,11 @@ pub struct Map {
     /// Its first heading, or a Go file's package clause; more than one where its texts differ in it.
     pub titles: Vec<String>,
     /// What rules call it in their `source`.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests look at it"))]
     pub cited: Vec<String>,
     /// Where its newest text can be read, if anywhere.
-    #[serde(default)]
     pub newest: Option<String>,
     /// What a reader of the map needs to know of it.
-    #[serde(default)]
     pub note: Option<String>,
     /// Its texts, oldest first.
     pub texts: Vec<Text>,
@@ -50,9 +46,9 @@ pub struct Section {
     pub section: String,
     /// What rules call it in their `source`, if they use other words.
     #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests look at it"))]
     pub cited: Vec<String>,
     /// Why no rule judges the sentences that name neither rules nor a reason of their own.
-    #[serde(default)]
     pub reason: Option<String>,
     /// Its sentences.
     pub sentences: Vec<Entry>,
@@ -65,58 +61,53 @@ pub struct Entry {
     /// The beginning of the SHA-256 of its normalized text.
     pub digest: String,
     /// Its keywords; a sentence without one says what is, and rules build on it.
-    #[serde(default)]
     pub keyword: Option<String>,
     /// The texts that have it, if not all.
-    #[serde(default)]
     pub texts: Option<Vec<String>>,
     /// The rules that judge it.
     #[serde(default)]
     pub rules: Vec<String>,
     /// Why no rule judges it, or not all of it.
-    #[serde(default)]
     pub reason: Option<String>,
 }
 
 impl Map {
     /// All maps, in the order of their files' names.
     pub fn all() -> Vec<Map> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/documents");
-        let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut paths: Vec<PathBuf> = files
-            .map(|file| file.expect("the folder can be read").path())
-            .collect();
+        let folder = super::in_repository("fixtures/documents");
+        let files = fs::read_dir(folder).expect("fixtures/documents");
+        let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
         paths.sort();
-        paths.iter().map(|path| Self::read(path)).collect()
+        let read = |path: &PathBuf| {
+            let text = fs::read_to_string(path).expect("a map");
+            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        };
+        paths.iter().map(read).collect()
     }
 
-    fn read(path: &Path) -> Map {
-        let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    /// All entries, with their sections.
+    pub fn all_entries(&self) -> impl Iterator<Item = (&Section, &Entry)> {
+        let of = |section| move |entry| (section, entry);
+        self.sections
+            .iter()
+            .flat_map(move |section| section.sentences.iter().map(of(section)))
     }
 
     /// The entries of one text, with their sections.
-    pub fn entries<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (&'a Section, &'a Entry)> {
-        let all = self
-            .sections
-            .iter()
-            .flat_map(|section| section.sentences.iter().map(move |entry| (section, entry)));
-        all.filter(move |(_, entry)| entry.is_in(text))
+    pub fn entries(&self, text: &str) -> impl Iterator<Item = (&Section, &Entry)> {
+        self.all_entries().filter(move |(_, entry)| entry.is_in(text))
+    }
+}
+
+impl Text {
+    /// The names of its editions.
+    pub fn editions(&self) -> String {
+        let names: Vec<&str> = self.editions.iter().map(|edition| edition.name()).collect();
+        names.join(", ")
     }
 }
 
 impl Section {
-    /// Whether rules mean this section, or a part of it, by a path of headings.
-    pub fn is_cited_as(&self, path: &str) -> bool {
-        let own = std::slice::from_ref(&self.section);
-        let names = if self.cited.is_empty() { own } else { &self.cited };
-        let within = |name: &str| {
-            name.strip_prefix(path)
-                .is_some_and(|rest| rest.starts_with(" › "))
-        };
-        names.iter().any(|name| name == path || within(name))
-    }
-
     /// Why no rule judges an entry of this section, if there is a reason.
     pub fn reason<'a>(&'a self, entry: &'a Entry) -> Option<&'a str> {
         let of_the_section = self.reason.as_deref().filter(|_| entry.rules.is_empty());
@@ -129,5 +120,10 @@ impl Entry {
     pub fn is_in(&self, text: &str) -> bool {
         let texts = self.texts.as_ref();
         texts.is_none_or(|texts| texts.iter().any(|one| one == text))
+    }
+
+    /// Whether a rule judges it.
+    pub fn names(&self, rule: &str) -> bool {
+        self.rules.iter().any(|one| one == rule)
     }
 }

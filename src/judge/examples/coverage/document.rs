@@ -1,0 +1,203 @@
+//! Reads a document in Markdown, or the comments of a Go file, and finds its sentences and their keywords.
+//!
+//! A sentence is prose outside of headings, code blocks, HTML comments, tables of contents and pictures. Each paragraph,
+//! list item and table cell is read by itself. Its digest is taken of its text without markup, with straight quotes and
+//! single spaces, without the punctuation at its end; case is kept, since `must` and `MUST` are not the same.
+
+use std::{ops::Range, sync::LazyLock};
+
+use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use regex::Regex;
+use sha2::{Digest, Sha256};
+
+use super::go;
+
+/// The words that make a sentence normative, in any case. Of two that begin at one place the first in the list counts.
+pub const KEYWORDS: &str = "must not|must|shall not|shall|should not|should never|should|may not|may|cannot|can not|can only|\
+    never|is required|are required|required|mandatory|is not recommended|recommended|recommend|optional|supposed to|expected to|\
+    is expected|needs to|need to|has to|have to|immutable|is not allowed|not allowed|is allowed|allowed to|responsibility|\
+    responsible|ensure|ensures|conform|conforms|conforming";
+
+/// Abbreviations whose period ends no sentence.
+const ABBREVIATIONS: &[&str] = &["aka.", "cf.", "e.g.", "i.e.", "vs."];
+
+/// How many hexadecimal digits of a sentence's SHA-256 are kept.
+pub const DIGITS: usize = 12;
+
+/// What was found in a document.
+#[derive(Debug, Default)]
+pub struct Document {
+    /// Its first heading, or a Go file's package clause.
+    pub title: String,
+    /// Its sentences, in their order.
+    pub sentences: Vec<Sentence>,
+}
+
+/// One sentence.
+#[derive(Debug)]
+pub struct Sentence {
+    /// The headings above it but the title, and the term that its list item defines, joined by ` › `.
+    pub section: String,
+    /// The line on which its paragraph begins.
+    pub line: usize,
+    /// Its keywords, as it writes them; without one it only says what is.
+    pub keywords: String,
+    /// The beginning of the SHA-256 of its text.
+    pub digest: String,
+    /// Its text without markup. It is shown, and never stored.
+    pub text: String,
+}
+
+impl Document {
+    /// Reads a document; a name that ends in `.go` makes it a Go file.
+    pub fn read(name: &str, text: &str) -> Self {
+        if name.ends_with(".go") {
+            return Self::read("", &go::comments_as_markdown(text));
+        }
+        let mut reader = Reader {
+            source: text,
+            ..Reader::default()
+        };
+        let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
+        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+            reader.read(event, range);
+        }
+        reader.end_block();
+        reader.document
+    }
+}
+
+/// Gathers sentences while the parser goes through the document.
+#[derive(Default)]
+struct Reader<'a> {
+    source: &'a str,
+    document: Document,
+    headings: Vec<(Option<HeadingLevel>, String)>,
+    /// The text of the block so far, and where it begins.
+    text: String,
+    begins: usize,
+    /// The bold words with which the block begins.
+    term: Option<String>,
+    is_in_term: bool,
+    /// How many code blocks, pictures and tables of contents surround this.
+    hidden: usize,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, event: Event, range: Range<usize>) {
+        match event {
+            Event::Start(Tag::Strong) => self.is_in_term = self.text.trim().is_empty(),
+            Event::End(TagEnd::Strong) => {
+                if self.is_in_term {
+                    self.term = Some(self.text.trim().to_owned());
+                }
+                self.is_in_term = false;
+            }
+            Event::Start(Tag::Emphasis | Tag::Link { .. }) | Event::End(TagEnd::Emphasis | TagEnd::Link) => {}
+            Event::Start(Tag::Image { .. }) => self.hidden += 1,
+            Event::Start(Tag::CodeBlock(_)) => {
+                self.end_block();
+                self.hidden += 1;
+            }
+            Event::End(TagEnd::Image | TagEnd::CodeBlock) => self.hidden -= 1,
+            Event::Html(html) | Event::InlineHtml(html) => match html.trim() {
+                "<!-- toc -->" => self.hidden += 1,
+                "<!-- /toc -->" => self.hidden -= 1,
+                _ => {}
+            },
+            Event::Text(words) | Event::Code(words) => self.push(&words, range),
+            Event::SoftBreak | Event::HardBreak => self.push(" ", range),
+            Event::End(TagEnd::Heading(level)) => self.end_heading(level),
+            Event::Start(_) | Event::End(_) | Event::Rule => self.end_block(),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, words: &str, range: Range<usize>) {
+        if self.hidden > 0 {
+            return;
+        }
+        if self.text.is_empty() {
+            self.begins = range.start;
+        }
+        self.text.push_str(words);
+    }
+
+    fn end_heading(&mut self, level: HeadingLevel) {
+        let heading = normalized(&std::mem::take(&mut self.text));
+        self.term = None;
+        if level == HeadingLevel::H1 && self.document.title.is_empty() {
+            self.document.title = heading;
+            return;
+        }
+        self.headings.retain(|(above, _)| *above < Some(level));
+        self.headings.push((Some(level), heading));
+    }
+
+    fn end_block(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        // Only what is defined after it makes bold words a term.
+        let is_defined = |term: &String| text.trim_start()[term.len()..].starts_with(':');
+        let term = self.term.take().filter(is_defined);
+        let headings = self.headings.iter().map(|(_, heading)| heading.as_str());
+        let section: Vec<&str> = headings.chain(term.as_deref()).collect();
+        let section = section.join(" › ");
+        let line = self.source[..self.begins].matches('\n').count() + 1;
+        for sentence in split(&normalized(&text)) {
+            let text = sentence.trim_end_matches(['.', ':', ';', ',']);
+            if text.contains(char::is_alphanumeric) {
+                self.document.sentences.push(Sentence {
+                    section: section.clone(),
+                    line,
+                    keywords: keywords(text),
+                    digest: digest(text),
+                    text: text.to_owned(),
+                });
+            }
+        }
+    }
+}
+
+/// A text with straight quotes and single spaces.
+fn normalized(text: &str) -> String {
+    let straight = text.replace(['“', '”'], "\"").replace(['‘', '’'], "'");
+    straight.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The sentences of a block: each ends where `.`, `?` or `!` is followed by a word that does not begin in lower case.
+fn split(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let (mut begins, mut word_begins) = (0, 0);
+    for (at, _) in text.match_indices(' ') {
+        let word = text[word_begins..at].trim_end_matches([')', '"', '\'', ']']);
+        word_begins = at + 1;
+        let is_abbreviated = ABBREVIATIONS.contains(&word.trim_start_matches('(').to_lowercase().as_str());
+        let goes_on = text[word_begins..].starts_with(char::is_lowercase);
+        if word.ends_with(['.', '?', '!']) && !is_abbreviated && !goes_on {
+            sentences.push(&text[begins..at]);
+            begins = word_begins;
+        }
+    }
+    sentences.push(&text[begins..]);
+    sentences
+}
+
+/// The keywords of a sentence as it writes them, each once.
+fn keywords(sentence: &str) -> String {
+    static PATTERN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!(r"(?i)\b(?:{KEYWORDS})\b")).expect("a pattern"));
+    let mut found: Vec<&str> = Vec::new();
+    for keyword in PATTERN.find_iter(sentence).map(|found| found.as_str()) {
+        if !found.contains(&keyword) {
+            found.push(keyword);
+        }
+    }
+    found.join(", ")
+}
+
+/// The beginning of a sentence's SHA-256.
+pub fn digest(sentence: &str) -> String {
+    let digest = Sha256::digest(sentence.as_bytes());
+    let hexadecimal: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    hexadecimal[..DIGITS].to_owned()
+}

@@ -1,0 +1,319 @@
+//! Each sentence of the documents has rules or a reason, each rule a sentence, and the page is that of the map. What the
+//! reader of documents takes for a sentence.
+
+use std::{collections::BTreeSet, fs};
+
+use evidence::api::Edition;
+use judge::rules::{self, Basis, Rule};
+use rstest::rstest;
+use tempfile::TempDir;
+
+use super::{
+    compare,
+    document::{DIGITS, Document, digest},
+    in_repository,
+    map::{Entry, Map, Section, Text},
+    page,
+};
+
+#[test]
+fn the_page_is_that_of_the_map() {
+    let written = fs::read_to_string(in_repository("docs/coverage.md")).expect("the page");
+    assert!(
+        written == page::page(&Map::all()),
+        "docs/coverage.md is out of date: renew it with `just coverage`"
+    );
+}
+
+#[test]
+fn every_sentence_has_rules_or_a_reason_once_in_each_of_its_texts() {
+    let mut problems = Vec::new();
+    for map in &Map::all() {
+        let mut seen = BTreeSet::new();
+        for (section, entry) in map.all_entries() {
+            let place = format!("{} › {}, {}", map.document, section.section, entry.digest);
+            if entry.digest.len() != DIGITS || entry.texts.iter().flatten().any(|name| !has_text(map, name)) {
+                problems.push(format!("{place}: no digest, or no text of the document"));
+            }
+            for rule in entry.rules.iter().filter(|rule| rules::find(rule).is_none()) {
+                problems.push(format!("{place}: no rule {rule}"));
+            }
+            for text in map.texts.iter().filter(|text| entry.is_in(&text.name)) {
+                if !seen.insert((&section.section, &entry.digest, &text.name)) {
+                    problems.push(format!("{place}: twice in text {}", text.name));
+                }
+                let is_judged = entry.rules.iter().any(|rule| is_judged_by(text, rule));
+                if section.reason(entry).is_none() && !is_judged {
+                    problems.push(format!("{place}: neither rule nor reason in text {}", text.name));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+fn has_text(map: &Map, name: &str) -> bool {
+    map.texts.iter().any(|text| text.name == name)
+}
+
+/// Whether an edition that judges by the text has the rule.
+fn is_judged_by(text: &Text, rule: &str) -> bool {
+    let mut editions = text.editions.iter();
+    rules::find(rule).is_some_and(|rule| editions.any(|edition| rule.facts.in_edition(*edition).is_some()))
+}
+
+/// Where a rule stands in an edition.
+fn source_in(rule: &'static Rule, edition: Edition) -> Option<&'static str> {
+    let applies = rule.facts.in_edition(edition)?;
+    Some(applies.source.as_ref().unwrap_or(&rule.facts.source))
+}
+
+/// The documents and paths that a source cites, such as `KEP-4322 › Status › Version; Terminology (and more)`: a part that
+/// names no document is of the one before it, and what stands in brackets is a remark.
+fn citations<'a>(maps: &'a [Map], source: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut document = "";
+    let parts = source.split(" (").next().unwrap_or(source).split("; ");
+    let cited = parts.map(|part| {
+        let mut names = maps.iter().flat_map(|map| &map.cited);
+        let found = names.find_map(|name| {
+            let before = part
+                .strip_prefix(name.as_str())
+                .and_then(|rest| rest.strip_prefix(" › "));
+            let behind = part
+                .strip_suffix(name.as_str())
+                .and_then(|rest| rest.strip_suffix(" of "));
+            Some((name.as_str(), before.or(behind)?))
+        });
+        let (name, path) = found.unwrap_or((document, part));
+        document = name;
+        (name, path)
+    });
+    cited.collect()
+}
+
+/// Whether a rule means the section, or a part of it, by a path of headings.
+fn is_cited_as(section: &Section, path: &str) -> bool {
+    let own = std::slice::from_ref(&section.section);
+    let names = if section.cited.is_empty() {
+        own
+    } else {
+        &section.cited
+    };
+    let mut rests = names.iter().filter_map(|name| name.strip_prefix(path));
+    rests.any(|rest| rest.is_empty() || rest.starts_with(" › "))
+}
+
+/// The sentences of the sections that a citation means in the texts of an edition.
+fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) -> Vec<&'a Entry> {
+    let maps = maps
+        .iter()
+        .filter(|map| map.cited.iter().any(|name| name == document));
+    let texts = maps.flat_map(|map| map.texts.iter().map(move |text| (map, text)));
+    let texts = texts.filter(|(_, text)| text.editions.contains(&edition));
+    let entries = texts.flat_map(|(map, text)| map.entries(&text.name));
+    let entries = entries.filter(|(section, _)| is_cited_as(section, path));
+    entries.map(|(_, entry)| entry).collect()
+}
+
+#[test]
+fn rules_cite_sections_and_quote_the_keywords_of_their_sentences_there() {
+    let maps = Map::all();
+    let mut problems = Vec::new();
+    for rule in rules::all() {
+        let mut keywords: Vec<&str> = Vec::new();
+        for edition in Edition::ALL {
+            let Some(source) = source_in(rule, edition) else {
+                continue;
+            };
+            let mut is_named = false;
+            for citation in citations(&maps, source) {
+                let entries = cited(&maps, citation, edition);
+                if entries.is_empty() {
+                    problems.push(format!("{} cites what is not mapped: {citation:?}", rule.id));
+                }
+                for entry in entries.into_iter().filter(|entry| entry.names(rule.id)) {
+                    is_named = true;
+                    keywords.extend(entry.keyword.iter().flat_map(|words| words.split(", ")));
+                }
+            }
+            if rule.facts.basis == Basis::Explicit && !is_named {
+                problems.push(format!(
+                    "{} is explicit, and no sentence of {source} names it",
+                    rule.id
+                ));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        keywords.retain(|keyword| seen.insert(*keyword));
+        if rule.facts.keywords != keywords {
+            problems.push(format!("{}: keywords: {keywords:?}", rule.id));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Sections and texts of the sentences that a document has.
+fn sentences(name: &str, text: &str) -> Vec<(String, String)> {
+    let sentences = Document::read(name, text).sentences.into_iter();
+    sentences
+        .map(|sentence| (sentence.section, sentence.text))
+        .collect()
+}
+
+#[test]
+fn prose_is_cut_into_sentences_under_their_headings() {
+    let text = "\
+# The birds
+
+<!-- toc -->
+- [Songs must be loud](#songs)
+<!-- /toc -->
+A bird sings. Each song, e.g. that of
+a *finch*, MUST be heard! ![a song](song.svg)
+
+## Songs
+<!-- It must not be read. -->
+```yaml
+must: never be read
+```
+### Loud ones
+- **Owl**: a bird of the night. It may hoot.
+  - It needs to see `mice.` in the dark
+- [x] a finch
+
+| when | what |
+|---|---|
+| at noon | It SHOULD rest. |
+
+## Nests
+> A nest is “round”: it shall hold.
+";
+    let loud = "Songs › Loud ones";
+    let expected = [
+        ("", "A bird sings"),
+        ("", "Each song, e.g. that of a finch, MUST be heard!"),
+        ("Songs › Loud ones › Owl", "Owl: a bird of the night"),
+        ("Songs › Loud ones › Owl", "It may hoot"),
+        (loud, "It needs to see mice. in the dark"),
+        (loud, "a finch"),
+        (loud, "when"),
+        (loud, "what"),
+        (loud, "at noon"),
+        (loud, "It SHOULD rest"),
+        ("Nests", "A nest is \"round\": it shall hold"),
+    ];
+    let expected = expected.map(|(section, text)| (section.to_owned(), text.to_owned()));
+    assert_eq!(sentences("birds.md", text), expected);
+    assert_eq!(Document::read("birds.md", text).title, "The birds");
+}
+
+#[test]
+fn comments_of_go_stand_under_what_they_document() {
+    let text = "\
+/*
+Licensed to the birds.
+*/
+
+package birds
+
+// A Bird sings.
+// It must have a name.
+type Bird struct {
+\t// Name is immutable.
+\t// +required
+\tName string `json:\"name\"`
+
+\tAge int
+}
+
+const (
+\t// Loud is how
+\t// a finch sings.
+\tLoud = \"loud\"
+)
+";
+    let expected = [
+        ("Bird", "A Bird sings"),
+        ("Bird", "It must have a name"),
+        ("Bird.Name", "Name is immutable"),
+        ("Loud", "Loud is how a finch sings"),
+    ];
+    let expected = expected.map(|(section, text)| (section.to_owned(), text.to_owned()));
+    assert_eq!(sentences("birds.go", text), expected);
+    assert_eq!(Document::read("birds.go", text).title, "package birds");
+}
+
+#[rstest]
+#[case::strong("A nest MUST NOT fall, and must be round", "MUST NOT, must")]
+#[case::phrase("It is required that it needs to hold", "is required, needs to")]
+#[case::once("It should, or should", "should")]
+#[case::none("Mustard and a mayor: a necessity", "")]
+fn keywords_are_found_as_they_are_written(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(Document::read("", text).sentences[0].keywords, expected);
+}
+
+const BIRDS: &str =
+    "# Birds\n## Nests\nA nest MUST be round. A nest is a home.\n## Songs\nA finch may rest.\n";
+
+/// What the command tells of a document, beside maps of the one above and of another with its title.
+fn compared(text: &str, flags: &[&str]) -> Result<(String, usize), String> {
+    let entry = |text: &str, more: &str| format!("{{digest: \"{}\"{more}}}", digest(text));
+    let nest = entry("A nest MUST be round", ", keyword: MUST, rules: [nests/round]");
+    let home = entry("A nest is a home", ", rules: [nests/home]");
+    let rest = entry("A finch may rest", ", keyword: may, texts: [new]");
+    let map = |document: &str, sections: &str| -> Map {
+        let yaml = format!(
+            "{{document: {document}, titles: [Birds], cited: [Birds], sections: [{sections}], \
+             texts: [{{name: old, from: here, editions: [standard]}}, {{name: new, from: here, editions: [standard]}}]}}"
+        );
+        serde_saphyr::from_str(&yaml).expect("a map")
+    };
+    let nests = format!("{{section: Nests, sentences: [{nest}, {home}]}}");
+    let songs = format!("{{section: Songs, reason: nobody listens, sentences: [{rest}]}}");
+    let maps = [
+        map("The birds", &format!("{nests}, {songs}")),
+        map("The fish", ""),
+    ];
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("birds.md");
+    fs::write(&path, text).expect("written");
+    let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+    compare(&maps, path.to_str().expect("UTF-8"), &flags)
+}
+
+#[rstest]
+#[case::none("", "", &[], 0, &["The birds, compared with its text new", "touch: \n"])]
+#[case::new("rest.", "rest. It must end.", &[], 1, &["only in the document: Songs", "line 5: It must end"])]
+#[case::changed("MUST be", "MUST look", &[], 2, &["only in the document: Nests", "only in the map: Nests", "touch: nests/round"])]
+#[case::keyword("MUST", "SHOULD", &[], 2, &["keyword: \"SHOULD\"", "touch: nests/round"])]
+#[case::gone("A nest is a home.", "", &[], 1, &["only in the map: Nests", "`nests/home`"])]
+#[case::moved("## Songs", "## Chants", &[], 2, &["only in the document: Chants", "nobody listens"])]
+#[case::older("", "", &["--text", "old"], 1, &["only in the document: Songs", "text old"])]
+#[case::all("home.", "home. It is warm.", &["--all"], 0, &["line 3: It is warm"])]
+#[case::quiet("home.", "home. It is warm.", &[], 0, &["differences: 0"])]
+fn differences_tell_the_rules_that_they_touch(
+    #[case] from: &str,
+    #[case] to: &str,
+    #[case] flags: &[&str],
+    #[case] differences: usize,
+    #[case] expected: &[&str],
+) {
+    let (told, found) = compared(&BIRDS.replace(from, to), flags).expect("compared");
+    assert_eq!(found, differences, "{told}");
+    for part in expected {
+        assert!(told.contains(part), "{part} is not in: {told}");
+    }
+}
+
+#[test]
+fn bad_usage_is_no_difference() {
+    for (text, flags, expected) in [
+        (BIRDS, &["--txt"][..], "usage: ci/coverage"),
+        (BIRDS, &["--text"], "usage: ci/coverage"),
+        (BIRDS, &["--text", "older"], "The birds has these texts: old, new"),
+        ("# Bees", &[], "no map has the title \"Bees\""),
+    ] {
+        let failure = compared(text, flags).expect_err("bad usage");
+        assert!(failure.starts_with(expected), "{failure}");
+    }
+}
