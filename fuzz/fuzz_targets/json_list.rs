@@ -2,7 +2,7 @@
 //! is the size of the pieces.
 #![no_main]
 
-use evidence::json_list::{ListCutter, Part};
+use evidence::json_list::{ListCutter, Part, Position};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ fn cut(text: &[u8], size: usize) -> Option<(Vec<Value>, Value)> {
     let mut cutter = ListCutter::new(1 << 20);
     let mut items = Vec::new();
     for piece in text.chunks(size) {
-        let each = |part: Part<'_>, _: usize| {
+        let each = |part: Part<'_>, _: Position| {
             if let Part::Item(item) = part {
                 items.push(serde_json::from_slice(item));
             }

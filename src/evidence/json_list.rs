@@ -24,6 +24,39 @@ pub enum CutError {
     TooLarge,
 }
 
+/// A place in a text, both from 0: the line breaks before it, and the characters since the last of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The line breaks before it.
+    pub line: usize,
+    /// The characters between the last line break and it.
+    pub column: usize,
+}
+
+impl Position {
+    /// The place behind a text that begins here.
+    pub fn after(self, text: &[u8]) -> Self {
+        match line_breaks(text) {
+            0 => Self {
+                column: self.column + characters(text),
+                ..self
+            },
+            lines => {
+                let last = text.iter().rposition(|byte| *byte == b'\n');
+                Self {
+                    line: self.line + lines,
+                    column: last.map_or(0, |last| characters(&text[last + 1..])),
+                }
+            }
+        }
+    }
+}
+
+/// Counts the bytes that begin a character of UTF-8.
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
 /// How far the cutting of a value has come. Feed it the text piece by piece.
 ///
 /// The items are those of an array, or of the key `items` of an object. A value without them is all frame.
@@ -42,10 +75,12 @@ pub struct ListCutter {
     escaped: bool,
     /// The most bytes of an item, or of the frame.
     largest: usize,
-    /// The line breaks so far, up to the beginning of the present item.
-    lines: usize,
-    /// The lines of the items, which the frame lacks.
-    lines_of_items: usize,
+    /// Where the value begins.
+    begins: Position,
+    /// Where the present item begins, or what comes next.
+    at: Position,
+    /// The place behind the last item, where the frame goes on.
+    behind: Position,
     looked_at: usize,
 }
 
@@ -82,18 +117,32 @@ impl ListCutter {
             in_string: false,
             escaped: false,
             largest,
-            lines: 0,
-            lines_of_items: 0,
+            begins: Position::default(),
+            at: Position::default(),
+            behind: Position::default(),
             looked_at: 0,
         }
     }
 
-    /// Takes the next piece of the text. Hands each part that it completes to `each`, with the number of line breaks
-    /// before it. Returns how much of the piece was taken: all of it, or what belongs to the value.
+    /// Says where the value begins, in what is read.
+    pub fn beginning_at(self, begins: Position) -> Self {
+        Self {
+            begins,
+            at: begins,
+            ..self
+        }
+    }
+
+    /// Takes the next piece of the text. Hands each part that it completes to `each`, with the place where it begins.
+    /// Returns how much of the piece was taken: all of it, or what belongs to the value.
     ///
     /// # Errors
     /// When it cannot be JSON, or a part is too large.
-    pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(Part<'_>, usize)) -> Result<usize, CutError> {
+    pub fn feed(
+        &mut self,
+        piece: &[u8],
+        mut each: impl FnMut(Part<'_>, Position),
+    ) -> Result<usize, CutError> {
         let mut at = 0;
         let fed = self.cut(piece, &mut at, &mut each);
         self.looked_at = at;
@@ -104,7 +153,7 @@ impl ListCutter {
         &mut self,
         piece: &[u8],
         at: &mut usize,
-        each: &mut impl FnMut(Part<'_>, usize),
+        each: &mut impl FnMut(Part<'_>, Position),
     ) -> Result<(), CutError> {
         // Where what is not yet taken begins.
         let mut start = 0;
@@ -130,7 +179,7 @@ impl ListCutter {
                         self.place = Place::Between(Expected::ItemOrEnd);
                         self.grow_frame(&piece[start..=*at]);
                         start = *at + 1;
-                        each(Part::Opening(&self.frame), self.lines);
+                        each(Part::Opening(&self.frame), self.begins);
                     }
                     b'{' | b'[' => self.depth += 1,
                     b'}' | b']' => {
@@ -147,14 +196,14 @@ impl ListCutter {
                 Place::Between(expected) => {
                     start = *at + 1;
                     match (byte, expected) {
-                        (b'\n', _) => {
-                            self.lines += 1;
-                            self.lines_of_items += 1;
+                        (b' ' | b'\t' | b'\r' | b'\n', _) => self.at = self.at.after(&[byte]),
+                        (b',', Expected::CommaOrEnd) => {
+                            self.place = Place::Between(Expected::Item);
+                            self.at = self.at.after(&[byte]);
                         }
-                        (b' ' | b'\t' | b'\r', _) => {}
-                        (b',', Expected::CommaOrEnd) => self.place = Place::Between(Expected::Item),
                         (b']', Expected::ItemOrEnd | Expected::CommaOrEnd) => {
                             start = *at;
+                            self.behind = self.at;
                             self.close()?;
                             self.place = if self.depth == 0 {
                                 Place::Behind
@@ -238,27 +287,24 @@ impl ListCutter {
     }
 
     fn grow_frame(&mut self, more: &[u8]) {
-        self.lines += line_breaks(more);
+        self.at = self.at.after(more);
         self.frame.extend_from_slice(more);
     }
 
-    fn end_item(&mut self, rest: &[u8], each: &mut impl FnMut(Part<'_>, usize)) -> Result<(), CutError> {
+    fn end_item(&mut self, rest: &[u8], each: &mut impl FnMut(Part<'_>, Position)) -> Result<(), CutError> {
         self.place = Place::Between(Expected::CommaOrEnd);
         if self.item.len() + rest.len() > self.largest {
             return Err(CutError::TooLarge);
         }
-        let lines = if self.item.is_empty() {
-            each(Part::Item(rest), self.lines);
-            line_breaks(rest)
+        if self.item.is_empty() {
+            each(Part::Item(rest), self.at);
+            self.at = self.at.after(rest);
         } else {
             self.item.extend_from_slice(rest);
-            each(Part::Item(&self.item), self.lines);
-            let lines = line_breaks(&self.item);
+            each(Part::Item(&self.item), self.at);
+            self.at = self.at.after(&self.item);
             self.item.clear();
-            lines
-        };
-        self.lines += lines;
-        self.lines_of_items += lines;
+        }
         Ok(())
     }
 
@@ -278,9 +324,9 @@ impl ListCutter {
         self.depth > 0
     }
 
-    /// The number of line breaks before the present item, or so far.
-    pub fn begun(&self) -> usize {
-        self.lines
+    /// Where the present item begins, or what comes next.
+    pub fn begun(&self) -> Position {
+        self.at
     }
 
     /// How much of the last piece was looked at: up to the flaw, if there is one.
@@ -288,9 +334,9 @@ impl ListCutter {
         self.looked_at
     }
 
-    /// The number of line breaks between the brackets of the items, which the frame lacks.
-    pub fn lines_of_items(&self) -> usize {
-        self.lines_of_items
+    /// Where the items end, and the frame goes on.
+    pub fn behind_items(&self) -> Position {
+        self.behind
     }
 
     /// The value without its items; `None` if it is not complete.
@@ -298,21 +344,21 @@ impl ListCutter {
         (self.place == Place::Behind).then_some(&self.frame)
     }
 
-    /// Begins with another value.
-    pub fn restart(&mut self) {
+    /// Begins with another value, at that place.
+    pub fn restart(&mut self, begins: Position) {
         let (mut frame, mut item) = (std::mem::take(&mut self.frame), std::mem::take(&mut self.item));
         frame.clear();
         item.clear();
         *self = Self {
             frame,
             item,
-            ..Self::new(self.largest)
+            ..Self::new(self.largest).beginning_at(begins)
         };
     }
 }
 
 /// Counts the line breaks in a text.
-pub(crate) fn line_breaks(text: &[u8]) -> usize {
+fn line_breaks(text: &[u8]) -> usize {
     text.iter().filter(|byte| **byte == b'\n').count()
 }
 
@@ -327,7 +373,7 @@ mod tests {
         let mut cutter = ListCutter::new(1000);
         let mut items = Vec::new();
         for piece in text.as_bytes().chunks(size) {
-            let each = |part: Part<'_>, _: usize| {
+            let each = |part: Part<'_>, _: Position| {
                 if let Part::Item(item) = part {
                     items.push(serde_json::from_slice(item));
                 }
@@ -443,21 +489,24 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_lines() {
-        let text = "\n{\n\"a\": [\n1],\n\"items\": [\n{\n}\n,\n\n7\n]\n}\nbehind";
+    fn tells_where_each_item_begins() {
+        let at = |line: usize, column: usize| Position { line, column };
+        let text = "\n{\n\"a\": [\n1],\n\"items\": [\n{\n}\n,\n\n 7, \"é\",8\n ]\n}\nbehind";
         for size in 1..text.len() {
-            let (mut cutter, mut lines, mut taken) = (ListCutter::new(1000), Vec::new(), 0);
+            let (mut cutter, mut begins, mut taken) = (ListCutter::new(1000), Vec::new(), 0);
             for piece in text.as_bytes().chunks(size) {
-                let each = |part: Part<'_>, line: usize| {
+                let each = |part: Part<'_>, at: Position| {
                     if let Part::Item(_) = part {
-                        lines.push(line);
+                        begins.push(at);
                     }
                 };
                 taken += cutter.feed(piece, each).expect("JSON");
             }
-            assert_eq!(lines, [5, 9], "{size}");
-            assert_eq!((cutter.begun(), cutter.lines_of_items()), (11, 6));
+            assert_eq!(begins, [at(5, 0), at(9, 1), at(9, 4), at(9, 8)], "{size}");
+            assert_eq!((cutter.behind_items(), cutter.begun()), (at(10, 1), at(11, 1)));
             assert_eq!(&text[taken..], "\nbehind");
+            cutter.restart(at(11, 1));
+            assert_eq!(cutter.begun(), at(11, 1));
         }
     }
 }

@@ -101,7 +101,8 @@ proptest! {
         prop_assert_eq!(of_neighbour_itself(&evidence), of_neighbour_itself(&alone));
     }
 
-    /// Whatever is put between the letters of one object, its neighbour is judged, or the run says that something is lost.
+    /// Whatever is put between the letters of one object: the dump is refused, or its neighbour is judged, or the run says
+    /// that something is lost.
     #[test]
     fn anything_between_letters(
         at in any::<prop::sample::Index>(),

@@ -122,12 +122,24 @@ pub fn read(bytes: &[u8]) -> Evidence {
     read_if_possible(bytes).expect("a dump")
 }
 
-/// None where there is nothing to judge.
+/// None for what is no dump.
 pub fn read_if_possible(bytes: &[u8]) -> Option<Evidence> {
+    try_read(bytes).ok()
+}
+
+/// Why it is refused, without the file's name.
+pub fn refused(bytes: &[u8]) -> String {
+    try_read(bytes).expect_err("no dump")
+}
+
+fn try_read(bytes: &[u8]) -> Result<Evidence, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("dump");
     fs::write(&path, bytes).expect("written");
-    Some(read_input(&path, &Digester::new([7; 32])).ok()?.evidence)
+    match read_input(&path, &Digester::new([7; 32])) {
+        Ok(input) => Ok(input.evidence),
+        Err(error) => Err(error.to_string().replace(&format!("{}:", path.display()), "")),
+    }
 }
 
 pub fn list(items: &[&Value]) -> String {

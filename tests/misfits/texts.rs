@@ -1,11 +1,15 @@
-//! Dumps that are no JSON and no YAML, or not through and through.
+//! Dumps that are no JSON and no YAML, or hold something other than objects.
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    process::{Command, Output},
+};
 
 use rstest::rstest;
 use serde_json::Value;
+use tempfile::TempDir;
 
-use super::{is_judged_as_alone, list, neighbour, of_neighbour, profile, read, reported};
+use super::{is_judged_as_alone, list, neighbour, of_neighbour, profile, read, refused, reported};
 
 pub const GOOD: &str = "apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ClusterProfile
@@ -45,19 +49,21 @@ fn indented(indent: &str, items: &[&str]) -> String {
     format!("apiVersion: v1\nitems:\n{items}\nkind: List\nmetadata:\n  resourceVersion: \"\"\n")
 }
 
-/// What is wrong with the text, and not with the object.
+/// What is no YAML is refused with its place, wherever it stands.
 #[rstest]
 #[case::a_repeated_key(&format!("{ODD}spec: {{}}\n"), "the key `spec` is repeated")]
 #[case::a_repeated_key_deep_inside(&format!("{ODD}status: {{a: {{b: 1, b: 2}}}}\n"), "the key `b` is repeated")]
-#[case::a_tab(&format!("{ODD}\tstatus: {{}}\n"), "is not valid YAML: ")]
-#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "is not valid YAML: ")]
-#[case::an_open_quote(&format!("{ODD}status: \"canary\n"), "is not valid YAML: ")]
-#[case::an_unknown_alias(&format!("{ODD}status: *canary\n"), "is not valid YAML: alias references unknown anchor")]
-#[case::two_values(&format!("{ODD}status: a: canary\n"), "is not valid YAML: ")]
-#[case::no_indentation(&ODD.replace("spec:\n  displayName", "spec:\n canary\n  displayName"), "is not valid YAML: ")]
-#[case::too_deep(&format!("{ODD}status: {}{}\n", "[".repeat(5000), "]".repeat(5000)), "is not valid YAML: ")]
-fn a_text_that_cannot_be_parsed(#[case] odd: &str, #[case] message: &str) {
-    let alone = read(GOOD.as_bytes());
+#[case::a_tab(&format!("{ODD}\tstatus: {{}}\n"), "")]
+#[case::an_open_bracket(&format!("{ODD}status: [1, 2\n"), "unclosed bracket")]
+#[case::an_open_quote(&format!("{ODD}status: \"canary\n"), "")]
+#[case::an_unknown_alias(&format!("{ODD}status: *canary\n"), "alias references unknown anchor")]
+#[case::two_values(&format!("{ODD}status: a: canary\n"), "")]
+#[case::no_indentation(&ODD.replace("spec:\n  displayName", "spec:\n canary\n  displayName"), "")]
+#[case::too_deep(&format!("{ODD}status: {}{}\n", "[".repeat(5000), "]".repeat(5000)), "recursion limit")]
+#[case::of_an_ignored_kind("kind: Pod\napiVersion: v1\nspec: [\n", "unclosed bracket")]
+#[case::of_no_kind("a: [canary\n", "unclosed bracket")]
+#[case::a_list_on_one_line("kind: List\nitems: [{a: 1, a: 2}]\n", "the key `a` is repeated")]
+fn what_is_no_yaml(#[case] odd: &str, #[case] message: &str) {
     for dump in [
         documents(&[GOOD, odd]),
         documents(&[odd, GOOD]),
@@ -65,23 +71,31 @@ fn a_text_that_cannot_be_parsed(#[case] odd: &str, #[case] message: &str) {
         printed(&[odd, GOOD]),
         indented("  ", &[odd, GOOD]),
     ] {
-        for dump in [
-            dump.clone(),
-            dump.replace('\n', "\r\n"),
-            format!("\u{FEFF}{dump}"),
-        ] {
-            let evidence = read(dump.as_bytes());
-            let [told] = &reported(&evidence)[..] else {
-                panic!("{:?} of {dump}", reported(&evidence))
-            };
-            assert!(
-                told.starts_with("ClusterProfile default/odd could not be read: "),
-                "{told}"
-            );
-            assert!(told.contains(message) && !told.contains("canary"), "{told}");
-            is_judged_as_alone(&evidence, &alone);
+        // A flaw may be the end of the file.
+        let lines = dump.lines().count() + 1;
+        for dump in in_every_guise(&dump) {
+            let told = refused(dump.as_bytes());
+            let (place, what) = told
+                .split_once(" is not valid YAML: ")
+                .unwrap_or_else(|| panic!("{told} of {dump}"));
+            let mut place = place
+                .rsplit(':')
+                .map(|number| number.parse::<usize>().expect("a number"));
+            let (column, line) = (place.next().expect("a column"), place.next().expect("a line"));
+            assert!(column > 0 && (1..=lines).contains(&line), "{told} of {dump}");
+            assert!(what.contains(message) && !what.contains("canary"), "{told}");
+            assert!(what.ends_with("; correct the file, or dump again"), "{told}");
         }
     }
+}
+
+/// The same text as it is, from Windows, and with a byte order mark.
+fn in_every_guise(dump: &str) -> [String; 3] {
+    [
+        dump.to_owned(),
+        dump.replace('\n', "\r\n"),
+        format!("\u{FEFF}{dump}"),
+    ]
 }
 
 /// What harms nobody.
@@ -92,17 +106,22 @@ fn a_text_that_cannot_be_parsed(#[case] odd: &str, #[case] message: &str) {
 #[case::other_kinds(
     "---\nkind: Pod\napiVersion: v1\nmetadata: 7\n---\nkind: ClusterProfile\napiVersion: example.com/v1\nspec: canary\n"
 )]
-#[case::a_broken_pod("---\nkind: Pod\napiVersion: v1\nspec: [\n")]
 #[case::an_empty_list(
     "---\nkind: List\napiVersion: v1\nitems:\n---\n{\"kind\": \"ClusterProfileList\", \"items\": null}\n"
 )]
 fn what_harms_nobody(#[case] text: &str) {
     let alone = read(GOOD.as_bytes());
-    for dump in [format!("{GOOD}{text}"), format!("{text}---\n{GOOD}")] {
-        let evidence = read(dump.as_bytes());
-        assert_eq!(reported(&evidence), [""; 0], "{dump}");
-        assert_eq!(evidence.inventory().count(), 1, "{dump}");
-        assert_eq!(of_neighbour(&evidence), of_neighbour(&alone));
+    for dump in [
+        format!("{GOOD}{text}"),
+        format!("{text}---\n{GOOD}"),
+        format!("{text}---\n{}", printed(&[GOOD])),
+    ] {
+        for dump in in_every_guise(&dump) {
+            let evidence = read(dump.as_bytes());
+            assert_eq!(reported(&evidence), [""; 0], "{dump}");
+            assert_eq!(evidence.inventory().count(), 1, "{dump}");
+            assert_eq!(of_neighbour(&evidence), of_neighbour(&alone));
+        }
     }
 }
 
@@ -120,13 +139,7 @@ fn what_harms_nobody(#[case] text: &str) {
     "is a malformed list"
 )]
 #[case::lists_without_end(&format!("{}[]{}\n", "{\"items\": [".repeat(50), "]}".repeat(50)), "is a malformed list")]
-#[case::a_nameless_text("a: [canary\n", "is not valid YAML: ")]
-#[case::half_a_list("{\"kind\": \"List\", \"items\": [{\n", "it ends in the middle")]
-#[case::two_kinds_of_items(
-    "{\"kind\": \"List\", \"items\": [], \"items\": [7]}\n",
-    "duplicate field `items`"
-)]
-#[case::a_list_on_one_line("kind: List\nitems: [{a: 1, a: 2}]\n", "the key `a` is repeated")]
+#[case::a_number_that_is_too_large("kind: Pod\napiVersion: v1\nspec: 1e999\n", "is not a number in JSON")]
 fn what_nobody_can_tell_who_it_is(#[case] text: &str, #[case] message: &str) {
     let alone = read(GOOD.as_bytes());
     for dump in [documents(&[GOOD, text]), documents(&[text, GOOD])] {
@@ -145,132 +158,120 @@ fn what_nobody_can_tell_who_it_is(#[case] text: &str, #[case] message: &str) {
     }
 }
 
-/// A byte that is not UTF-8 costs the object that it is in.
+/// A byte that is not UTF-8 is neither YAML nor JSON.
 #[test]
-fn a_byte_that_is_no_text_costs_one_object() {
-    let alone = read(GOOD.as_bytes());
+fn a_byte_that_is_no_text() {
     let (good, odd) = (neighbour(), profile("odd"));
     let objects = list(&[&odd, &good]);
+    let pretty = serde_json::from_str::<Value>(&objects).expect("JSON");
+    let pretty = serde_json::to_string_pretty(&pretty).expect("JSON");
     let yaml = |text: &str| text.replace("displayName: odd", "displayName: o@d");
     let json = |text: &str| text.replace(r#""displayName":"odd""#, r#""displayName":"o@d""#);
-    let spoilt = |text: String| -> Vec<u8> {
-        assert_eq!(text.matches('@').count(), 1);
-        text.bytes()
-            .map(|byte| if byte == b'@' { 0xE9 } else { byte })
-            .collect()
-    };
     for dump in [
         yaml(&documents(&[GOOD, ODD])),
         yaml(&documents(&[ODD, GOOD])),
         yaml(&printed(&[GOOD, ODD])),
         yaml(&printed(&[ODD, GOOD])),
         json(&objects),
-        json(
-            &serde_json::to_string_pretty(&serde_json::from_str::<Value>(&objects).expect("JSON"))
-                .expect("JSON"),
-        )
-        .replace(r#""displayName": "odd""#, r#""displayName": "o@d""#),
+        pretty.replace(r#""displayName": "odd""#, r#""displayName": "o@d""#),
         json(&format!("{good}\n{odd}")),
     ] {
-        let evidence = read(&spoilt(dump));
-        let [told] = &reported(&evidence)[..] else {
-            panic!("{:?}", reported(&evidence))
-        };
-        assert!(
-            told.starts_with("ClusterProfile default/odd could not be read: "),
-            "{told}"
-        );
-        assert!(told.contains(" is not UTF-8 text"), "{told}");
-        let names: Vec<_> = evidence
-            .inventory()
-            .map(|profile| profile.metadata.name.to_string())
+        let line = dump
+            .lines()
+            .position(|line| line.contains('@'))
+            .expect("the byte");
+        let column = dump
+            .lines()
+            .nth(line)
+            .and_then(|line| line.find('@'))
+            .expect("the byte");
+        let spoilt: Vec<u8> = dump
+            .bytes()
+            .map(|byte| if byte == b'@' { 0xE9 } else { byte })
             .collect();
-        assert_eq!(names, ["good"]);
-        assert_eq!(
-            of_neighbour(&evidence).is_empty(),
-            of_neighbour(&alone).is_empty()
+        let told = refused(&spoilt);
+        let expected = format!(
+            "{}:{} is not UTF-8 text: is this a dump of kubectl?",
+            line + 1,
+            column + 1
         );
-    }
-    // Where the name itself is spoilt, it is nobody's name.
-    let nameless = read(&spoilt(
-        documents(&[GOOD, ODD]).replace("name: odd\n  namespace", "name: o@d\n  namespace"),
-    ));
-    assert!(
-        reported(&nameless)[0].starts_with("a ClusterProfile could not be read: "),
-        "{:?}",
-        reported(&nameless)
-    );
-    assert!(nameless.may_be_unread("ClusterProfile", "odd"));
-}
-
-/// A dump that was cut short lacks objects, and nobody knows which; the last one may lack a part of itself.
-#[test]
-fn a_dump_that_was_cut_short() {
-    let alone = read(GOOD.as_bytes());
-    let whole = printed(&[GOOD, ODD]);
-    let end = whole.find("kind: List").expect("its end");
-    for cut in [end, end - 1, end - 5, end - 20] {
-        let evidence = read(&whole.as_bytes()[..cut]);
-        let [told] = &reported(&evidence)[..] else {
-            panic!("{:?}", reported(&evidence))
-        };
-        assert!(told.contains("ClusterProfile default/odd"), "{told}");
-        assert!(
-            told.contains("it ends in the middle: was the dump cut short?"),
-            "{told}"
-        );
-        is_judged_as_alone(&evidence, &alone);
+        assert_eq!(told, expected, "{dump}");
     }
 }
 
 /// All three reports name the object and say what does not fit; the run comes to its end.
 #[test]
 fn the_command_tells_of_it_in_every_report() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("dump.yaml");
-    let dump = documents(&[
+    let folder = Folder::with(&documents(&[
         GOOD,
-        &format!("{ODD}status: {{conditions: 7}}\n"),
-        "kind: [\n",
-        ODD,
-    ]);
-    fs::write(
-        &path,
-        dump.replace(
-            "name: odd\n  namespace: default\nspec:\n  displayName: odd\nstatus",
-            "name: odder\n  namespace: default\nstatus",
-        ),
-    )
-    .expect("written");
-    let output = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
-        .args([
-            "run",
-            "--from",
-            "dump.yaml",
-            "--json",
-            "report.json",
-            "--junit",
-            "report.xml",
-        ])
-        .current_dir(folder.path())
-        .output()
-        .expect("the command runs");
+        &ODD.replace("spec:\n  displayName: odd", "status: {conditions: 7}"),
+        "hello\n",
+    ]));
+    let output = folder.run();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     // The neighbour's label is wrong, whatever else there is.
     assert_eq!(output.status.code(), Some(1), "{told}");
-    let file = |name: &str| fs::read_to_string(Path::new(folder.path()).join(name)).expect("a report");
     for text in [
         told.split_whitespace().collect::<Vec<_>>().join(" "),
-        file("report.xml"),
-        file("report.json"),
+        folder.file("report.xml"),
+        folder.file("report.json"),
     ] {
         assert!(
-            text.contains("odder") && text.contains("status.conditions: invalid type: integer"),
+            text.contains("odd") && text.contains("status.conditions: invalid type: integer"),
             "{text}"
         );
-        assert!(text.contains("dump.yaml:19 is not valid YAML"), "{text}");
+        assert!(text.contains("dump.yaml:19 is not a Kubernetes object"), "{text}");
     }
-    let report: Value = serde_json::from_str(&file("report.json")).expect("JSON");
-    assert_eq!(report["unreadable"][0]["object"]["name"], "odder");
-    assert_eq!(report["profiles"], 2);
+    let report: Value = serde_json::from_str(&folder.file("report.json")).expect("JSON");
+    assert_eq!(report["unreadable"][0]["object"]["name"], "odd");
+    assert_eq!(report["profiles"], 1);
+}
+
+/// Reports of an earlier run cannot be taken for its own.
+#[test]
+fn the_command_refuses_half_a_dump_and_says_so_in_every_report() {
+    let whole = printed(&[GOOD, ODD]);
+    let folder = Folder::with(&whole[..whole.len() / 2]);
+    let output = folder.run();
+    assert_eq!(output.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for text in [told, folder.file("report.xml"), folder.file("report.json")] {
+        assert!(
+            text.contains("dump.yaml:") && text.contains("was kubectl interrupted?"),
+            "{text}"
+        );
+    }
+    let report: Value = serde_json::from_str(&folder.file("report.json")).expect("JSON");
+    assert_eq!(report["decision"], "inconclusive");
+}
+
+/// A folder with a dump.
+struct Folder(TempDir);
+
+impl Folder {
+    fn with(dump: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("dump.yaml"), dump).expect("written");
+        Self(folder)
+    }
+
+    fn run(&self) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"))
+            .args([
+                "run",
+                "--from",
+                "dump.yaml",
+                "--json",
+                "report.json",
+                "--junit",
+                "report.xml",
+            ])
+            .current_dir(self.0.path())
+            .output()
+            .expect("the command runs")
+    }
+
+    fn file(&self, name: &str) -> String {
+        fs::read_to_string(self.0.path().join(name)).expect("a report")
+    }
 }

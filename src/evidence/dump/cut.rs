@@ -9,13 +9,13 @@ use std::{
 use super::{
     DumpError,
     documents::{BYTE_ORDER_MARK, Documents, Next},
-    item::CutOut,
     lines,
-    text::{ENDS_IN_THE_MIDDLE, is_blank},
+    place::CutOut,
+    text::is_blank,
 };
 use crate::{
     LimitError, Limits,
-    json_list::{CutError, ListCutter, Part, line_breaks},
+    json_list::{CutError, ListCutter, Part, Position},
     open::exceeded,
 };
 
@@ -35,7 +35,7 @@ pub(super) enum Language {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     text: Vec<u8>,
-    stretches: Vec<(What, usize, Range<usize>)>,
+    stretches: Vec<(What, Position, Range<usize>)>,
 }
 
 /// What a stretch holds.
@@ -49,26 +49,24 @@ pub(super) enum What {
     Item(Language),
     /// The list without its items, which it follows.
     Around(Language, CutOut),
-    /// Nothing that can be read: the rest of the document is lost.
-    Lost(DumpError),
 }
 
 impl Batch {
-    /// The stretches: what each holds, the line in which it begins, and its text.
+    /// The stretches: what each holds, where it begins, and its text.
     pub fn into_stretches(
         self,
-        mut each: impl FnMut(What, usize, &[u8]) -> Result<(), DumpError>,
+        mut each: impl FnMut(What, Position, &[u8]) -> Result<(), DumpError>,
     ) -> Result<(), DumpError> {
         let text = self.text;
         self.stretches
             .into_iter()
-            .try_for_each(|(what, line, range)| each(what, line, &text[range]))
+            .try_for_each(|(what, begins, range)| each(what, begins, &text[range]))
     }
 
-    fn push(&mut self, what: What, line: usize, text: &[u8]) {
+    fn push(&mut self, what: What, begins: Position, text: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(text);
-        self.stretches.push((what, line, start..self.text.len()));
+        self.stretches.push((what, begins, start..self.text.len()));
     }
 }
 
@@ -113,11 +111,12 @@ impl<'f, R: Read> Cutter<'f, R> {
     /// # Errors
     /// When it cannot be read, or is UTF-16.
     pub fn new(reader: R, file: &'f str, limits: Limits) -> Result<Self, DumpError> {
-        let documents = Documents::new(reader).map_err(|cause| unread(file, 1, cause))?;
+        let documents = Documents::new(reader).map_err(|cause| unread(file, Position::default(), cause))?;
         if documents.head().starts_with(&[0xFF, 0xFE]) || documents.head().starts_with(&[0xFE, 0xFF]) {
             return Err(DumpError::Encoding {
                 file: file.to_owned(),
                 line: 1,
+                column: 1,
                 utf16: true,
             });
         }
@@ -149,8 +148,15 @@ impl<'f, R: Read> Cutter<'f, R> {
     /// Cuts the file to its end, or until `deliver` breaks off.
     ///
     /// # Errors
-    /// When it cannot be read on, or exceeds a limit.
+    /// When it cannot be read on, exceeds a limit, or cannot be cut on.
     pub fn cut(&mut self, deliver: &mut Deliver<'_>) -> Result<(), DumpError> {
+        let cut = self.cut_documents(deliver);
+        // Also before a flaw, as there may be an earlier one.
+        self.deliver(deliver);
+        cut
+    }
+
+    fn cut_documents(&mut self, deliver: &mut Deliver<'_>) -> Result<(), DumpError> {
         loop {
             let end = match self.first_byte()? {
                 Ok(b'{' | b'[') => self.json(deliver)?,
@@ -159,7 +165,6 @@ impl<'f, R: Read> Cutter<'f, R> {
             };
             self.check_count(1)?;
             if end == End::File || end == End::Stopped {
-                self.deliver(deliver);
                 return Ok(());
             }
         }
@@ -198,64 +203,61 @@ impl<'f, R: Read> Cutter<'f, R> {
         }
     }
 
-    /// Cuts a document of JSON values in a row. What is no JSON loses the rest of the document.
+    /// Cuts a document of JSON values in a row.
     fn json(&mut self, deliver: &mut Deliver<'_>) -> Result<End, DumpError> {
-        let mut cutter = ListCutter::new(self.limits.object);
-        // The line in which the value begins, and the lines up to its items.
-        let (mut first, mut opening) = (self.documents.line(), None);
+        let mut begins = self.documents.position();
+        let mut cutter = ListCutter::new(self.limits.object).beginning_at(begins);
+        // The text before the items, in bytes.
+        let mut opening = None;
         loop {
-            let line = self.documents.line();
+            let position = self.documents.position();
             let piece = match self.documents.next() {
                 Ok(Next::Piece(piece)) => piece,
-                Ok(end @ (Next::Mark | Next::End)) => {
-                    let end = End::of(&end);
-                    if cutter.has_begun() {
-                        let line = self.documents.line();
-                        self.lose("JSON", line, ENDS_IN_THE_MIDDLE);
-                    }
-                    return Ok(end);
+                Ok(Next::Mark | Next::End) if cutter.has_begun() => {
+                    return Err(DumpError::cut_short(self.file, position));
                 }
+                Ok(end) => return Ok(End::of(&end)),
                 Err(cause) => return Err(self.unread(cause)),
             };
             let (batch, size) = (&mut self.batch, piece.len());
             let stretches = batch.stretches.len();
-            let fed = cutter.feed(piece, |part, lines| match part {
+            let fed = cutter.feed(piece, |part, at| match part {
                 Part::Opening(text) => {
-                    opening = Some(line_breaks(text));
-                    batch.push(What::Opening, first, text);
+                    opening = Some(text.len());
+                    batch.push(What::Opening, at, text);
                 }
-                Part::Item(text) => batch.push(What::Item(Language::Json), first + lines, text),
+                Part::Item(text) => batch.push(What::Item(Language::Json), at, text),
             });
             let added = self.batch.stretches.len() - stretches;
-            let flawed = line + line_breaks(&piece[..cutter.looked_at()]);
             match fed {
                 Ok(taken) => self.documents.hand_back(size - taken),
                 Err(CutError::TooLarge) => {
-                    return Err(
-                        self.too_large(first + cutter.begun(), LimitError::Object(self.limits.object))
-                    );
+                    let limit = LimitError::Object(self.limits.object);
+                    return Err(self.too_large(cutter.begun(), limit));
                 }
                 Err(CutError::Syntax(expected)) => {
-                    self.lose("JSON", flawed, &format!("expected {expected}"));
-                    return self.skip();
+                    let flaw = position.after(&piece[..cutter.looked_at()]);
+                    return Err(DumpError::syntax(
+                        self.file,
+                        flaw,
+                        "JSON",
+                        format!("expected {expected}"),
+                    ));
                 }
             }
             self.check_count(added)?;
             if let Some(frame) = cutter.frame() {
                 let what = match opening.take() {
-                    Some(after) => What::Around(
-                        Language::Json,
-                        CutOut {
-                            after,
-                            lines: cutter.lines_of_items(),
-                        },
-                    ),
+                    Some(from) => {
+                        let behind = cutter.behind_items();
+                        What::Around(Language::Json, CutOut { from, behind })
+                    }
                     None => What::Whole(Language::Json),
                 };
-                self.batch.push(what, first, frame);
+                self.batch.push(what, begins, frame);
                 self.check_count(1)?;
-                cutter.restart();
-                first = self.documents.line();
+                begins = self.documents.position();
+                cutter.restart(begins);
             }
             if self.is_full() && self.deliver(deliver) {
                 return Ok(End::Stopped);
@@ -265,10 +267,10 @@ impl<'f, R: Read> Cutter<'f, R> {
 
     /// Cuts a document of YAML.
     fn yaml(&mut self, deliver: &mut Deliver<'_>) -> Result<End, DumpError> {
-        let mut cutter = lines::Cutter::new(self.limits.object);
-        let first = self.documents.line();
-        let item = |batch: &mut Batch, text: &[u8], lines: usize| {
-            batch.push(What::Item(Language::Yaml), first + lines, text);
+        let begins = self.documents.position();
+        let mut cutter = lines::Cutter::new(self.limits.object, begins);
+        let item = |batch: &mut Batch, text: &[u8], at: Position| {
+            batch.push(What::Item(Language::Yaml), at, text);
         };
         let end = loop {
             let piece = match self.documents.next() {
@@ -277,48 +279,37 @@ impl<'f, R: Read> Cutter<'f, R> {
                 Err(cause) => return Err(self.unread(cause)),
             };
             let stretches = self.batch.stretches.len();
-            let fed = cutter.feed(piece, |text, lines| item(&mut self.batch, text, lines));
+            let fed = cutter.feed(piece, |text, at| item(&mut self.batch, text, at));
             let added = self.batch.stretches.len() - stretches;
-            if fed.is_err() {
-                let line = first + cutter.begun();
-                return Err(if cutter.is_text() {
-                    self.too_large(line, LimitError::Object(self.limits.object))
-                } else {
-                    DumpError::Encoding {
-                        file: self.file.to_owned(),
-                        line,
-                        utf16: false,
-                    }
-                });
+            if let Err(error) = fed {
+                return Err(self.uncut(&cutter, error));
             }
             self.check_count(added)?;
             if self.is_full() && self.deliver(deliver) {
                 return Ok(End::Stopped);
             }
         };
-        let (frame, cut) = cutter.finish(|text, lines| item(&mut self.batch, text, lines));
-        if cut.lines > 0 {
-            self.batch.push(What::Around(Language::Yaml, cut), first, frame);
-        } else if !str::from_utf8(frame).is_ok_and(is_blank) {
-            self.batch.push(What::Whole(Language::Yaml), first, frame);
+        match cutter.finish(|text, at| item(&mut self.batch, text, at)) {
+            Ok((frame, Some(cut))) => self.batch.push(What::Around(Language::Yaml, cut), begins, frame),
+            Ok((frame, None)) if str::from_utf8(frame).is_ok_and(is_blank) => {}
+            Ok((frame, None)) => self.batch.push(What::Whole(Language::Yaml), begins, frame),
+            Err(error) => return Err(self.uncut(&cutter, error)),
         }
         Ok(end)
     }
 
-    fn skip(&mut self) -> Result<End, DumpError> {
-        let is_last = !self.documents.skip().map_err(|cause| self.unread(cause))?;
-        Ok(if is_last { End::File } else { End::Document })
-    }
-
-    /// Notes that the rest of a document is lost.
-    fn lose(&mut self, language: &'static str, line: usize, message: &str) {
-        let error = DumpError::Syntax {
-            file: self.file.to_owned(),
-            line,
-            language,
-            message: message.to_owned(),
-        };
-        self.batch.push(What::Lost(error), line, b"");
+    /// The error for YAML that cannot be cut on.
+    fn uncut(&self, cutter: &lines::Cutter, error: CutError) -> DumpError {
+        let begun = cutter.begun();
+        match error {
+            CutError::Syntax(expected) => {
+                DumpError::syntax(self.file, begun, "YAML", format!("expected {expected}"))
+            }
+            CutError::TooLarge if cutter.is_text() => {
+                self.too_large(begun, LimitError::Object(self.limits.object))
+            }
+            CutError::TooLarge => DumpError::encoding(self.file, begun),
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -333,29 +324,33 @@ impl<'f, R: Read> Cutter<'f, R> {
     fn check_count(&mut self, more: usize) -> Result<(), DumpError> {
         self.count += more;
         if self.count > self.limits.count {
-            let line = self.documents.line();
-            return Err(self.too_large(line, LimitError::Count(self.limits.count)));
+            let at = self.documents.position();
+            return Err(self.too_large(at, LimitError::Count(self.limits.count)));
         }
         Ok(())
     }
 
-    fn too_large(&self, line: usize, limit: LimitError) -> DumpError {
+    fn too_large(&self, at: Position, limit: LimitError) -> DumpError {
         DumpError::TooLarge {
             file: self.file.to_owned(),
-            line,
+            line: at.line + 1,
             limit,
         }
     }
 
     fn unread(&mut self, cause: io::Error) -> DumpError {
-        unread(self.file, self.documents.line(), cause)
+        unread(self.file, self.documents.position(), cause)
     }
 }
 
-fn unread(file: &str, line: usize, cause: io::Error) -> DumpError {
+fn unread(file: &str, at: Position, cause: io::Error) -> DumpError {
     let file = file.to_owned();
     match exceeded(&cause) {
-        Some(limit) => DumpError::TooLarge { file, line, limit },
+        Some(limit) => DumpError::TooLarge {
+            file,
+            line: at.line + 1,
+            limit,
+        },
         None => DumpError::Read { file, cause },
     }
 }

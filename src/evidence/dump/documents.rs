@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use crate::json_list::line_breaks;
+use crate::json_list::Position;
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
@@ -32,8 +32,8 @@ pub(super) struct Documents<R> {
     /// The bytes that were read.
     size: u64,
     at_line_start: bool,
-    /// A line, from 1, and where it stands in the window.
-    line: (usize, usize),
+    /// A place in the stream, and where it stands in the window: nowhere behind `start`.
+    known: (Position, usize),
 }
 
 /// What comes next.
@@ -58,7 +58,7 @@ impl<R: Read> Documents<R> {
             is_read: false,
             size: 0,
             at_line_start: true,
-            line: (1, 0),
+            known: (Position::default(), 0),
         };
         documents.fill()?;
         Ok(documents)
@@ -79,16 +79,12 @@ impl<R: Read> Documents<R> {
         self.size
     }
 
-    /// The line of what comes next, from 1.
-    pub fn line(&mut self) -> usize {
-        let (line, at) = self.line;
-        let line = if at <= self.start {
-            line + line_breaks(&self.window[at..self.start])
-        } else {
-            line - line_breaks(&self.window[self.start..at])
-        };
-        self.line = (line, self.start);
-        line
+    /// The place of what comes next.
+    pub fn position(&mut self) -> Position {
+        let (position, at) = self.known;
+        let position = position.after(&self.window[at..self.start]);
+        self.known = (position, self.start);
+        position
     }
 
     /// Returns what comes next.
@@ -128,21 +124,7 @@ impl<R: Read> Documents<R> {
         }
     }
 
-    /// Skips the rest of the document. Returns `false` at the end of the last one.
-    ///
-    /// # Errors
-    /// When the reader fails.
-    pub fn skip(&mut self) -> io::Result<bool> {
-        loop {
-            match self.next()? {
-                Next::Piece(_) => {}
-                Next::Mark => return Ok(true),
-                Next::End => return Ok(false),
-            }
-        }
-    }
-
-    /// Hands back the end of the last piece.
+    /// Hands back the end of the last piece. Nobody has asked for the place behind it.
     pub fn hand_back(&mut self, count: usize) {
         self.start -= count;
     }
@@ -171,7 +153,7 @@ impl<R: Read> Documents<R> {
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        self.line = (self.line(), 0);
+        self.known = (self.position(), 0);
         self.window.drain(..self.start);
         self.start = 0;
         self.clear = 0;
@@ -205,13 +187,13 @@ mod tests {
 
     fn documents(text: &str) -> Vec<(usize, String)> {
         let mut stream = Documents::new(Slow(text.as_bytes())).expect("reads");
-        let (mut all, mut document) = (Vec::new(), (stream.line(), Vec::new()));
+        let (mut all, mut document) = (Vec::new(), (stream.position().line, Vec::new()));
         loop {
             match stream.next().expect("reads") {
                 Next::Piece(piece) => document.1.extend_from_slice(piece),
                 Next::Mark => {
                     all.push(document);
-                    document = (stream.line(), Vec::new());
+                    document = (stream.position().line, Vec::new());
                 }
                 Next::End => break,
             }
@@ -245,7 +227,7 @@ mod tests {
             .into_iter()
             .map(|(line, _)| line)
             .collect();
-        assert_eq!(lines, [1, 3, 5]);
+        assert_eq!(lines, [0, 2, 4]);
     }
 
     #[test]
@@ -253,7 +235,7 @@ mod tests {
         for before in PIECE - 20..PIECE + 5 {
             let first = "x".repeat(before);
             let text = format!("{first}\n\u{FEFF}---\ny");
-            let [(1, document), (2, last)] = &documents(&text)[..] else {
+            let [(0, document), (1, last)] = &documents(&text)[..] else {
                 panic!("two documents with {before} bytes before the mark")
             };
             assert!(
@@ -268,9 +250,10 @@ mod tests {
         let mut stream = Documents::new(&b"a\nbc\n---\nd"[..]).expect("reads");
         assert_eq!(stream.next().expect("reads"), Next::Piece(b"a\nbc\n"));
         stream.hand_back(4);
-        assert_eq!(stream.line(), 1);
+        assert_eq!(stream.position(), Position { line: 0, column: 1 });
         assert_eq!(stream.next().expect("reads"), Next::Piece(b"\nbc\n"));
-        assert_eq!(stream.line(), 3);
-        assert!(stream.skip().expect("reads") && !stream.skip().expect("reads"));
+        assert_eq!(stream.position(), Position { line: 2, column: 0 });
+        assert_eq!(stream.next().expect("reads"), Next::Mark);
+        assert_eq!(stream.position(), Position { line: 2, column: 3 });
     }
 }

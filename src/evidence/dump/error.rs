@@ -2,9 +2,10 @@
 
 use std::io;
 
-use crate::LimitError;
+use crate::{LimitError, json_list::Position};
 
-/// Why a dump could not be read. Quotes no value: any of them may be a secret.
+/// Why a dump could not be read. Quotes no value: any of them may be a secret. Lines and columns are counted from 1,
+/// columns in characters.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
     /// The system cannot read it.
@@ -50,26 +51,48 @@ pub enum DumpError {
         path: String,
     },
     /// It is not UTF-8 text.
-    #[error("{file}:{line} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
+    #[error("{file}:{line}:{column} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
     Encoding {
         /// The file.
         file: String,
         /// The first line that is not UTF-8.
         line: usize,
+        /// The column.
+        column: usize,
         /// True if it looks like UTF-16.
         utf16: bool,
     },
     /// It cannot be parsed.
-    #[error("{file}:{line} is not valid {language}: {message}")]
+    #[error("{file}:{line}:{column} is not valid {language}: {message}; correct the file, or dump again")]
     Syntax {
         /// The file.
         file: String,
         /// The line.
         line: usize,
+        /// The column.
+        column: usize,
         /// `YAML` or `JSON`.
         language: &'static str,
         /// What is wrong.
         message: String,
+    },
+    /// It holds a number that JSON cannot hold. kubectl does not quote a text such as `1e999`.
+    #[error("{file}:{line}:{column} is not a number in JSON: quote it if it is text")]
+    Number {
+        /// The file.
+        file: String,
+        /// The line.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// It is only the beginning of a dump.
+    #[error("{file}:{line} ends in the middle: was kubectl interrupted? dump again")]
+    CutShort {
+        /// The file.
+        file: String,
+        /// The last line.
+        line: usize,
     },
     /// It holds something other than an object.
     #[error("{file}:{line} is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`")]
@@ -97,4 +120,42 @@ pub enum DumpError {
         /// What it holds, counted.
         found: String,
     },
+}
+
+impl DumpError {
+    /// The error for text that cannot be parsed, with the flaw at that place.
+    pub(super) fn syntax(
+        file: &str,
+        at: Position,
+        language: &'static str,
+        message: impl Into<String>,
+    ) -> Self {
+        Self::Syntax {
+            file: file.to_owned(),
+            line: at.line + 1,
+            column: at.column + 1,
+            language,
+            message: message.into(),
+        }
+    }
+
+    /// The error for a file that ends in the middle, at that place.
+    pub(super) fn cut_short(file: &str, at: Position) -> Self {
+        // Behind a line break, the last line is the one before.
+        let line = if at.column == 0 { at.line } else { at.line + 1 };
+        Self::CutShort {
+            file: file.to_owned(),
+            line: line.max(1),
+        }
+    }
+
+    /// The error for a byte at that place that is not UTF-8.
+    pub(super) fn encoding(file: &str, at: Position) -> Self {
+        Self::Encoding {
+            file: file.to_owned(),
+            line: at.line + 1,
+            column: at.column + 1,
+            utf16: false,
+        }
+    }
 }

@@ -11,14 +11,15 @@ use serde_json::Value;
 
 use super::{
     DumpError, NO_AUDIT_LOG,
-    item::{Body, Found, Item, Partial, Place},
+    item::{Body, Found, Item, Partial},
+    place::Place,
 };
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, Namespace, ObjectRef, Origin, Secret,
     Tracked, Unreadable, Version,
     api::{Api, ClusterProfile, PlacementDecision, names},
     crd, lenient,
-    lenient::{MASK, Untyped},
+    lenient::Untyped,
     runs::{left_out, of_other_runs},
 };
 
@@ -132,11 +133,11 @@ impl<'a> Gatherer<'a> {
         match found {
             Found::Item(item) => {
                 self.take_item(&item);
-                if let Body::Broken(broken) = item.body {
-                    self.failure.get_or_insert(broken.why);
+                if let Body::NoObject = item.body {
+                    self.failure.get_or_insert_with(|| item.place.no_object());
                 }
             }
-            Found::Lost(why) => {
+            Found::Misfit(why) => {
                 self.evidence.unreadable.push(Unreadable {
                     object: ObjectRef::default(),
                     message: why.to_string(),
@@ -188,8 +189,6 @@ impl<'a> Gatherer<'a> {
             .rsplit_once('/')
             .unwrap_or(("", &item.types.api_version));
         match (group, &*item.types.kind) {
-            // Its kind is unknown, since a byte of it was masked.
-            (group, kind) if group.contains(MASK) || kind.contains(MASK) => self.give_up(item, "", ""),
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
                 self.take_profile(item);
@@ -206,7 +205,7 @@ impl<'a> Gatherer<'a> {
             ("", "Secret") => self.take_secret(item),
             ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
             ("", "") => match &item.body {
-                Body::Broken(_) => self.give_up(item, "", ""),
+                Body::NoObject => self.give_up(item, "", ""),
                 _ => self.ignore("object without a kind".to_owned()),
             },
             ("", kind) => self.ignore(kind.to_owned()),
@@ -217,9 +216,9 @@ impl<'a> Gatherer<'a> {
     /// Takes a profile or a slice.
     fn take_tracked<T: Tracked>(&mut self, item: &Item<'_>) -> Option<T> {
         match item.body.untyped().map(T::read) {
-            Ok(Ok(object)) => return Some(object),
-            Ok(Err(unreadable)) => self.give_up(item, T::KIND, &unreadable.message),
-            Err(_) => self.give_up(item, T::KIND, ""),
+            Some(Ok(object)) => return Some(object),
+            Some(Err(unreadable)) => self.give_up(item, T::KIND, &unreadable.message),
+            None => self.give_up(item, T::KIND, ""),
         }
         None
     }
@@ -285,7 +284,7 @@ impl<'a> Gatherer<'a> {
     fn take_namespace(&mut self, item: &Item<'_>) {
         self.has_namespaces = true;
         match item.body.untyped().map(lenient::namespace) {
-            Ok(Ok(namespace)) => {
+            Some(Ok(namespace)) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
                 let known = |evidence: &Evidence, index: usize| {
                     VersionOf::namespace(&evidence.namespaces[index]) == VersionOf::namespace(&namespace)
@@ -295,8 +294,8 @@ impl<'a> Gatherer<'a> {
                     self.evidence.namespaces.push(namespace);
                 }
             }
-            Ok(Err(unreadable)) => self.give_up(item, "Namespace", &unreadable.message),
-            Err(_) => self.give_up(item, "Namespace", ""),
+            Some(Err(unreadable)) => self.give_up(item, "Namespace", &unreadable.message),
+            None => self.give_up(item, "Namespace", ""),
         }
     }
 
@@ -304,27 +303,21 @@ impl<'a> Gatherer<'a> {
         self.has_secrets = true;
         let mut fault = String::new();
         let value = match item.body.untyped() {
-            Ok(Untyped::Value(value)) => Some(Cow::Borrowed(value)),
-            Ok(Untyped::Text(json)) => {
+            Some(Untyped::Value(value)) => Some(Cow::Borrowed(value)),
+            Some(Untyped::Text(json)) => {
                 let parsed = serde_json::from_slice(json);
                 let parsed = parsed.inspect_err(|error| fault = lenient::unparsable(json, error));
                 parsed.ok().map(Cow::Owned)
             }
-            Err(_) => None,
+            None => None,
         };
-        let labelled = match (&item.body, &value) {
-            (Body::Broken(broken), _) => broken.labelled,
-            (_, Some(value)) => {
-                let labels = &value["metadata"]["labels"];
-                // Malformed labels may be meant to include it.
-                Some(
-                    !labels.is_object() && !labels.is_null()
-                        || labels.get(names::LABEL_SECRET_PROFILE).is_some(),
-                )
-            }
-            (_, None) => None,
-        };
-        if labelled == Some(false) {
+        let is_unlabelled = value.as_ref().is_some_and(|value| {
+            let labels = &value["metadata"]["labels"];
+            // Malformed labels may be meant to include it.
+            let may_hold_labels = labels.is_object() || labels.is_null();
+            may_hold_labels && labels.get(names::LABEL_SECRET_PROFILE).is_none()
+        });
+        if is_unlabelled {
             self.has_unlabelled_secrets = true;
             let unlabelled = value.and_then(|value| self.digester.unlabelled(&value));
             self.evidence.unlabelled_secrets.extend(unlabelled);
@@ -353,9 +346,9 @@ impl<'a> Gatherer<'a> {
 
     fn take_crd(&mut self, item: &Item<'_>) {
         let crd = match item.body.untyped() {
-            Ok(Untyped::Value(value)) => Cow::Borrowed(value),
-            Ok(Untyped::Text(json)) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
-            Err(_) => Cow::Owned(Value::Null),
+            Some(Untyped::Value(value)) => Cow::Borrowed(value),
+            Some(Untyped::Text(json)) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
+            None => Cow::Owned(Value::Null),
         };
         let served = |api| crd::served_versions(&crd, api);
         let hub = &mut self.evidence.header.hub;
@@ -374,26 +367,30 @@ impl<'a> Gatherer<'a> {
         *self.ignored.entry(what).or_default() += 1;
     }
 
-    /// Records an object that cannot be judged. A flaw of its text takes precedence over `message`.
+    /// Records an object that cannot be judged.
     fn give_up(&mut self, item: &Item<'_>, kind: &str, message: &str) {
-        let (object, message) = match item.body.untyped() {
-            Ok(untyped) => (lenient::identity(untyped, kind), message.to_owned()),
-            Err(broken) => (broken.object.clone(), broken.why.to_string()),
+        let unreadable = match item.body.untyped() {
+            None => Unreadable {
+                object: ObjectRef {
+                    kind: kind.to_owned(),
+                    ..ObjectRef::default()
+                },
+                message: item.place.no_object().to_string(),
+            },
+            Some(untyped) => {
+                let object = ObjectRef {
+                    kind: kind.to_owned(),
+                    ..lenient::identity(untyped, kind)
+                };
+                let message = if object.name.is_empty() {
+                    format!("{message} ({})", item.place)
+                } else {
+                    message.to_owned()
+                };
+                Unreadable { object, message }
+            }
         };
-        let sure = |text: String| if text.contains(MASK) { String::new() } else { text };
-        let object = ObjectRef {
-            kind: kind.to_owned(),
-            namespace: sure(object.namespace),
-            name: sure(object.name),
-            uid: sure(object.uid),
-            resource_version: sure(object.resource_version),
-        };
-        let message = match &item.body {
-            Body::Broken(_) => message,
-            _ if object.name.is_empty() => format!("{message} ({})", item.place),
-            _ => message,
-        };
-        self.evidence.unreadable.push(Unreadable { object, message });
+        self.evidence.unreadable.push(unreadable);
     }
 
     /// Returns `true` if the name is new: the object will be the one at `next`. Overlapping dumps may repeat a version:

@@ -1,11 +1,11 @@
-//! One object of a dump: its identity, and its unread content.
+//! One object of a dump: its type, and its unread content.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use serde_json::{Value, value::RawValue};
 
-use super::DumpError;
-use crate::{ObjectRef, json_list::line_breaks, lenient::Untyped};
+use super::{DumpError, place::Place};
+use crate::lenient::Untyped;
 
 /// The deepest nesting of lists.
 pub(super) const DEEPEST: usize = 8;
@@ -17,8 +17,8 @@ pub(super) type Sink<'s, 'a> = &'s mut dyn FnMut(Found<'a>);
 pub(super) enum Found<'a> {
     /// An object.
     Item(Item<'a>),
-    /// A stretch whose objects are unknown.
-    Lost(DumpError),
+    /// What stands where objects were expected: nobody knows which.
+    Misfit(DumpError),
     /// A list that goes on elsewhere.
     Partial(Partial<'a>),
 }
@@ -69,36 +69,8 @@ pub(super) enum Body<'a> {
     Json(&'a RawValue),
     /// A parsed YAML value.
     Value(Value),
-    /// Unusable content.
-    Broken(Box<Broken>),
-}
-
-/// An object with unusable content.
-pub(super) struct Broken {
-    /// Its identity, as far as it is known.
-    pub object: ObjectRef,
-    /// True if it has the label of a consumer's Secret; none if unknown.
-    pub labelled: Option<bool>,
-    /// What is wrong.
-    pub why: DumpError,
-}
-
-/// What was cut out of a list, for the lines behind it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct CutOut {
-    /// The number of lines before it.
-    pub after: usize,
-    /// The number of its lines.
-    pub lines: usize,
-}
-
-impl CutOut {
-    /// The line in the file of a line of the rest, both from 1.
-    pub fn line(self, place: Place<'_>, line: usize) -> usize {
-        let before = line.saturating_sub(1);
-        let more = if before >= self.after { self.lines } else { 0 };
-        place.first_line + before + more
-    }
+    /// Something other than an object.
+    NoObject,
 }
 
 /// The type of an object or a list.
@@ -108,42 +80,14 @@ pub(super) struct Types<'a> {
     pub kind: Cow<'a, str>,
 }
 
-/// A part of a stretch of a file.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub file: &'a str,
-    /// The line in which the stretch begins, from 1.
-    pub first_line: usize,
-    /// The stretch.
-    pub text: &'a str,
-    /// The offsets of its bytes that are not UTF-8, in order.
-    pub spoilt: &'a [usize],
-    pub start: usize,
-    pub end: usize,
-}
-
 impl Body<'_> {
-    /// The content, to be typed.
-    ///
-    /// # Errors
-    /// When it is unusable.
-    pub fn untyped(&self) -> Result<Untyped<'_>, &Broken> {
+    /// The content, to be typed; `None` for anything but an object.
+    pub fn untyped(&self) -> Option<Untyped<'_>> {
         match self {
-            Body::Json(raw) => Ok(Untyped::Text(raw.get().as_bytes())),
-            Body::Value(value) => Ok(Untyped::Value(value)),
-            Body::Broken(broken) => Err(broken),
+            Body::Json(raw) => Some(Untyped::Text(raw.get().as_bytes())),
+            Body::Value(value) => Some(Untyped::Value(value)),
+            Body::NoObject => None,
         }
-    }
-}
-
-impl Broken {
-    /// Stands for an object of unknown identity.
-    pub fn unknown(why: DumpError) -> Box<Self> {
-        Box::new(Self {
-            object: ObjectRef::default(),
-            labelled: None,
-            why,
-        })
     }
 }
 
@@ -208,100 +152,5 @@ impl<'a> Types<'a> {
             api_version: either(self.api_version, &those.api_version),
             kind: either(self.kind, &those.kind),
         }
-    }
-}
-
-impl<'a> Place<'a> {
-    /// The place of a whole stretch.
-    pub fn whole(file: &'a str, first_line: usize, text: &'a str, spoilt: &'a [usize]) -> Self {
-        Self {
-            file,
-            first_line,
-            text,
-            spoilt,
-            start: 0,
-            end: text.len(),
-        }
-    }
-
-    /// The text.
-    pub fn document(&self) -> &'a str {
-        &self.text[self.start..self.end]
-    }
-
-    /// The line of its first content, from 1.
-    pub fn line(&self) -> usize {
-        let document = self.document();
-        self.line_at(document.len() - document.trim_start().len())
-    }
-
-    /// The line of an offset in it, from 1.
-    pub fn line_at(&self, offset: usize) -> usize {
-        self.first_line + line_breaks(&self.text.as_bytes()[..self.start + offset])
-    }
-
-    /// The place of a part of it.
-    pub fn of(&self, part: &'a str) -> Self {
-        // Both are parts of one text, so the difference of their addresses is the offset.
-        let start = part.as_ptr() as usize - self.text.as_ptr() as usize;
-        Self {
-            start,
-            end: start + part.len(),
-            ..*self
-        }
-    }
-
-    /// The offset of its first byte that is not UTF-8.
-    fn spoilt_at(&self) -> Option<usize> {
-        let next = self.spoilt.partition_point(|at| *at < self.start);
-        self.spoilt.get(next).copied().filter(|at| *at < self.end)
-    }
-
-    /// The error for its bytes that are not UTF-8, if any.
-    pub fn spoilt(&self) -> Option<DumpError> {
-        let at = self.spoilt_at()?;
-        Some(DumpError::Encoding {
-            file: self.file.to_owned(),
-            line: self.line_at(at - self.start),
-            utf16: false,
-        })
-    }
-
-    /// The error for text that cannot be parsed.
-    pub fn syntax(&self, line: usize, language: &'static str, message: impl Into<String>) -> DumpError {
-        DumpError::Syntax {
-            file: self.file.to_owned(),
-            line,
-            language,
-            message: message.into(),
-        }
-    }
-
-    /// The number of bytes that are not UTF-8.
-    pub fn count_spoilt(&self) -> usize {
-        let before = |end: usize| self.spoilt.partition_point(|at| *at < end);
-        before(self.end) - before(self.start)
-    }
-
-    /// The error for something other than an object.
-    pub fn no_object(&self) -> DumpError {
-        DumpError::NoObject {
-            file: self.file.to_owned(),
-            line: self.line(),
-        }
-    }
-
-    /// The error for a malformed list.
-    pub fn no_list(&self) -> DumpError {
-        DumpError::NoList {
-            file: self.file.to_owned(),
-            line: self.line(),
-        }
-    }
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file, self.line())
     }
 }

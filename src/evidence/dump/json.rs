@@ -7,17 +7,23 @@ use serde_json::value::RawValue;
 
 use super::{
     DumpError,
-    item::{Body, Broken, CutOut, Found, Item, Partial, Place, Sink, Types},
-    text::{ENDS_IN_THE_MIDDLE, without_place},
+    item::{Body, Found, Item, Partial, Sink, Types},
+    place::Place,
+    text::without_place,
 };
-use crate::lenient::{Untyped, identity};
 
 /// Hands over the object that a text holds, or those of a list. `deepest` bounds the nesting of lists.
-pub(super) fn each_item<'a>(place: Place<'a>, inherited: &Types<'a>, deepest: usize, sink: Sink<'_, 'a>) {
-    match serde_json::from_str::<&RawValue>(place.document()) {
-        Ok(raw) => each_of(raw, inherited, place, deepest, sink),
-        Err(error) => sink(Found::Lost(syntax(place, &error))),
-    }
+///
+/// # Errors
+/// When it is not JSON, or a list in it repeats a key.
+pub(super) fn each_item<'a>(
+    place: Place<'a>,
+    inherited: &Types<'a>,
+    deepest: usize,
+    sink: Sink<'_, 'a>,
+) -> Result<(), DumpError> {
+    let raw = serde_json::from_str(place.document()).map_err(|error| syntax(place, &error))?;
+    each_of(raw, inherited, place, deepest, sink)
 }
 
 /// The type of a list of which only the text before its items is known; `None` if the rest could change it.
@@ -31,25 +37,22 @@ pub(super) fn opening(text: &str) -> Option<Types<'static>> {
     (!types.is_incomplete()).then(|| types.into_owned())
 }
 
-/// The type of a list whose items were cut out. Hands over that it is partial.
+/// The type of a list whose items were cut out; `None` if it is no list after all. Hands over that it is partial.
 ///
 /// # Errors
-/// When it is no list after all.
-pub(super) fn around<'a>(place: Place<'a>, cut: CutOut, sink: Sink<'_, 'a>) -> Result<Types<'a>, DumpError> {
-    if let Some(error) = place.spoilt() {
-        return Err(error);
-    }
+/// When it is not JSON, or repeats a key.
+pub(super) fn around<'a>(place: Place<'a>, sink: Sink<'_, 'a>) -> Result<Option<Types<'a>>, DumpError> {
     if place.document().trim_ascii_start().starts_with('[') {
-        return Ok(Types::default());
+        return Ok(Some(Types::default()));
     }
-    let head: Head<'a> = serde_json::from_str(place.document())
-        .map_err(|error| place.syntax(cut.line(place, error.line()), "JSON", message(&error)))?;
+    let head: Head<'a> = serde_json::from_str(place.document()).map_err(|error| syntax(place, &error))?;
     let types = head.types();
     if !types.is_list() {
-        return Err(place.no_list());
+        sink(Found::Misfit(place.no_list()));
+        return Ok(None);
     }
     sink_partial(&head, &types, place, sink);
-    Ok(types)
+    Ok(Some(types))
 }
 
 fn sink_partial<'a>(head: &Head<'a>, types: &Types<'a>, place: Place<'a>, sink: Sink<'_, 'a>) {
@@ -61,16 +64,11 @@ fn sink_partial<'a>(head: &Head<'a>, types: &Types<'a>, place: Place<'a>, sink: 
 }
 
 fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
-    let line = place.line_at(0) + error.line().saturating_sub(1);
-    place.syntax(line, "JSON", message(error))
-}
-
-fn message(error: &serde_json::Error) -> String {
     if error.is_eof() {
-        ENDS_IN_THE_MIDDLE.to_owned()
-    } else {
-        without_place(&error.to_string()).to_owned()
+        return place.cut_short();
     }
+    let offset = place.line_begins(error.line()) + error.column().saturating_sub(1);
+    place.syntax(offset, "JSON", without_place(&error.to_string()))
 }
 
 /// The parts that identify an object's type.
@@ -99,97 +97,79 @@ fn each_of<'a>(
     place: Place<'a>,
     deepest: usize,
     sink: Sink<'_, 'a>,
-) {
+) -> Result<(), DumpError> {
     let place = place.of(raw.get());
     let Some(deepest) = deepest.checked_sub(1) else {
-        return sink(Found::Lost(place.no_list()));
+        sink(Found::Misfit(place.no_list()));
+        return Ok(());
     };
     match raw.get().as_bytes()[0] {
-        b'[' => each_of_list(raw, &Types::default(), place, place, deepest, sink),
-        b'{' => match serde_json::from_str::<Head<'_>>(raw.get()) {
-            Ok(head) => {
-                let types = head.types();
-                let items = head.items.filter(|_| types.is_list());
-                if items.is_some() {
-                    sink_partial(&head, &types, place, sink);
-                }
-                match items {
-                    Some(items) if items.get().starts_with('[') => {
-                        each_of_list(
-                            items,
-                            &types.of_items(),
-                            place,
-                            place.of(items.get()),
-                            deepest,
-                            sink,
-                        );
-                    }
-                    Some(items) if items.get() == "null" => {}
-                    _ if types.is_surely_list() => sink(Found::Lost(place.no_list())),
-                    _ => sink(item(raw, types.or(inherited), place)),
-                }
-            }
-            // A key is repeated. In a list, either `items` may hold objects.
-            Err(error) => {
-                let parts: HashMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
-                let part = |key: &str| parts.get(key).copied();
-                let head = Head {
-                    api_version: part("apiVersion"),
-                    kind: part("kind"),
-                    items: part("items"),
-                    metadata: None,
-                };
-                let types = head.types();
-                if types.is_list() && head.items.is_some() {
-                    sink(Found::Lost(syntax(place, &error)));
-                } else {
-                    sink(item(raw, types.or(inherited), place));
-                }
-            }
-        },
-        _ => sink(no_object(inherited, place)),
+        b'[' => return each_of_list(raw, &Types::default(), place, deepest, sink),
+        b'{' => {}
+        _ => {
+            sink(Found::Item(Item {
+                types: inherited.clone(),
+                body: Body::NoObject,
+                place,
+            }));
+            return Ok(());
+        }
     }
+    match serde_json::from_str::<Head<'_>>(raw.get()) {
+        Ok(head) => {
+            let types = head.types();
+            let items = head.items.filter(|_| types.is_list());
+            if items.is_some() {
+                sink_partial(&head, &types, place, sink);
+            }
+            match items {
+                Some(items) if items.get().starts_with('[') => {
+                    let place = place.of(items.get());
+                    return each_of_list(items, &types.of_items(), place, deepest, sink);
+                }
+                Some(items) if items.get() == "null" => {}
+                _ if types.is_surely_list() => sink(Found::Misfit(place.no_list())),
+                _ => sink(item(raw, types.or(inherited), place)),
+            }
+        }
+        // A key is repeated. In a list, either `items` may hold objects.
+        Err(error) => {
+            let parts: HashMap<String, &RawValue> = serde_json::from_str(raw.get()).unwrap_or_default();
+            let part = |key: &str| parts.get(key).copied();
+            let head = Head {
+                api_version: part("apiVersion"),
+                kind: part("kind"),
+                items: part("items"),
+                metadata: None,
+            };
+            let types = head.types();
+            if types.is_list() && head.items.is_some() {
+                return Err(syntax(place, &error));
+            }
+            sink(item(raw, types.or(inherited), place));
+        }
+    }
+    Ok(())
 }
 
-/// Hands over the objects of an array. `around` is its list, or the array itself.
+/// Hands over the objects of an array.
 fn each_of_list<'a>(
     array: &'a RawValue,
     types: &Types<'a>,
-    around: Place<'a>,
     place: Place<'a>,
     deepest: usize,
     sink: Sink<'_, 'a>,
-) {
-    let items: Vec<&RawValue> = match serde_json::from_str(array.get()) {
-        Ok(items) => items,
-        Err(error) => return sink(Found::Lost(syntax(place, &error))),
-    };
-    let within: usize = items.iter().map(|raw| place.of(raw.get()).count_spoilt()).sum();
-    if let Some(error) = around.spoilt().filter(|_| around.count_spoilt() > within) {
-        sink(Found::Lost(error));
-    }
+) -> Result<(), DumpError> {
+    let items: Vec<&RawValue> = serde_json::from_str(array.get()).map_err(|error| syntax(place, &error))?;
     items
         .into_iter()
-        .for_each(|raw| each_of(raw, types, place, deepest, sink));
+        .try_for_each(|raw| each_of(raw, types, place, deepest, sink))
 }
 
 fn item<'a>(raw: &'a RawValue, types: Types<'a>, place: Place<'a>) -> Found<'a> {
-    let body = match place.spoilt() {
-        None => Body::Json(raw),
-        Some(why) => Body::Broken(Box::new(Broken {
-            object: identity(Untyped::Text(raw.get().as_bytes()), ""),
-            labelled: None,
-            why,
-        })),
-    };
-    Found::Item(Item { types, body, place })
-}
-
-/// Stands for something other than an object.
-fn no_object<'a>(inherited: &Types<'a>, place: Place<'a>) -> Found<'a> {
     Found::Item(Item {
-        types: inherited.clone(),
-        body: Body::Broken(Broken::unknown(place.no_object())),
+        types,
+        body: Body::Json(raw),
         place,
     })
 }

@@ -1,10 +1,7 @@
-//! Reads broken YAML line by line: in block style, as kubectl writes it, indentation alone separates and names objects.
+//! Cuts YAML in block style, as kubectl writes it, into the items of its list: indentation alone separates them.
 
-use serde_json::{Map, Value};
-use serde_saphyr::DuplicateKeyPolicy;
-
-use super::{item::CutOut, text::options};
-use crate::json_list::CutError;
+use super::place::CutOut;
+use crate::json_list::{CutError, Position};
 
 /// Cuts a list in block style into its items while it arrives: below a line `items:`, or from the document's start.
 /// Anything else is all frame.
@@ -14,19 +11,19 @@ pub(super) struct Cutter {
     item: Vec<u8>,
     /// The beginning of a line that goes on in the next piece.
     line: Vec<u8>,
-    place: Position,
+    state: State,
     /// The most bytes of an item, or of the frame.
     largest: usize,
-    /// The line of the document in which the present item begins, from 0.
-    item_begins: usize,
-    /// The number of lines before the present one.
-    lines: usize,
-    cut: CutOut,
+    /// Where the present line begins.
+    at: Position,
+    /// Where the present item begins.
+    item_begins: Position,
+    cut: Option<CutOut>,
 }
 
 /// Where the next line stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Position {
+enum State {
     /// Before the first line that says something.
     Start,
     /// Around the items.
@@ -37,37 +34,40 @@ enum Position {
     Items(usize),
     /// Below the items.
     Behind,
+    /// Below the end of the document.
+    Ended,
 }
 
 impl Cutter {
-    pub fn new(largest: usize) -> Self {
+    /// Begins with a document at that place.
+    pub fn new(largest: usize, begins: Position) -> Self {
         Self {
             frame: Vec::new(),
             item: Vec::new(),
             line: Vec::new(),
-            place: Position::Start,
+            state: State::Start,
             largest,
-            item_begins: 0,
-            lines: 0,
-            cut: CutOut::default(),
+            at: begins,
+            item_begins: begins,
+            cut: None,
         }
     }
 
-    /// Takes the next piece of the document. Hands each item that it completes to `each`, with its line, from 0.
+    /// Takes the next piece of the document. Hands each item that it completes to `each`, with its place.
     ///
     /// # Errors
-    /// When a part is too large.
-    pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8], usize)) -> Result<(), CutError> {
+    /// When a part is too large, or something follows the document's end.
+    pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8], Position)) -> Result<(), CutError> {
         let mut rest = piece;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (line, after) = rest.split_at(end + 1);
             rest = after;
             if self.line.is_empty() {
-                self.take(line, &mut each);
+                self.take(line, &mut each)?;
             } else {
                 let mut whole = std::mem::take(&mut self.line);
                 whole.extend_from_slice(line);
-                self.take(&whole, &mut each);
+                self.take(&whole, &mut each)?;
                 whole.clear();
                 self.line = whole;
             }
@@ -85,57 +85,78 @@ impl Cutter {
         Ok(())
     }
 
-    fn take(&mut self, text: &[u8], each: &mut impl FnMut(&[u8], usize)) {
+    fn take(&mut self, text: &[u8], each: &mut impl FnMut(&[u8], Position)) -> Result<(), CutError> {
         let line = Line::of(text);
-        if self.place == Position::Start && line.depth.is_some() {
-            self.place = if line.is_entry() {
-                Position::BeforeItems
+        if self.state == State::Start && line.depth.is_some() {
+            self.state = if line.is_entry() {
+                State::BeforeItems
             } else {
-                Position::Around
+                State::Around
             };
         }
-        match (self.place, line.depth) {
-            (Position::Items(of_items), Some(depth)) if depth == of_items && line.is_entry() => {
+        match (self.state, line.depth) {
+            (State::Ended, Some(_)) if !line.is_document_end() && !line.is_directive() => {
+                return Err(CutError::Syntax("`---` before another document"));
+            }
+            (_, Some(0)) if line.is_document_end() => {
+                self.end_items(each);
+                self.state = State::Ended;
+                self.frame.extend_from_slice(text);
+            }
+            (State::Items(of_items), Some(depth)) if depth == of_items && line.is_entry() => {
                 self.end_item(each);
                 self.item.extend_from_slice(text);
             }
-            (Position::BeforeItems, Some(depth)) if line.is_entry() => {
-                self.place = Position::Items(depth);
-                self.item_begins = self.lines;
+            (State::BeforeItems, Some(depth)) if line.is_entry() => {
+                self.state = State::Items(depth);
+                self.item_begins = self.at;
+                self.cut = Some(CutOut {
+                    from: self.frame.len(),
+                    behind: self.at,
+                });
                 self.item.extend_from_slice(text);
             }
-            (Position::Items(of_items), depth) if depth.is_none_or(|depth| depth > of_items) => {
+            (State::Items(of_items), depth) if depth.is_none_or(|depth| depth > of_items) => {
                 self.item.extend_from_slice(text);
             }
-            (Position::BeforeItems, None) => self.cut.lines += 1,
-            (Position::Items(_) | Position::BeforeItems, _) => {
-                self.end_item(each);
-                self.place = Position::Behind;
+            (State::Items(_) | State::BeforeItems, Some(_)) => {
+                self.end_items(each);
+                self.state = State::Behind;
                 self.frame.extend_from_slice(text);
             }
-            (Position::Around, Some(0)) if line.content == b"items:" => {
-                self.place = Position::BeforeItems;
+            (State::Around, Some(0)) if line.content == b"items:" => {
+                self.state = State::BeforeItems;
                 self.frame.extend_from_slice(text);
-                self.cut.after = self.lines + 1;
             }
-            (Position::Start | Position::Around | Position::Behind, _) => self.frame.extend_from_slice(text),
+            _ => self.frame.extend_from_slice(text),
         }
-        self.lines += 1;
+        self.at = Position {
+            line: self.at.line + 1,
+            column: 0,
+        };
+        Ok(())
     }
 
-    fn end_item(&mut self, each: &mut impl FnMut(&[u8], usize)) {
+    fn end_item(&mut self, each: &mut impl FnMut(&[u8], Position)) {
         if !self.item.is_empty() {
             each(&self.item, self.item_begins);
-            self.cut.lines += self.lines - self.item_begins;
             self.item.clear();
         }
-        self.item_begins = self.lines;
+        self.item_begins = self.at;
     }
 
-    /// The number of lines before the item that is being read, or so far.
-    pub fn begun(&self) -> usize {
+    /// Ends the items, if there are any: the frame goes on here.
+    fn end_items(&mut self, each: &mut impl FnMut(&[u8], Position)) {
+        if let (State::Items(_), Some(cut)) = (self.state, &mut self.cut) {
+            cut.behind = self.at;
+        }
+        self.end_item(each);
+    }
+
+    /// Where the item begins that is being read, or the line.
+    pub fn begun(&self) -> Position {
         if self.item.is_empty() {
-            self.lines
+            self.at
         } else {
             self.item_begins
         }
@@ -152,14 +173,20 @@ impl Cutter {
             })
     }
 
-    /// Ends the document. Hands its last item to `each`. Returns the document without its items, and what it lacks.
-    pub fn finish(&mut self, mut each: impl FnMut(&[u8], usize)) -> (&[u8], CutOut) {
+    /// Ends the document. Hands its last item to `each`. Returns the document without its items, and where they were.
+    ///
+    /// # Errors
+    /// When something follows the document's end.
+    pub fn finish(
+        &mut self,
+        mut each: impl FnMut(&[u8], Position),
+    ) -> Result<(&[u8], Option<CutOut>), CutError> {
         let last = std::mem::take(&mut self.line);
         if !last.is_empty() {
-            self.take(&last, &mut each);
+            self.take(&last, &mut each)?;
         }
-        self.end_item(&mut each);
-        (&self.frame, self.cut)
+        self.end_items(&mut each);
+        Ok((&self.frame, self.cut))
     }
 }
 
@@ -185,76 +212,34 @@ impl<'a> Line<'a> {
     fn is_entry(&self) -> bool {
         self.content == b"-" || self.content.starts_with(b"- ")
     }
-}
 
-/// Reads an object's identity from single lines.
-pub(super) fn glean(document: &str) -> Value {
-    let (mut object, mut metadata) = (Map::new(), Map::new());
-    let mut depths = (None, None);
-    let mut in_metadata = false;
-    for line in document.lines() {
-        let Line {
-            depth: Some(mut depth),
-            ..
-        } = Line::of(line.as_bytes())
-        else {
-            continue;
-        };
-        let mut content = line[depth..].trim_end();
-        if let (None, Some(rest)) = (depths.0, content.strip_prefix("- ")) {
-            depth += content.len() - rest.trim_start().len();
-            content = rest.trim_start();
-        }
-        let Some((key, value)) = content.split_once(':') else {
-            continue;
-        };
-        let outer = *depths.0.get_or_insert(depth);
-        if depth == outer {
-            in_metadata = key == "metadata";
-            match (key, scalar(value)) {
-                ("apiVersion" | "kind", Some(text @ Value::String(_))) => {
-                    object.insert(key.to_owned(), text);
-                }
-                ("metadata", Some(Value::Object(map))) => metadata = map,
-                _ => {}
-            }
-        } else if in_metadata
-            && depth == *depths.1.get_or_insert(depth)
-            && matches!(key, "name" | "namespace" | "uid" | "resourceVersion")
-            && let Some(text @ Value::String(_)) = scalar(value)
-        {
-            metadata.insert(key.to_owned(), text);
-        }
+    fn is_document_end(&self) -> bool {
+        self.content == b"..." || self.content.starts_with(b"... ")
     }
-    object.insert("metadata".to_owned(), Value::Object(metadata));
-    Value::Object(object)
-}
 
-/// The value on one line, if it is complete.
-fn scalar(text: &str) -> Option<Value> {
-    serde_saphyr::from_str_with_options(text.trim(), options(DuplicateKeyPolicy::Error)).ok()
+    fn is_directive(&self) -> bool {
+        self.content.starts_with(b"%")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     /// The items of a document that arrives in pieces of that size, each with its line, and its frame.
     fn cut(document: &str, size: usize) -> Result<(Vec<(usize, String)>, String), CutError> {
-        let (mut cutter, mut items) = (Cutter::new(200), Vec::new());
+        let (mut cutter, mut items) = (Cutter::new(200, Position::default()), Vec::new());
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
         for piece in document.as_bytes().chunks(size) {
-            cutter.feed(piece, |item, line| items.push((line, text(item))))?;
+            cutter.feed(piece, |item, at| items.push((at.line, text(item))))?;
         }
-        let (frame, cut) = cutter.finish(|item, line| items.push((line, text(item))));
+        let (frame, cut) = cutter.finish(|item, at| items.push((at.line, text(item))))?;
         let frame = text(frame);
-        assert_eq!(
-            frame.lines().count() + cut.lines,
-            document.lines().count(),
-            "{document}"
-        );
+        if let Some(cut) = cut {
+            let behind = document.lines().skip(cut.behind.line);
+            assert!(behind.eq(frame[cut.from..].lines()), "{cut:?} of {document}");
+        }
+        assert_eq!(cut.is_some(), !items.is_empty());
         Ok((items, frame))
     }
 
@@ -293,7 +278,9 @@ mod tests {
             "kind: A\nspec:\n  items:\n  - 1\n",
             "items: [1]\n",
             "items:\nkind: List\n",
+            "items:\n# none\nkind: List\n",
             "items:",
+            "# nothing\n...\n# more\n%YAML 1.2\n...\n",
         ] {
             assert_eq!(cut(none, 3), Ok((Vec::new(), none.to_owned())));
         }
@@ -322,14 +309,15 @@ mod tests {
     }
 
     #[test]
-    fn gleans_who_an_object_is() {
-        let known = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "namespace": "n"}});
-        let text = "kind: \"A\"\nstatus: {\n  name: x\n\tname: y\nmetadata:\n  labels:\n    name: z\n  name: a\n  namespace: n # that\napiVersion: v1\n";
-        assert_eq!(glean(text), known);
-        let in_list = format!("- {}", text.replace('\n', "\n  ")).replace("\n  \t", "\n\t");
-        assert_eq!(glean(&in_list), known);
-        let in_flow = "apiVersion: v1\nkind: A\nmetadata: {name: a, namespace: n}\nstatus: [\n";
-        assert_eq!(glean(in_flow), known);
-        assert_eq!(glean("hello: {"), json!({"metadata": {}}));
+    fn nothing_follows_the_end_of_a_document() {
+        let list = "items:\n- 1\n...\n";
+        assert_eq!(
+            cut(list, 9),
+            Ok((vec![(1, "- 1\n".to_owned())], "items:\n...\n".to_owned()))
+        );
+        for more in ["- 2", "a: 1\n", "... # the end\nkind: List\n"] {
+            let refused = cut(&format!("{list}{more}"), 9);
+            assert!(matches!(refused, Err(CutError::Syntax(_))), "{more}");
+        }
     }
 }

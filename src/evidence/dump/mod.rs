@@ -6,10 +6,9 @@
 //! are digested. Other objects are ignored and counted.
 //!
 //! A dump does not say when it was taken: the header has no window, and every version has the time of the Unix epoch.
-//! An object of another shape, or in two versions, becomes an [`Unreadable`](super::Unreadable), and the others are
-//! judged. So does an object that cannot be parsed, if its limits are known: by JSON brackets, by the indentation of
-//! kubectl's YAML, or by document marks. Otherwise the stretch becomes one of unknown kind. It is an error only if
-//! nothing remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
+//! What is not YAML or JSON is refused, and so is a list that ends in the middle. An object of another shape, or in two
+//! versions, becomes an [`Unreadable`](super::Unreadable), and the others are judged. It is an error only if nothing
+//! remains to judge. A list with a `continue` token is only a part: it leaves a [`Gap`](super::Gap).
 //!
 //! A dump is never whole in memory: it is cut into the items of its lists while it is read, by brackets or by
 //! indentation, and each item is parsed by itself. So the items of a YAML list cannot share anchors. [`Limits`] bound
@@ -24,6 +23,7 @@ mod gather;
 mod item;
 mod json;
 mod lines;
+mod place;
 mod read;
 mod take;
 #[cfg(test)]

@@ -179,8 +179,7 @@ fn a_misfit_is_told_and_the_others_are_judged() {
             odd + "metadata: {name: odd, namespace: n, uid: u}\n"
         };
         let json = |yaml: &str| -> serde_json::Value {
-            let options = text::options(serde_saphyr::DuplicateKeyPolicy::Error);
-            serde_saphyr::from_str_with_options(yaml, options).expect("YAML")
+            serde_saphyr::from_str_with_options(yaml, text::options()).expect("YAML")
         };
         let fine = profile("a");
         for text in [
@@ -215,21 +214,109 @@ fn a_misfit_is_told_and_the_others_are_judged() {
 }
 
 #[test]
-fn a_repeated_key_spoils_its_document_only() {
+fn what_is_no_yaml_is_refused_with_line_and_column() {
     let odd = profile("odd") + "status: {}\n";
+    assert_eq!(
+        refused(&format!("{}---\n{odd}", profile("a"))),
+        "dumps/hub.yaml:22:1 is not valid YAML: the key `status` is repeated; correct the file, or dump again"
+    );
+    // Within a list, and behind its items.
+    let list = "apiVersion: v1\nitems:\n- kind: Pod\n- kind: \"Pod\"x\n- kind: Pod\nkind: List\n";
+    let told = refused(list);
+    assert!(
+        told.starts_with("dumps/hub.yaml:4:14 is not valid YAML: "),
+        "{told}"
+    );
+    let told = refused(&list.replace("\"x", "\"").replace("List", "[List"));
+    assert!(
+        told.starts_with("dumps/hub.yaml:6:7 is not valid YAML: "),
+        "{told}"
+    );
+    for (text, place) in [
+        ("items:\n  - kind: Pod\n- kind: Pod\nkind: List\n", "3:1"),
+        ("- kind: Pod\nkind: List\n", "2:1"),
+        ("text: \"\nitems:\n- kind: Pod\n\"\n", "2:1"),
+        ("kind: Pod\n...\nkind: [\n", "3:1"),
+        ("- kind: Pod\n...\n- kind: Pod\n", "3:1"),
+    ] {
+        let told = refused(&format!("{text}---\n{}", profile("a")));
+        assert!(
+            told.starts_with(&format!("dumps/hub.yaml:{place} is not valid YAML: ")),
+            "{told}"
+        );
+    }
+    // Of an ignored kind, or behind a flaw of another: the first one counts.
+    let told = refused(&format!("kind: Pod\nspec: *canary\n---\n{odd}"));
+    assert_eq!(
+        told,
+        "dumps/hub.yaml:2:7 is not valid YAML: alias references unknown anchor; correct the file, or dump again"
+    );
+    let told = refused("kind: Pod\nspec: *canary\n---\n[{},\n7 7]");
+    assert!(told.starts_with("dumps/hub.yaml:2:7"), "{told}");
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_line_and_column() {
+    let list = json!({"items": [json_profile("a"), json_profile("b")], "kind": "List"});
+    let pretty = serde_json::to_string_pretty(&list).expect("writes");
+    let refused = |text: &str| {
+        let told = refused(text);
+        let told = told.strip_prefix("dumps/hub.yaml:").expect("the file").to_owned();
+        told.strip_suffix("; correct the file, or dump again")
+            .expect("a remedy")
+            .to_owned()
+    };
+    // What the cutter finds, what serde_json finds in an item, around the items and in a value without items.
+    for (text, place, message) in [
+        ("[{}, 7,\n }]", "2:2", "expected an item of the list"),
+        ("[{}]\n]", "2:1", "expected an object or a list"),
+        ("{\"é\": 1,,}", "1:9", "key must be a string"),
+        ("[\n 7, {\"a\": 1,,}]", "2:13", "key must be a string"),
+        ("{\"items\": [7,\n8], kind}", "2:5", "key must be a string"),
+        (
+            "{\"items\": [], \"items\": []}",
+            "1:21",
+            "duplicate field `items`",
+        ),
+        (
+            "{\"items\": [{\"items\": [], \"items\": []}]}",
+            "1:32",
+            "duplicate field `items`",
+        ),
+    ] {
+        let expected = format!("{place} is not valid JSON: {message}");
+        assert_eq!(refused(text), expected);
+    }
+    let told = refused(&pretty.replace("\"b\"", "b"));
+    let line = pretty
+        .lines()
+        .position(|line| line.contains("\"b\""))
+        .expect("its name");
+    assert!(
+        told.starts_with(&format!("{}:17 is not valid JSON: ", line + 1)),
+        "{told}"
+    );
+}
+
+/// Such as the hash of a commit, which kubectl does not quote.
+#[test]
+fn a_text_that_looks_like_a_large_number_costs_one_object() {
+    let odd = profile("odd").replace("on: yes", "commit: 1e98765");
     let input = read(&format!("{}---\n{odd}", profile("a"))).expect("reads");
     assert_eq!(names(&input), ["a"]);
-    let unreadable = &input.evidence.unreadable[0];
-    assert_eq!(unreadable.object.to_string(), "ClusterProfile n/odd");
-    assert_eq!(
-        unreadable.message,
-        "dumps/hub.yaml:22 is not valid YAML: the key `status` is repeated"
+    let told =
+        "an object could not be read: dumps/hub.yaml:18:20 is not a number in JSON: quote it if it is text";
+    assert_eq!(input.evidence.unreadable[0].to_string(), told);
+    let list = format!(
+        "items:\n- {}- kind: Pod\n",
+        odd.replace('\n', "\n  ").trim_end_matches(' ')
     );
+    let input = read(&format!("{list}---\n{}", profile("a"))).expect("reads");
+    assert_eq!((names(&input), input.evidence.unreadable.len()), (vec!["a"], 1));
+}
 
-    assert_eq!(
-        refused(&odd),
-        "dumps/hub.yaml:11 is not valid YAML: the key `status` is repeated"
-    );
+#[test]
+fn a_json_object_that_repeats_a_key_is_unreadable() {
     let json = r#"{"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile", "spec": {},
         "metadata": {"name": "odd"}, "spec": {}}"#;
     let input = read(json).expect("reads");
@@ -257,19 +344,10 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
     assert!(empty.evidence.profiles.is_empty());
     assert!(refused("\n---\nhello\n").starts_with("dumps/hub.yaml:3 is not a Kubernetes object"));
     assert!(refused("[7]").starts_with("dumps/hub.yaml:1 is not a Kubernetes object"));
-    assert_eq!(
-        refused("{\"kind\": \"List\",\n\"items\": [{}"),
-        "dumps/hub.yaml:2 is not valid JSON: it ends in the middle: was the dump cut short?"
-    );
-    assert_eq!(
-        refused("kind: Secret\ndata: *canary\n"),
-        "dumps/hub.yaml:2 is not valid YAML: alias references unknown anchor"
-    );
-
-    let latin = read_from(&b"kind: List\nitems: \xE9"[..], "x", &Digester::new([7; 32]))
+    let latin = read_from(&b"kind: List\nitems: \xE9\n"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
-    assert_eq!(latin, "x:2 is not UTF-8 text: is this a dump of kubectl?");
+    assert_eq!(latin, "x:2:8 is not UTF-8 text: is this a dump of kubectl?");
     let utf16 = read_from(&b"\xFF\xFEk\0i\0"[..], "x", &Digester::new([7; 32]))
         .expect_err("no UTF-8")
         .to_string();
@@ -332,13 +410,7 @@ fn a_directory_is_one_dump() {
     assert_eq!(names(&input), ["a", "b"]);
 
     put("c.json", "{");
-    let input = read_input(folder.path(), &Digester::new([7; 32])).expect("reads");
-    assert_eq!(names(&input), ["a", "b"]);
-    let told = input.evidence.unreadable[0].to_string();
-    assert!(
-        told.starts_with("an object could not be read: ") && told.contains("c.json:1 is not valid JSON"),
-        "{told}"
-    );
+    assert!(message().contains("c.json:1 ends in the middle"), "{}", message());
     let missing = read_input(&folder.path().join("none.yaml"), &Digester::new([7; 32]))
         .expect_err("missing")
         .to_string();
@@ -432,11 +504,6 @@ fn a_list_that_goes_on_elsewhere_is_told_as_a_part() {
     ] {
         assert_eq!(partial(&text), [(Kind::Inventory, reason.to_owned())], "{text}");
     }
-    // A part that cannot be parsed as a whole is still known to be one.
-    let broken = "apiVersion: v1\nitems:\n- {apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, \
-                  metadata: {name: a}}\n- a: [\nkind: ClusterProfileList\nmetadata:\n  continue: x\n";
-    assert!(partial(broken).iter().any(|(kind, _)| *kind == Kind::Inventory));
-
     let with_profile = |other: serde_json::Value| format!("{profile}\n{other}");
     let secrets = with_profile(list("SecretList", cut.clone(), &[]));
     assert_eq!(
@@ -559,42 +626,52 @@ fn a_large_dump_is_read_in_slices_with_the_same_outcome() {
 }
 
 #[test]
-fn a_list_that_is_cut_short_is_judged_up_to_the_cut() {
+fn a_dump_that_was_cut_short_is_refused() {
     let list = json!({"apiVersion": "v1", "items": [json_profile("a"), json_profile("b")], "kind": "List"});
-    let text = list.to_string();
-    let end = text.find("\"b\"").expect("the second profile");
-    let input = read(&text[..end]).expect("reads");
-    assert_eq!(names(&input), ["a"]);
-    let [unreadable] = &input.evidence.unreadable[..] else {
-        panic!("one stretch is lost")
-    };
-    assert_eq!(
-        unreadable.object,
-        crate::ObjectRef::default(),
-        "it may be anything"
+    let json = list.to_string();
+    for end in 1..json.len() {
+        assert_eq!(
+            refused(&json[..end]),
+            "dumps/hub.yaml:1 ends in the middle: was kubectl interrupted? dump again"
+        );
+    }
+    let item = |name: &str| format!("- {}\n", profile(name).trim_end().replace('\n', "\n  "));
+    let yaml = format!("apiVersion: v1\nitems:\n{}{}kind: List\n", item("a"), item("b"));
+    let in_a_letter = read_from(
+        &b"kind: List\nitems:\n- kind: \xC3"[..],
+        "x",
+        &Digester::new([7; 32]),
     );
-    let told = "dumps/hub.yaml:1 is not valid JSON: it ends in the middle: was the dump cut short?";
-    assert_eq!(unreadable.message, told);
-    // The next document is judged again.
-    let input = read(&format!(
-        "[{}, 7, }}\n---\n{}",
-        json_profile("a"),
-        json_profile("c")
-    ))
-    .expect("reads");
-    assert_eq!(names(&input), ["a", "c"]);
-    let told: Vec<&str> = input
-        .evidence
-        .unreadable
-        .iter()
-        .map(|one| &*one.message)
-        .collect();
+    let told = in_a_letter.expect_err("half a dump").to_string();
     assert_eq!(
         told,
-        [
-            "dumps/hub.yaml:1 is not a Kubernetes object: dump with `kubectl get clusterprofiles -A -o yaml`",
-            "dumps/hub.yaml:1 is not valid JSON: expected an item of the list",
-        ]
+        "x:3 ends in the middle: was kubectl interrupted? dump again"
+    );
+    let kind_begins = yaml.find("kind: List").expect("the end");
+    for end in "apiVersion: v1\nitems".len()..yaml.len() - 1 {
+        let told = refused(&yaml[..end]);
+        let is_told = told.contains(" ends in the middle: ") || told.contains("was kubectl interrupted?");
+        assert!(
+            is_told || told.contains(" is not valid YAML: "),
+            "{told} of {}",
+            &yaml[..end]
+        );
+        // Between two lines, or in the line of the kind.
+        if yaml[..end].ends_with('\n') || end > kind_begins + "kind:".len() {
+            assert!(
+                told.contains(" ends in the middle: "),
+                "{told} of {}",
+                &yaml[..end]
+            );
+        }
+    }
+    assert_eq!(
+        refused(&yaml[..kind_begins]),
+        "dumps/hub.yaml:22 ends in the middle: was kubectl interrupted? dump again"
+    );
+    assert_eq!(
+        names(&read(yaml.trim_end()).expect("no line break at the end")),
+        ["a", "b"]
     );
 }
 
@@ -607,15 +684,6 @@ fn what_turns_out_to_be_no_list_is_told() {
         input.evidence.unreadable[0]
             .message
             .contains("is a malformed list")
-    );
-    let repeated = format!(
-        r#"{{"items": [{}], "kind": "List", "items": []}}"#,
-        json_profile("a")
-    );
-    assert!(
-        read(&repeated).expect("reads").evidence.unreadable[0]
-            .message
-            .contains("duplicate field `items`")
     );
 }
 
@@ -649,7 +717,6 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         ("---\n", LimitError::Count(10_000)),
         ("--- a\n", LimitError::Unreadable(100)),
         ("[[7]]", LimitError::Unreadable(100)),
-        ("--- [\n", LimitError::Unreadable(100)),
     ] {
         match limited(endless(text)) {
             DumpError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),
@@ -659,7 +726,7 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
     let noise = limited(std::io::Cursor::new(b"\xC7\x00\x9F".repeat(10_000)));
     assert_eq!(
         noise.to_string(),
-        "x:1 is not UTF-8 text: is this a dump of kubectl?"
+        "x:1:1 is not UTF-8 text: is this a dump of kubectl?"
     );
     let untyped = json!({"metadata": {"name": "a", "labels": {"x": "y".repeat(500)}}}).to_string();
     let late = format!("{{\"items\": [{}", [&*untyped; 100].join(","));

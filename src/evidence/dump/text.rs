@@ -1,28 +1,6 @@
 //! The text of a dump, and the parsers' options and messages.
 
-use std::borrow::Cow;
-
-use serde_saphyr::{DuplicateKeyPolicy, Options};
-
-use crate::lenient::masked;
-
-/// The flaw of a truncated dump.
-pub(super) const ENDS_IN_THE_MIDDLE: &str = "it ends in the middle: was the dump cut short?";
-
-/// Decodes a stretch. Masks bytes that are not UTF-8, and returns their offsets, in order.
-pub(super) fn decode(bytes: &[u8]) -> (Cow<'_, str>, Vec<usize>) {
-    let text = masked(bytes);
-    let mut spoilt = Vec::new();
-    if matches!(text, Cow::Owned(_)) {
-        let mut at = 0;
-        for chunk in bytes.utf8_chunks() {
-            at += chunk.valid().len();
-            spoilt.extend(at..at + chunk.invalid().len());
-            at += chunk.invalid().len();
-        }
-    }
-    (text, spoilt)
-}
+use serde_saphyr::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Options};
 
 /// Returns `true` if it only holds comments, directives and document ends.
 pub(super) fn is_blank(document: &str) -> bool {
@@ -39,10 +17,12 @@ pub(super) fn without_place(message: &str) -> &str {
 
 /// Reads YAML like kubectl: `yes` and `on` are text. Depth and aliases are bounded here, the size by the limits of
 /// the file.
-pub(super) fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
+pub(super) fn options() -> Options {
     serde_saphyr::options! {
-        duplicate_keys: duplicate_keys,
+        duplicate_keys: DuplicateKeyPolicy::Error,
         strict_booleans: true,
+        // The default, stated because any other changes values.
+        non_finite_float_policy: NonFiniteFloatPolicy::Reject,
         // A snippet would show values, which may be secrets.
         with_snippet: false,
         emit_comments: false,

@@ -1,99 +1,109 @@
 //! Finds objects in a YAML document.
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
-use serde_saphyr::DuplicateKeyPolicy;
 
 use super::{
     DumpError,
-    item::{Body, Broken, CutOut, DEEPEST, Found, Item, Partial, Place, Sink, Types},
-    lines,
-    text::{ENDS_IN_THE_MIDDLE, options, without_place},
-};
-use crate::{
-    api::names,
-    lenient::{Untyped, identity},
+    item::{Body, DEEPEST, Found, Item, Partial, Sink, Types},
+    place::Place,
+    text::{options, without_place},
 };
 
-/// Hands over the object of a YAML document, or those of a list. One that cannot be parsed keeps its identity, as far as
-/// it is known.
-pub(super) fn each_item<'a>(place: Place<'a>, sink: Sink<'_, 'a>) {
-    match read(place) {
-        Ok(value) => each_of(value, &Types::default(), place, DEEPEST, sink),
-        Err(error) => sink(broken(place, &Types::default(), error)),
-    }
-}
-
-/// Does the same for an item that was cut out of a list: a YAML list of one. `is_cut` says that it may be truncated.
-pub(super) fn each_of_item<'a>(place: Place<'a>, inherited: &Types<'a>, is_cut: bool, sink: Sink<'_, 'a>) {
-    match read(place) {
-        Ok(_) if is_cut => sink(known_as(
-            &lines::glean(place.document()),
-            false,
-            inherited,
-            place,
-            cut(place),
-        )),
-        Ok(Value::Array(items)) => items
-            .into_iter()
-            .for_each(|item| each_of(item, inherited, place, DEEPEST - 1, sink)),
-        Ok(_) => sink(broken(place, inherited, place.no_object())),
-        Err(error) => sink(broken(place, inherited, error)),
-    }
-}
-
-/// The type of a list whose items were cut out. Hands over that it is partial.
+/// Hands over the object of a YAML document, or those of a list.
 ///
 /// # Errors
-/// When it is no list after all.
-pub(super) fn around<'a>(
+/// When it is not YAML, or a list in it ends in the middle.
+pub(super) fn each_item<'a>(place: Place<'a>, sink: Sink<'_, 'a>) -> Result<(), DumpError> {
+    let Some(value) = read_or_skip::<Value>(place, sink)? else {
+        return Ok(());
+    };
+    if Types::of(&value).is_cut() && value.get("items").is_some() {
+        return Err(place.cut_short());
+    }
+    each_of(value, &Types::default(), place, DEEPEST, sink);
+    Ok(())
+}
+
+/// Does the same for an item that was cut out of a list: a YAML list of one.
+///
+/// # Errors
+/// When it is not YAML.
+pub(super) fn each_of_item<'a>(
     place: Place<'a>,
-    cut: CutOut,
+    inherited: &Types<'a>,
     sink: Sink<'_, 'a>,
-) -> Result<Types<'static>, DumpError> {
-    let value = read(place).map_err(|error| match error {
-        DumpError::Syntax {
-            file,
-            line,
-            language,
-            message,
-        } => DumpError::Syntax {
-            line: cut.line(place, line + 1 - place.first_line),
-            file,
-            language,
-            message,
-        },
-        other => other,
-    })?;
+) -> Result<(), DumpError> {
+    let items: Option<Vec<Value>> = read_or_skip(place, sink)?;
+    items
+        .into_iter()
+        .flatten()
+        .for_each(|item| each_of(item, inherited, place, DEEPEST - 1, sink));
+    Ok(())
+}
+
+/// The type of a list whose items were cut out; `None` if it is no list after all. Hands over that it is partial.
+///
+/// # Errors
+/// When it is not YAML, or ends in the middle.
+pub(super) fn around<'a>(place: Place<'a>, sink: Sink<'_, 'a>) -> Result<Option<Types<'static>>, DumpError> {
+    let value: Value = read(place)?;
+    let has_room = match &value {
+        Value::Null => true,
+        Value::Object(object) => object.get("items") == Some(&Value::Null),
+        _ => false,
+    };
+    if !has_room {
+        return Err(place.no_frame("YAML"));
+    }
     let types = Types::of(&value);
-    if !types.is_list() || !matches!(value, Value::Null | Value::Object(_)) {
-        return Err(place.no_list());
+    // kubectl ends its output with a line break.
+    if types.is_cut() || !types.is_list() && !place.document().ends_with('\n') {
+        return Err(place.cut_short());
+    }
+    if !types.is_list() {
+        sink(Found::Misfit(place.no_list()));
+        return Ok(None);
     }
     if let Some(partial) = Partial::of(&types, &value["metadata"], place) {
         sink(Found::Partial(partial));
     }
-    Ok(types)
+    Ok(Some(types))
 }
 
-fn read(place: Place<'_>) -> Result<Value, DumpError> {
-    if let Some(error) = place.spoilt() {
-        return Err(error);
+/// Hands over that a number in it cannot be read, if so.
+fn read_or_skip<T: DeserializeOwned>(place: Place<'_>, sink: Sink<'_, '_>) -> Result<Option<T>, DumpError> {
+    match read(place) {
+        Err(why @ DumpError::Number { .. }) => {
+            sink(Found::Misfit(why));
+            Ok(None)
+        }
+        read => read.map(Some),
     }
-    let parsed = serde_saphyr::from_str_with_options(place.document(), options(DuplicateKeyPolicy::Error));
-    parsed.map_err(|error| {
-        let line = error.location().map_or(1, |location| location.line().max(1));
-        let message = match &error {
+}
+
+fn read<T: DeserializeOwned>(place: Place<'_>) -> Result<T, DumpError> {
+    let document = place.document();
+    serde_saphyr::from_str_with_options(document, options()).map_err(|error| {
+        let offset = error.location().map_or(0, |location| {
+            let line = place.line_begins(location.line() as usize);
+            let mut characters = document[line..].char_indices();
+            let column = characters.nth(location.column().saturating_sub(1) as usize);
+            column.map_or(document.len(), |(column, _)| line + column)
+        });
+        let mut message = match &error {
             serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
                 format!("the key `{key}` is repeated")
             }
             serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
+            serde_saphyr::Error::NonFiniteFloat { .. } => return place.no_number(offset),
             other => bare(&other.to_string()),
         };
-        DumpError::Syntax {
-            file: place.file.to_owned(),
-            line: place.line_at(0) + line as usize - 1,
-            language: "YAML",
-            message,
+        let is_unfinished = !document.ends_with('\n') && !document[offset..].contains('\n');
+        if is_unfinished {
+            message += " (it ends there: was kubectl interrupted?)";
         }
+        place.syntax(offset, "YAML", message)
     })
 }
 
@@ -106,7 +116,7 @@ fn each_of<'a>(
     sink: Sink<'_, 'a>,
 ) {
     let Some(deepest) = deepest.checked_sub(1) else {
-        return sink(Found::Lost(place.no_list()));
+        return sink(Found::Misfit(place.no_list()));
     };
     let types = Types::of(&value);
     if types.is_list()
@@ -120,28 +130,16 @@ fn each_of<'a>(
         Value::Null if deepest == DEEPEST - 1 => return,
         Value::Array(items) => Some((Types::default(), std::mem::take(items))),
         Value::Object(object) if types.is_list() => match object.get_mut("items") {
-            Some(Value::Array(items)) => {
-                let mut items = std::mem::take(items);
-                if types.is_cut()
-                    && let Some(last) = items.pop()
-                {
-                    let last = known_as(&last, false, &Types::default(), place, cut(place));
-                    items
-                        .into_iter()
-                        .for_each(|item| each_of(item, &Types::default(), place, deepest, sink));
-                    return sink(last);
-                }
-                Some((types.of_items(), items))
-            }
+            Some(Value::Array(items)) => Some((types.of_items(), std::mem::take(items))),
             Some(Value::Null) => return,
-            _ if types.is_surely_list() => return sink(Found::Lost(place.no_list())),
+            _ if types.is_surely_list() => return sink(Found::Misfit(place.no_list())),
             _ => None,
         },
         Value::Object(_) => None,
         _ => {
             return sink(Found::Item(Item {
                 types: inherited.clone(),
-                body: Body::Broken(Broken::unknown(place.no_object())),
+                body: Body::NoObject,
                 place,
             }));
         }
@@ -155,56 +153,6 @@ fn each_of<'a>(
             body: Body::Value(value),
             place,
         })),
-    }
-}
-
-/// Stands for a broken object, under its own identity if it has one.
-fn broken<'a>(place: Place<'a>, inherited: &Types<'a>, why: DumpError) -> Found<'a> {
-    // An object that only repeats a key is otherwise complete.
-    let lenient = options(DuplicateKeyPolicy::FirstWins);
-    let parsed = serde_saphyr::from_str_with_options::<Value>(place.document(), lenient);
-    let known = match parsed {
-        Ok(Value::Array(mut items)) if items.len() == 1 => items.pop(),
-        Ok(value @ Value::Object(_)) => Some(value),
-        _ => None,
-    };
-    match known {
-        Some(value) => known_as(&value, place.spoilt().is_none(), inherited, place, why),
-        None => known_as(&lines::glean(place.document()), false, inherited, place, why),
-    }
-}
-
-/// Stands for a broken object of which `known` is known. `whole` says that this is all of it.
-fn known_as<'a>(
-    known: &Value,
-    whole: bool,
-    inherited: &Types<'a>,
-    place: Place<'a>,
-    why: DumpError,
-) -> Found<'a> {
-    let types = Types::of(known);
-    if (types.is_list() && known.get("items").is_some()) || types.is_surely_list() {
-        return Found::Lost(why);
-    }
-    let labels = &known["metadata"]["labels"];
-    Found::Item(Item {
-        types: types.or(inherited),
-        body: Body::Broken(Box::new(Broken {
-            object: identity(Untyped::Value(known), ""),
-            labelled: whole.then(|| labels.get(names::LABEL_SECRET_PROFILE).is_some()),
-            why,
-        })),
-        place,
-    })
-}
-
-/// The error for a truncated list: kubectl writes the kind last.
-fn cut(place: Place<'_>) -> DumpError {
-    DumpError::Syntax {
-        file: place.file.to_owned(),
-        line: place.line_at(place.document().trim_end().len()),
-        language: "YAML",
-        message: ENDS_IN_THE_MIDDLE.to_owned(),
     }
 }
 
