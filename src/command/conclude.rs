@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Selection, Waivers, judge, rules};
-use report::{
-    Form, Output, Prepared, Report, badge, github, html, json, junit, markdown, sarif, submitted, terminal,
-    termination_message, trials,
-};
+use report::{Form, Output, Prepared, Report, github, submitted, terminal, trials};
 
 use super::{
     Exit, Failure, advice,
@@ -59,7 +56,7 @@ pub fn conclude(
         judgement: &advised,
         ..submitted
     };
-    let left = leave(&shown, &submitted, outputs, read_from);
+    let left = leave(&shown, &submitted, None, outputs, read_from);
     // The reports show what was found; the run itself was cut short.
     let exit = if judgement.partial {
         Exit::Inconclusive
@@ -113,14 +110,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
-    if let Some(message) = outputs.0.remove(&Form::TerminationMessage) {
-        let told = failure.to_string();
-        let written = message.write(|into| termination_message::write_failure(&told, into));
-        if let Err(unwritten) = written {
-            Failure::could_not_run(unwritten).print();
-        }
-    }
-    if let Err(unwritten) = leave(&report, &report, outputs, None) {
+    if let Err(unwritten) = leave(&report, &report, Some(&failure), outputs, None) {
         unwritten.print();
     }
     failure
@@ -132,10 +122,11 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, prints the failures and returns the last one.
+/// Writes every file that it can, prints the failures and returns the last one. `failed` says why there is no evidence.
 fn leave(
     report: &Report,
     submitted_report: &Report,
+    failed: Option<&Failure>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
 ) -> Result<(), Failure> {
@@ -156,13 +147,10 @@ fn leave(
                 Ok(())
             }
             Form::Record => file::write_named(report.evidence, &path, into),
-            Form::Json => json::write(report, into),
-            Form::Junit => junit::write(report, into),
-            Form::Html => html::write(report, into),
-            Form::Markdown => markdown::write(report, into),
-            Form::Sarif => sarif::write(report, into),
-            Form::Badge => badge::write(report, into),
-            Form::TerminationMessage => termination_message::write(report, into),
+            Form::Format(format) => match (failed, format.write_failure) {
+                (Some(failed), Some(write)) => write(&failed.to_string(), into),
+                _ => (format.write)(report, into),
+            },
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
         });

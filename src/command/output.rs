@@ -1,11 +1,14 @@
 //! The flags for reports and printing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum, value_parser};
 use evidence::Claim;
-use report::{Form, Outputs, Prepared};
+use report::{FORMATS, Form, Format as FileFormat, Outputs, Prepared};
 
 use super::Failure;
 
@@ -20,37 +23,30 @@ pub struct OutputFlags {
     pub format: Format,
 }
 
-/// Which reports to write.
+/// Which reports to write: `--NAME FILE` for each format, and those below.
+#[derive(Clone, Debug, Default)]
+pub struct FileFlags {
+    formats: BTreeMap<&'static FileFormat, PathBuf>,
+    submitted: SubmitFlags,
+    recorded: RecordFlag,
+}
+
+/// The report to submit.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
-pub struct FileFlags {
-    /// Write a JUnit report
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
-    /// Write an HTML report: one self-contained file, with drawings of the watch
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-    /// Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
-    /// Write a SARIF report, for code scanning
-    #[arg(long, value_name = "FILE")]
-    sarif: Option<PathBuf>,
-    /// Write the decision as a badge (SVG), for a README
-    #[arg(long, value_name = "FILE")]
-    badge: Option<PathBuf>,
-    /// Write the decision and its reasons in at most 4096 bytes, for /dev/termination-log in a Pod
-    #[arg(long, value_name = "FILE")]
-    termination_message: Option<PathBuf>,
+struct SubmitFlags {
     /// Write the report to submit, in YAML; add --record so that others can verify it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The format of --report
     #[arg(long, value_enum, default_value_t, requires = "report")]
     report_format: ReportFormat,
-    /// Write a JSON report
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
+}
+
+/// The evidence.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+struct RecordFlag {
     /// Write the evidence, for `replay`; compressed if FILE ends in .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -95,7 +91,7 @@ impl OutputFlags {
     /// # Errors
     /// When the claim is of two APIs.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        match (&self.files.report, claim.also) {
+        match (&self.files.submitted.report, claim.also) {
             (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
                 "--report is about one API: judge with --api clusterprofile or --api placement"
             ))),
@@ -132,37 +128,68 @@ impl FileFlags {
     }
 
     fn outputs(&self) -> Outputs {
-        let asked = [
-            (Form::Record, &self.record),
-            (Form::Json, &self.json),
-            (Form::Junit, &self.junit),
-            (Form::Html, &self.html),
-            (Form::Markdown, &self.markdown),
-            (Form::Sarif, &self.sarif),
-            (Form::Badge, &self.badge),
-            (Form::TerminationMessage, &self.termination_message),
-            (self.report_format.form(), &self.report),
-        ];
-        Outputs(
-            asked
-                .into_iter()
-                .filter_map(|(form, path)| Some((form, path.clone()?)))
-                .collect(),
-        )
+        let Self {
+            formats,
+            submitted,
+            recorded,
+        } = self;
+        let formats = formats.iter().map(|(format, path)| (Form::Format(format), path));
+        let record = recorded.record.iter().map(|path| (Form::Record, path));
+        let report = submitted.report.iter();
+        let report = report.map(|path| (submitted.report_format.form(), path));
+        let all = formats.chain(record).chain(report);
+        Outputs(all.map(|(form, path)| (form, path.clone())).collect())
+    }
+}
+
+impl Args for FileFlags {
+    fn augment_args(command: Command) -> Command {
+        let mut command = command.next_help_heading("Output");
+        for format in FORMATS {
+            // In the help, the report to submit stands before the JSON report.
+            if format.name == "json" {
+                command = SubmitFlags::augment_args(command);
+            }
+            let flag = Arg::new(format.name)
+                .long(format.name)
+                .value_name("FILE")
+                .help(format.about)
+                .value_parser(value_parser!(PathBuf));
+            command = command.arg(flag);
+        }
+        RecordFlag::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FileFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let path = |format: &'static FileFormat| {
+            let path = matches.get_one::<PathBuf>(format.name)?;
+            Some((format, path.clone()))
+        };
+        Ok(Self {
+            formats: FORMATS.iter().filter_map(path).collect(),
+            submitted: SubmitFlags::from_arg_matches(matches)?,
+            recorded: RecordFlag::from_arg_matches(matches)?,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
 /// The flag that asks for a file.
-fn flag(form: Form) -> &'static str {
-    match form {
-        Form::Record => "--record",
-        Form::Json => "--json",
-        Form::Junit => "--junit",
-        Form::Html => "--html",
-        Form::Markdown => "--markdown",
-        Form::Sarif => "--sarif",
-        Form::Badge => "--badge",
-        Form::TerminationMessage => "--termination-message",
-        Form::Report | Form::Matrix => "--report",
-    }
+fn flag(form: Form) -> String {
+    let name = match form {
+        Form::Format(format) => format.name,
+        Form::Record => "record",
+        Form::Report | Form::Matrix => "report",
+    };
+    format!("--{name}")
 }

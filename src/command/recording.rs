@@ -249,7 +249,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join(name);
             let mut outputs = Outputs([(Form::Record, path)].into())
-                .prepare(|_| "--record")
+                .prepare(|_| "--record".to_owned())
                 .expect("it can be written");
             let output = outputs.0.get_mut(&Form::Record).expect("the record");
             let part = output.begin_part().expect("a file");

@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{
+    Format,
     part::Part,
     place::{Place, Unwritten, folder_of},
 };
@@ -16,20 +17,8 @@ use super::{
 pub enum Form {
     /// The evidence.
     Record,
-    /// The JSON report.
-    Json,
-    /// The JUnit report.
-    Junit,
-    /// The report in HTML.
-    Html,
-    /// The report in Markdown.
-    Markdown,
-    /// The report in SARIF.
-    Sarif,
-    /// The decision as a picture.
-    Badge,
-    /// The decision in a few lines, for a Pod.
-    TerminationMessage,
+    /// The report in a format.
+    Format(&'static Format),
     /// The report that an implementer submits.
     Report,
     /// The same in the shape that the SIG's matrix of implementations is made from.
@@ -47,7 +36,7 @@ pub struct Prepared(pub BTreeMap<Form, Output>);
 /// One file to be written.
 #[derive(Debug)]
 pub struct Output {
-    name: &'static str,
+    name: String,
     path: PathBuf,
     place: Place,
     /// The part that a killed run leaves.
@@ -64,7 +53,7 @@ pub enum OutputError {
     #[error("failed to prepare {name} {}: {advice}", path.display())]
     Unwritable {
         /// What the user calls it.
-        name: &'static str,
+        name: String,
         /// The path.
         path: PathBuf,
         /// What to do.
@@ -77,9 +66,9 @@ pub enum OutputError {
     #[error("{first} and {second} both name {}: give each a file of its own", path.display())]
     Same {
         /// What the user calls one output.
-        first: &'static str,
+        first: String,
         /// The other.
-        second: &'static str,
+        second: String,
         /// The path.
         path: PathBuf,
     },
@@ -87,7 +76,7 @@ pub enum OutputError {
     #[error("failed to write {name} {}: {advice}", path.display())]
     Write {
         /// What the user calls it.
-        name: &'static str,
+        name: String,
         /// The path.
         path: PathBuf,
         /// What to do.
@@ -103,14 +92,14 @@ impl Outputs {
     ///
     /// # Errors
     /// When one cannot be written.
-    pub fn prepare(self, name: impl Fn(Form) -> &'static str) -> Result<Prepared, OutputError> {
+    pub fn prepare(self, name: impl Fn(Form) -> String) -> Result<Prepared, OutputError> {
         let named: Vec<_> = self.0.iter().map(|(form, path)| (name(*form), path)).collect();
         for (place, (second, path)) in named.iter().enumerate() {
             for (first, other) in &named[..place] {
                 if is_same(path, other) {
                     return Err(OutputError::Same {
-                        first,
-                        second,
+                        first: first.clone(),
+                        second: second.clone(),
                         path: (*path).clone(),
                     });
                 }
@@ -118,7 +107,7 @@ impl Outputs {
         }
         let opened = self.0.into_iter().map(|(form, path)| {
             // What other commands of the step have written into its summary stays.
-            let is_summary = form == Form::Markdown
+            let is_summary = matches!(form, Form::Format(format) if format.is_step_summary)
                 && env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), &path));
             let place = if is_summary {
                 Place::after(&path)
@@ -136,12 +125,12 @@ impl Output {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn open(name: &'static str, path: PathBuf) -> Result<Self, OutputError> {
+    pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
         let place = Place::of(&path);
-        Self::at(name, path, place)
+        Self::at(name.to_owned(), path, place)
     }
 
-    fn at(name: &'static str, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
+    fn at(name: String, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
         match place {
             Ok(place) => Ok(Self {
                 name,

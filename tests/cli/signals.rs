@@ -42,15 +42,8 @@ pub(super) async fn beside_the_lab<T: Send + 'static>(
 
 /// A run with every report, and what it says.
 fn start(folder: &Folder, kubeconfig: &str, flags: &[&str]) -> (Child, BufReader<ChildStderr>) {
-    let reports = [
-        "json",
-        "junit",
-        "markdown",
-        "sarif",
-        "badge",
-        "record",
-        "termination-message",
-    ];
+    let formats = report::FORMATS.iter().map(|format| format.name);
+    let reports = formats.chain(["record"]);
     let mut run = command(&["run", "--kubeconfig", kubeconfig, "--observe", "10m"]);
     run.args(flags);
     for report in reports {

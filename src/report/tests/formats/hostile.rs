@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use report::escape;
 
 use crate::support::{
-    FORMATS, format,
+    formats,
     hostile::{HARMS, LONG, does_no_harm, harmful, long, world},
-    written, xml,
+    written, written_as, xml,
 };
 
 #[test]
@@ -14,13 +14,13 @@ fn every_format_makes_hostile_text_harmless_and_keeps_it_readable() {
     for harm in HARMS {
         let text = harmful(harm);
         let world = world(std::slice::from_ref(&text));
-        for format in FORMATS {
+        for format in &formats() {
             let told = world.report(|report| written(format, report));
             // What the annotations are made of is checked line by line.
             if format.name != "annotations" {
                 does_no_harm(format.name, &told);
             }
-            if format.quotes {
+            if format.reader.quotes {
                 // Wrapped lines are one text for whoever reads them.
                 let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
                 for word in ["begin", "end"] {
@@ -37,16 +37,16 @@ fn every_format_for_people_cuts_what_nobody_reads() {
     let texts: Vec<String> = HARMS.iter().map(harmful).chain([long()]).collect();
     let long = world(&[harmful(&HARMS[0]), long()]);
     let all = world(&texts);
-    for format in FORMATS {
+    for format in &formats() {
         let told = long.report(|report| written(format, report));
-        if format.for_people && format.name != "annotations" {
+        if format.reader.for_people && format.name != "annotations" {
             does_no_harm(format.name, &told);
             does_no_harm(format.name, &all.report(|report| written(format, report)));
         }
-        if format.for_people {
+        if format.reader.for_people {
             assert!(told.len() < LONG, "{}: {} bytes", format.name, told.len());
         }
-        match (format.for_people, format.quotes) {
+        match (format.reader.for_people, format.reader.quotes) {
             (true, true) => assert!(told.contains(" more characters"), "{}", format.name),
             // A machine gets all.
             (false, _) => assert!(told.len() > LONG, "{}", format.name),
@@ -59,7 +59,7 @@ fn every_format_for_people_cuts_what_nobody_reads() {
 fn a_machine_gets_the_text_as_it_is() {
     for harm in HARMS {
         let text = harmful(harm);
-        let told = world(std::slice::from_ref(&text)).report(|report| written(format("json"), report));
+        let told = world(std::slice::from_ref(&text)).report(|report| written_as("json", report));
         let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
         assert_eq!(report["verdicts"][0]["findings"][0]["observed"], text);
         assert_eq!(report["verdicts"][3]["reason"], text);
@@ -75,14 +75,14 @@ proptest! {
     fn no_text_gets_out_of_its_place(text in r"(?s)([\PC\pC]|[|`\\<>&\]\[:#\n-]|::error::|##\[x\]|\]\]>){0,40}") {
         let text = format!("begin-any {text} end-any");
         let world = world(std::slice::from_ref(&text));
-        for format in FORMATS {
+        for format in &formats() {
             let told = world.report(|report| written(format, report));
             if format.name != "annotations" {
                 does_no_harm(format.name, &told);
             }
         }
         // XML gives back what is shown elsewhere.
-        let told = world.report(|report| written(format("junit"), report));
+        let told = world.report(|report| written_as("junit", report));
         let root = xml::read(&told);
         let case = root.children[0].children.iter().find(|child| child.name == "testcase");
         let first = case.expect("a case").children[0].attributes["message"].clone();

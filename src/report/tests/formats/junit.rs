@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use judge::Verdict;
 use serde_json::Value;
 
-use crate::support::{format, world::World, written};
+use crate::support::{world::World, written_as};
 
 #[test]
 fn counts_agree_with_what_is_there_and_with_the_json_report() {
@@ -19,8 +19,7 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
     ] {
         assert!(world.count(&[verdict]) > 0, "nothing is {}", verdict.name());
     }
-    let (text, json) =
-        world.report(|report| (written(format("junit"), report), written(format("json"), report)));
+    let (text, json) = world.report(|report| (written_as("junit", report), written_as("json", report)));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let json: Value = serde_json::from_str(&json).expect("JSON");
     let verdicts: BTreeMap<&str, &str> = json["verdicts"]
@@ -93,7 +92,7 @@ fn counts_agree_with_what_is_there_and_with_the_json_report() {
 #[test]
 fn what_did_not_pass_says_so_wherever_it_is_looked_at() {
     let world = World::violating();
-    let text = world.report(|report| written(format("junit"), report));
+    let text = world.report(|report| written_as("junit", report));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let cases = || read.suites.iter().flat_map(|suite| &suite.cases);
     let waived = cases()
@@ -148,7 +147,7 @@ fn a_should_counts_under_strict() {
     let mut world = World::violating();
     world.evidence.header.claim.strict = true;
     let strict = World::of(world.evidence);
-    let text = strict.report(|report| written(format("junit"), report));
+    let text = strict.report(|report| written_as("junit", report));
     let read = junit_parser::from_reader(text.as_bytes()).expect("JUnit");
     let mut cases = read.suites.iter().flat_map(|suite| &suite.cases);
     assert!(

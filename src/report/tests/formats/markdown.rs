@@ -2,7 +2,7 @@
 
 use judge::{Verdict, rules::Finding};
 
-use crate::support::{format, markdown::SUMMARY, world::World, written};
+use crate::support::{markdown::SUMMARY, world::World, written_as};
 
 #[test]
 fn a_summary_has_room_for_whatever_is_found() {
@@ -28,7 +28,7 @@ fn a_summary_has_room_for_whatever_is_found() {
         verdict.verdict = Verdict::Fail;
         verdict.findings = findings.clone();
     }
-    let text = world.report(|report| written(format("markdown"), report));
+    let text = world.report(|report| written_as("markdown", report));
     assert!(text.len() > SUMMARY / 2, "{} bytes", text.len());
     let told = text.matches("<details open>").count();
     let left_out = format!("… and {} more rules with findings, left out", rules - told);
@@ -42,7 +42,7 @@ fn a_summary_has_room_for_whatever_is_found() {
 
 #[test]
 fn what_is_waived_is_told_with_its_reason() {
-    let text = World::violating().report(|report| written(format("markdown"), report));
+    let text = World::violating().report(|report| written_as("markdown", report));
     assert!(
         text.contains("### Waived") && text.contains("waived until 2027-01-01: legacy"),
         "{text}"

@@ -3,10 +3,10 @@
 use judge::{Verdict, rules};
 use serde_json::Value;
 
-use crate::support::{format, sarif::list, world::World, written};
+use crate::support::{sarif::list, world::World, written_as};
 
 fn told(world: &World) -> Value {
-    let text = world.report(|report| written(format("sarif"), report));
+    let text = world.report(|report| written_as("sarif", report));
     serde_json::from_str::<Value>(&text).expect("JSON")["runs"][0].take()
 }
 

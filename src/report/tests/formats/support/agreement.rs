@@ -11,7 +11,7 @@ use report::{
 };
 use serde_json::Value;
 
-use super::{format, world::World, written, xml};
+use super::{world::World, written_as, xml};
 
 /// Of each rule its verdict, by its name in reports.
 type Verdicts = BTreeMap<String, String>;
@@ -38,7 +38,7 @@ pub fn in_all_ways(what: &str, evidence: &Evidence) {
 
 /// Holds every format against the JSON report.
 pub fn agree(what: &str, report: &Report) {
-    let text = |name: &str| written(format(name), report);
+    let text = |name: &str| written_as(name, report);
     let json: Value = serde_json::from_str(&text("json")).expect("JSON");
     let sarif: Value = serde_json::from_str(&text("sarif")).expect("JSON");
     let sarif = &sarif["runs"][0]["properties"];
@@ -75,7 +75,7 @@ pub fn agree(what: &str, report: &Report) {
     assert!(heading.ends_with(&format!(": {headline}")), "{what}: {heading}");
     let last = strip_str(&terminal::decision(report, None)).to_string();
     assert_eq!(in_one_line(&last), format!("{headline}; {scope}"), "{what}");
-    let message = text("termination message");
+    let message = text("termination-message");
     assert!(
         message.starts_with(&format!("{headline}; {scope}\n")),
         "{what}: {message}"

@@ -11,15 +11,17 @@ pub mod xml;
 use std::io;
 
 use anstream::adapter::strip_str;
-use report::{
-    COMMAND, Report, badge, github, html, json, junit as junit_report, markdown as markdown_report,
-    sarif as sarif_report, submitted, terminal, termination_message,
-};
+use report::{COMMAND, FORMATS, Report, github, submitted, terminal};
 
 /// A format, and what reads it.
 pub struct Format {
     pub name: &'static str,
-    pub write: fn(&Report, &mut Vec<u8>) -> io::Result<()>,
+    pub write: fn(&Report, &mut dyn io::Write) -> io::Result<()>,
+    pub reader: Reader,
+}
+
+/// What reads a format.
+pub struct Reader {
     /// Reads it as its readers do, and fails where they would.
     pub read: fn(&str),
     /// Whether it is for people, who read no long texts: those are cut there.
@@ -28,111 +30,99 @@ pub struct Format {
     pub quotes: bool,
 }
 
-/// All of them. A new format is a new line.
-pub const FORMATS: &[Format] = &[
-    Format {
-        name: "terminal",
-        write: |report, into| {
-            io::Write::write_all(
-                into,
-                strip_str(&terminal::after_list(report, COMMAND, Some(80)))
-                    .to_string()
-                    .as_bytes(),
-            )
+impl Reader {
+    /// A person's, of a format that quotes the hub.
+    fn of_quotes(read: fn(&str)) -> Self {
+        Self {
+            read,
+            for_people: true,
+            quotes: true,
+        }
+    }
+
+    /// A person's, of a format that quotes nothing.
+    fn of_summary(read: fn(&str)) -> Self {
+        Self {
+            quotes: false,
+            ..Self::of_quotes(read)
+        }
+    }
+
+    /// What reads a format of files.
+    fn of(format: &str) -> Self {
+        match format {
+            "json" => Self {
+                for_people: false,
+                ..Self::of_quotes(is_json)
+            },
+            "junit" => Self::of_quotes(junit::is_junit),
+            "markdown" => Self::of_quotes(markdown::is_markdown),
+            "sarif" => Self::of_quotes(sarif::is_sarif),
+            "html" => Self::of_quotes(is_html),
+            "badge" => Self::of_summary(|text| drop(xml::read(text))),
+            "termination-message" => {
+                Self::of_summary(|text| assert!(text.len() <= 4096, "Kubernetes would cut {text}"))
+            }
+            // Until a new one has a line here, it is searched for harm and leaks alone.
+            _ => Self::of_summary(|_| {}),
+        }
+    }
+}
+
+/// All of them.
+pub fn formats() -> Vec<Format> {
+    let files = FORMATS.iter().map(|format| Format {
+        name: format.name,
+        write: format.write,
+        reader: Reader::of(format.name),
+    });
+    let others = [
+        Format {
+            name: "terminal",
+            write: |report, into| {
+                let text = terminal::after_list(report, COMMAND, Some(80));
+                into.write_all(strip_str(&text).to_string().as_bytes())
+            },
+            reader: Reader::of_quotes(|_| {}),
         },
-        read: |_| {},
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "annotations",
-        write: |report, into| io::Write::write_all(into, github::annotations(report).as_bytes()),
-        read: hostile::is_annotations,
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "json",
-        write: |report, into| json::write(report, into),
-        read: is_json,
-        for_people: false,
-        quotes: true,
-    },
-    Format {
-        name: "junit",
-        write: |report, into| junit_report::write(report, into),
-        read: junit::is_junit,
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "markdown",
-        write: |report, into| markdown_report::write(report, into),
-        read: markdown::is_markdown,
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "sarif",
-        write: |report, into| sarif_report::write(report, into),
-        read: sarif::is_sarif,
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "badge",
-        write: |report, into| badge::write(report, into),
-        read: |text| drop(xml::read(text)),
-        for_people: true,
-        quotes: false,
-    },
-    Format {
-        name: "termination message",
-        write: |report, into| termination_message::write(report, into),
-        read: |text| assert!(text.len() <= 4096, "Kubernetes would cut {text}"),
-        for_people: true,
-        quotes: false,
-    },
-    Format {
-        name: "html",
-        write: |report, into| html::write(report, into),
-        read: is_html,
-        for_people: true,
-        quotes: true,
-    },
-    Format {
-        name: "submitted",
-        write: |report, into| submitted::write(report, None, into),
-        read: |text| drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}"))),
-        for_people: true,
-        quotes: false,
-    },
-    Format {
-        name: "matrix",
-        write: |report, into| submitted::write_matrix(report, into),
-        read: |text| {
-            drop(serde_saphyr::from_str::<serde_json::Value>(text).unwrap_or_else(|error| panic!("{error}")))
+        Format {
+            name: "annotations",
+            write: |report, into| into.write_all(github::annotations(report).as_bytes()),
+            reader: Reader::of_quotes(hostile::is_annotations),
         },
-        for_people: true,
-        quotes: false,
-    },
-];
+        Format {
+            name: "submitted",
+            write: |report, into| submitted::write(report, None, into),
+            reader: Reader::of_summary(|text| {
+                drop(submitted::Document::parse(text).unwrap_or_else(|error| panic!("{error}")))
+            }),
+        },
+        Format {
+            name: "matrix",
+            write: |report, into| submitted::write_matrix(report, into),
+            reader: Reader::of_summary(|text| {
+                let read = serde_saphyr::from_str::<serde_json::Value>(text);
+                drop(read.unwrap_or_else(|error| panic!("{error}")))
+            }),
+        },
+    ];
+    files.chain(others).collect()
+}
 
 /// The report in a format, read by what reads it.
 pub fn written(format: &Format, report: &Report) -> String {
     let mut bytes = Vec::new();
     (format.write)(report, &mut bytes).expect("a vector takes all");
     let text = String::from_utf8(bytes).unwrap_or_else(|error| panic!("{}: {error}", format.name));
-    (format.read)(&text);
+    (format.reader.read)(&text);
     text
 }
 
-/// The format of that name.
-pub fn format(name: &str) -> &'static Format {
-    FORMATS
-        .iter()
-        .find(|format| format.name == name)
-        .expect("a format")
+/// The report in the format of that name.
+pub fn written_as(name: &str, report: &Report) -> String {
+    let formats = formats();
+    let format = formats.iter().find(|format| format.name == name);
+    written(format.expect("a format"), report)
 }
 
 /// Nothing in it comes from elsewhere, and nothing runs but what is its own.
