@@ -80,7 +80,7 @@ enum End {
     Document,
     /// The end of the file.
     File,
-    /// Nobody wants more.
+    /// No more is wanted.
     Stopped,
 }
 
@@ -152,11 +152,13 @@ impl<'f, R: Read> Cutter<'f, R> {
     pub fn cut(&mut self, deliver: &mut Deliver<'_>) -> Result<(), DumpError> {
         let cut = self.cut_documents(deliver);
         // Also before a flaw, as there may be an earlier one.
-        self.deliver(deliver);
-        cut
+        if !matches!(cut, Ok(End::Stopped)) {
+            self.deliver(deliver);
+        }
+        cut.map(drop)
     }
 
-    fn cut_documents(&mut self, deliver: &mut Deliver<'_>) -> Result<(), DumpError> {
+    fn cut_documents(&mut self, deliver: &mut Deliver<'_>) -> Result<End, DumpError> {
         loop {
             let end = match self.first_byte()? {
                 Ok(b'{' | b'[') => self.json(deliver)?,
@@ -164,8 +166,8 @@ impl<'f, R: Read> Cutter<'f, R> {
                 Err(end) => end,
             };
             self.check_count(1)?;
-            if end == End::File || end == End::Stopped {
-                return Ok(());
+            if end != End::Document {
+                return Ok(end);
             }
         }
     }

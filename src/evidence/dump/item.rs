@@ -17,7 +17,7 @@ pub(super) type Sink<'s, 'a> = &'s mut dyn FnMut(Found<'a>);
 pub(super) enum Found<'a> {
     /// An object.
     Item(Item<'a>),
-    /// What stands where objects were expected: nobody knows which.
+    /// Something else in place of objects: unknown ones may be missing.
     Misfit(DumpError),
     /// A list that goes on elsewhere.
     Partial(Partial<'a>),

@@ -251,8 +251,11 @@ fn what_is_no_yaml_is_refused_with_line_and_column() {
         told,
         "dumps/hub.yaml:2:7 is not valid YAML: alias references unknown anchor; correct the file, or dump again"
     );
-    let told = refused("kind: Pod\nspec: *canary\n---\n[{},\n7 7]");
-    assert!(told.starts_with("dumps/hub.yaml:2:7"), "{told}");
+    for more in [1, 5_000] {
+        let more = "- kind: Pod\n".repeat(more);
+        let told = refused(&format!("kind: Pod\nspec: *canary\n---\n{more}---\n[{{}},\n7 7]"));
+        assert!(told.starts_with("dumps/hub.yaml:2:7"), "{told}");
+    }
 }
 
 #[test]
@@ -352,6 +355,9 @@ fn what_is_no_dump_is_refused_with_place_and_remedy() {
         .expect_err("no UTF-8")
         .to_string();
     assert!(utf16.contains("Out-File -Encoding utf8"), "{utf16}");
+    let files = ["a", "b", "c"].map(|name| format!("\u{FEFF}---\n{}...\n", profile(name)));
+    let marked = files.concat() + "\u{FEFF}---\n[]\n\u{FEFF}---\n";
+    assert_eq!(names(&read(&marked).expect("byte order marks")), ["a", "b", "c"]);
     assert_eq!(
         names(&read(&format!("\u{FEFF}{}", profile("a"))).expect("a byte order mark")),
         ["a"]
