@@ -36,24 +36,24 @@ pub struct Position {
 impl Position {
     /// The place behind a text that begins here.
     pub fn after(self, text: &[u8]) -> Self {
-        match line_breaks(text) {
-            0 => Self {
+        match memchr::memrchr(b'\n', text) {
+            None => Self {
                 column: self.column + characters(text),
                 ..self
             },
-            lines => {
-                let last = text.iter().rposition(|byte| *byte == b'\n');
-                Self {
-                    line: self.line + lines,
-                    column: last.map_or(0, |last| characters(&text[last + 1..])),
-                }
-            }
+            Some(last) => Self {
+                line: self.line + memchr::memchr_iter(b'\n', text).count(),
+                column: characters(&text[last + 1..]),
+            },
         }
     }
 }
 
 /// Counts the bytes that begin a character of UTF-8.
 fn characters(text: &[u8]) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     text.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
@@ -355,11 +355,6 @@ impl ListCutter {
             ..Self::new(self.largest).beginning_at(begins)
         };
     }
-}
-
-/// Counts the line breaks in a text.
-fn line_breaks(text: &[u8]) -> usize {
-    text.iter().filter(|byte| **byte == b'\n').count()
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Cutter {
     /// When a part is too large, or something follows the document's end.
     pub fn feed(&mut self, piece: &[u8], mut each: impl FnMut(&[u8], Position)) -> Result<(), CutError> {
         let mut rest = piece;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at(end + 1);
             rest = after;
             if self.line.is_empty() {
