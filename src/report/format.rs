@@ -6,6 +6,8 @@ use super::Report;
 
 /// Writes a report. Fails only when the writer does.
 pub type Write = fn(&Report, &mut dyn io::Write) -> io::Result<()>;
+/// Writes why there is no report. Fails only when the writer does.
+pub type WriteFailure = fn(&str, &mut dyn io::Write) -> io::Result<()>;
 
 /// A format in which a run writes its report into a file. Its name is unique.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +19,7 @@ pub struct Format {
     /// Writes the report.
     pub write: Write,
     /// Writes why a run failed before it had evidence. Without it, the report is written: every rule is inconclusive.
-    pub write_failure: Option<fn(&str, &mut dyn io::Write) -> io::Result<()>>,
+    pub write_failure: Option<WriteFailure>,
     /// Whether it is appended to the file of `$GITHUB_STEP_SUMMARY`, to which other commands of the step have written.
     pub is_step_summary: bool,
 }

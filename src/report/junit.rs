@@ -8,6 +8,9 @@
 //! For a case that did not pass, GitLab shows the element's text, Prow's Spyglass its message and then the text, GitHub
 //! actions the message and the beginning of the text. So the message names the problem, and the text repeats it with
 //! all details.
+//!
+//! The crate quick-junit would write the same for each reader. It keeps all texts of all suites in memory, takes fifteen
+//! times as long, escapes texts instead of using CDATA, and brings five crates and a second quick-xml.
 
 use std::io;
 
