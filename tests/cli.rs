@@ -272,12 +272,10 @@ fn a_narrowed_run_never_calls_itself_conformant() {
         .collect();
     let narrowed = [&["run", "--from", "conforming.yaml", "version/"][..], &flags].concat();
     let told = expect(0, &narrowed);
-    let (_, of) = told
-        .split_once("no violation among the 1 of ")
-        .expect("a decision");
-    let (musts, _) = of.split_once(" MUST rules selected").expect("a number");
+    let (_, decision) = told.split_once("no violation among the ").expect("a decision");
+    let (selected, _) = decision.split_once(" MUST rules selected").expect("numbers");
     assert_eq!(folder.json("json")["decision"], "no-violation");
-    assert!(folder.text("badge").contains(&format!("1/{musts} MUST rules")));
+    assert!(folder.text("badge").contains(&selected.replace(" of ", "/")));
     for (flag, _) in &paths {
         let text = folder.text(&flag[2..]).replace("ClusterProfile conformance", "");
         let claims = text.contains("conformant with")
