@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    DumpError,
+    At, DumpError,
     documents::{BYTE_ORDER_MARK, Documents, Next},
     lines,
     place::CutOut,
@@ -114,9 +114,7 @@ impl<'f, R: Read> Cutter<'f, R> {
         let documents = Documents::new(reader).map_err(|cause| unread(file, Position::default(), cause))?;
         if documents.head().starts_with(&[0xFF, 0xFE]) || documents.head().starts_with(&[0xFE, 0xFF]) {
             return Err(DumpError::Encoding {
-                file: file.to_owned(),
-                line: 1,
-                column: 1,
+                at: At::new(file, Position::default()),
                 utf16: true,
             });
         }
@@ -238,13 +236,8 @@ impl<'f, R: Read> Cutter<'f, R> {
                     return Err(self.too_large(cutter.begun(), limit));
                 }
                 Err(CutError::Syntax(expected)) => {
-                    let flaw = position.after(&piece[..cutter.looked_at()]);
-                    return Err(DumpError::syntax(
-                        self.file,
-                        flaw,
-                        "JSON",
-                        format!("expected {expected}"),
-                    ));
+                    let flaw = At::new(self.file, position.after(&piece[..cutter.looked_at()]));
+                    return Err(DumpError::syntax(flaw, "JSON", format!("expected {expected}")));
                 }
             }
             self.check_count(added)?;
@@ -303,14 +296,13 @@ impl<'f, R: Read> Cutter<'f, R> {
     /// The error for YAML that cannot be cut on.
     fn uncut(&self, cutter: &lines::Cutter, error: CutError) -> DumpError {
         let begun = cutter.begun();
+        let at = At::new(self.file, begun);
         match error {
-            CutError::Syntax(expected) => {
-                DumpError::syntax(self.file, begun, "YAML", format!("expected {expected}"))
-            }
+            CutError::Syntax(expected) => DumpError::syntax(at, "YAML", format!("expected {expected}")),
             CutError::TooLarge if cutter.is_text() => {
                 self.too_large(begun, LimitError::Object(self.limits.object))
             }
-            CutError::TooLarge => DumpError::encoding(self.file, begun),
+            CutError::TooLarge => DumpError::Encoding { at, utf16: false },
         }
     }
 

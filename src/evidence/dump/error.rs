@@ -1,11 +1,38 @@
 //! Why a dump could not be read.
 
-use std::io;
+use std::{fmt, io};
 
 use crate::{LimitError, json_list::Position};
 
-/// Why a dump could not be read. Quotes no value: any of them may be a secret. Lines and columns are counted from 1,
-/// columns in characters.
+/// A place in a file. Lines and columns are counted from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    /// The file.
+    pub file: String,
+    /// The line.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+impl At {
+    pub(super) fn new(file: &str, position: Position) -> Self {
+        Self {
+            file: file.to_owned(),
+            line: position.line + 1,
+            column: position.column + 1,
+        }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column } = self;
+        write!(f, "{file}:{line}:{column}")
+    }
+}
+
+/// Why a dump could not be read. Quotes no value: any of them may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
     /// The system cannot read it.
@@ -51,41 +78,26 @@ pub enum DumpError {
         path: String,
     },
     /// It is not UTF-8 text.
-    #[error("{file}:{line}:{column} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
+    #[error("{at} is not UTF-8 text{}", if *utf16 { ", but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`" } else { ": is this a dump of kubectl?" })]
     Encoding {
-        /// The file.
-        file: String,
-        /// The first line that is not UTF-8.
-        line: usize,
-        /// The column.
-        column: usize,
+        /// The first byte that is not UTF-8.
+        at: At,
         /// True if it looks like UTF-16.
         utf16: bool,
     },
     /// It cannot be parsed.
-    #[error("{file}:{line}:{column} is not valid {language}: {message}; correct the file, or dump again")]
+    #[error("{at} is not valid {language}: {message}; correct the file, or dump again")]
     Syntax {
-        /// The file.
-        file: String,
-        /// The line.
-        line: usize,
-        /// The column.
-        column: usize,
+        /// The flaw.
+        at: At,
         /// `YAML` or `JSON`.
         language: &'static str,
         /// What is wrong.
         message: String,
     },
     /// It holds a number that JSON cannot hold. kubectl does not quote a text such as `1e999`.
-    #[error("{file}:{line}:{column} is not a number in JSON: quote it if it is text")]
-    Number {
-        /// The file.
-        file: String,
-        /// The line.
-        line: usize,
-        /// The column.
-        column: usize,
-    },
+    #[error("{0} is not a number in JSON: quote it if it is text")]
+    Number(At),
     /// It is only the beginning of a dump.
     #[error("{file}:{line} ends in the middle: was kubectl interrupted? dump again")]
     CutShort {
@@ -124,38 +136,21 @@ pub enum DumpError {
 
 impl DumpError {
     /// The error for text that cannot be parsed, with the flaw at that place.
-    pub(super) fn syntax(
-        file: &str,
-        at: Position,
-        language: &'static str,
-        message: impl Into<String>,
-    ) -> Self {
+    pub(super) fn syntax(at: At, language: &'static str, message: impl Into<String>) -> Self {
         Self::Syntax {
-            file: file.to_owned(),
-            line: at.line + 1,
-            column: at.column + 1,
+            at,
             language,
             message: message.into(),
         }
     }
 
     /// The error for a file that ends in the middle, at that place.
-    pub(super) fn cut_short(file: &str, at: Position) -> Self {
+    pub(super) fn cut_short(file: &str, end: Position) -> Self {
         // Behind a line break, the last line is the one before.
-        let line = if at.column == 0 { at.line } else { at.line + 1 };
+        let line = if end.column == 0 { end.line } else { end.line + 1 };
         Self::CutShort {
             file: file.to_owned(),
             line: line.max(1),
-        }
-    }
-
-    /// The error for a byte at that place that is not UTF-8.
-    pub(super) fn encoding(file: &str, at: Position) -> Self {
-        Self::Encoding {
-            file: file.to_owned(),
-            line: at.line + 1,
-            column: at.column + 1,
-            utf16: false,
         }
     }
 }

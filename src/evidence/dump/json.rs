@@ -68,7 +68,7 @@ fn syntax(place: Place<'_>, error: &serde_json::Error) -> DumpError {
         return place.cut_short();
     }
     let offset = place.line_begins(error.line()) + error.column().saturating_sub(1);
-    place.syntax(offset, "JSON", without_place(&error.to_string()))
+    DumpError::syntax(place.at(offset), "JSON", without_place(&error.to_string()))
 }
 
 /// The parts that identify an object's type.

@@ -32,7 +32,7 @@ mod text;
 mod typed;
 mod yaml;
 
-pub use error::DumpError;
+pub use error::{At, DumpError};
 pub(crate) use read::read_bounded;
 pub use read::{read_directory, read_from};
 

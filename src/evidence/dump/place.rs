@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::DumpError;
+use super::{At, DumpError};
 use crate::json_list::Position;
 
 /// A stretch of a file.
@@ -54,7 +54,10 @@ impl<'a> Stretch<'a> {
                 Err(if is_cut_short {
                     DumpError::cut_short(self.file, at)
                 } else {
-                    DumpError::encoding(self.file, at)
+                    DumpError::Encoding {
+                        at: At::new(self.file, at),
+                        utf16: false,
+                    }
                 })
             }
         }
@@ -108,19 +111,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The error for text that cannot be parsed, with the flaw at that offset.
-    pub fn syntax(&self, offset: usize, language: &'static str, message: impl Into<String>) -> DumpError {
-        DumpError::syntax(self.file(), self.position(offset), language, message)
-    }
-
-    /// The error for a number that JSON cannot hold, at that offset.
-    pub fn no_number(&self, offset: usize) -> DumpError {
-        let at = self.position(offset);
-        DumpError::Number {
-            file: self.file().to_owned(),
-            line: at.line + 1,
-            column: at.column + 1,
-        }
+    /// The place of an offset, as errors say it.
+    pub fn at(&self, offset: usize) -> At {
+        At::new(self.file(), self.position(offset))
     }
 
     /// The error for a text that ends in the middle.
@@ -145,9 +138,13 @@ impl<'a> Place<'a> {
     }
 
     /// The error for what follows the items of a list, and belongs to no list.
-    pub fn no_frame(&self, language: &'static str) -> DumpError {
+    pub fn no_frame(&self) -> DumpError {
         let items = self.stretch.cut.map_or(0, |cut| cut.from);
-        self.syntax(items, language, "expected another item, or a key beside `items`")
+        DumpError::syntax(
+            self.at(items),
+            "YAML",
+            "expected another item, or a key beside `items`",
+        )
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn around<'a>(place: Place<'a>, sink: Sink<'_, 'a>) -> Result<Option<
         _ => false,
     };
     if !has_room {
-        return Err(place.no_frame("YAML"));
+        return Err(place.no_frame());
     }
     let types = Types::of(&value);
     // kubectl ends its output with a line break.
@@ -74,7 +74,7 @@ pub(super) fn around<'a>(place: Place<'a>, sink: Sink<'_, 'a>) -> Result<Option<
 /// Hands over that a number in it cannot be read, if so.
 fn read_or_skip<T: DeserializeOwned>(place: Place<'_>, sink: Sink<'_, '_>) -> Result<Option<T>, DumpError> {
     match read(place) {
-        Err(why @ DumpError::Number { .. }) => {
+        Err(why @ DumpError::Number(_)) => {
             sink(Found::Misfit(why));
             Ok(None)
         }
@@ -96,14 +96,14 @@ fn read<T: DeserializeOwned>(place: Place<'_>) -> Result<T, DumpError> {
                 format!("the key `{key}` is repeated")
             }
             serde_saphyr::Error::DuplicateMappingKey { key: None, .. } => "a key is repeated".to_owned(),
-            serde_saphyr::Error::NonFiniteFloat { .. } => return place.no_number(offset),
+            serde_saphyr::Error::NonFiniteFloat { .. } => return DumpError::Number(place.at(offset)),
             other => bare(&other.to_string()),
         };
         let is_unfinished = !document.ends_with('\n') && !document[offset..].contains('\n');
         if is_unfinished {
             message += " (it ends there: was kubectl interrupted?)";
         }
-        place.syntax(offset, "YAML", message)
+        DumpError::syntax(place.at(offset), "YAML", message)
     })
 }
 
