@@ -131,6 +131,14 @@ pub fn add_flags_to_verdicts(judgement: &mut Judgement) {
             reason.push_str(&hint);
         }
     }
+    let verdicts = judgement.verdicts.iter_mut();
+    for note in verdicts.flat_map(|verdict| &mut verdict.notes) {
+        if note.ends_with(reasons::MANAGER_NOT_NAMED) {
+            note.push_str(" (`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`)");
+        } else if note.ends_with(reasons::SCHEDULER_NOT_NAMED) {
+            note.push_str(" (`--scheduler-user USER`, `--scheduler-field-manager NAME`)");
+        }
+    }
 }
 
 fn hint(reason: &str) -> Option<String> {

@@ -41,6 +41,18 @@ pub struct ClaimFlags {
     /// A user that reads placement decisions, as the hub names it: it must not be able to write them (repeatable)
     #[arg(long = "consumer-user", value_name = "USER")]
     pub consumer_users: Vec<String>,
+    /// A user of the cluster manager, as the hub names it: name those of all its replicas and components (repeatable)
+    #[arg(long = "cluster-manager-user", value_name = "USER")]
+    pub cluster_manager_users: Vec<String>,
+    /// A field manager of the cluster manager, as managedFields name it: name all (repeatable)
+    #[arg(long = "cluster-manager-field-manager", value_name = "NAME")]
+    pub cluster_manager_field_managers: Vec<String>,
+    /// A user of the scheduler, as the hub names it: name those of all its replicas and components (repeatable)
+    #[arg(long = "scheduler-user", value_name = "USER")]
+    pub scheduler_users: Vec<String>,
+    /// A field manager of the scheduler, as managedFields name it: name all (repeatable)
+    #[arg(long = "scheduler-field-manager", value_name = "NAME")]
+    pub scheduler_field_managers: Vec<String>,
     /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
@@ -85,11 +97,23 @@ impl ClaimFlags {
             claim.features.remove(feature);
             claim.no_features.insert(*feature);
         }
-        if !self.consumers.is_empty() {
-            claim.consumers.clone_from(&self.consumers);
-        }
-        if !self.consumer_users.is_empty() {
-            claim.consumer_users.clone_from(&self.consumer_users);
+        for (claimed, given) in [
+            (&mut claim.consumers, &self.consumers),
+            (&mut claim.consumer_users, &self.consumer_users),
+            (&mut claim.cluster_manager.users, &self.cluster_manager_users),
+            (
+                &mut claim.cluster_manager.field_managers,
+                &self.cluster_manager_field_managers,
+            ),
+            (&mut claim.scheduler.users, &self.scheduler_users),
+            (
+                &mut claim.scheduler.field_managers,
+                &self.scheduler_field_managers,
+            ),
+        ] {
+            if !given.is_empty() {
+                claimed.clone_from(given);
+            }
         }
         if let Some(tolerance) = self.node_tolerance {
             claim.node_tolerance = tolerance;

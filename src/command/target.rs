@@ -175,15 +175,26 @@ impl Target {
         }
     }
 
-    /// Adds the claims of our own implementation, unless the user overrides them: the manager gives credentials to its
-    /// consumers, and the scheduler has one.
+    /// Adds the claims of our own implementation, unless the user overrides them: its users and field managers, and the
+    /// consumers that the manager gives credentials to or that read the scheduler's decisions.
     pub fn claim(&self, claim: &mut Claim) {
-        let ours = !matches!(self, Target::Kubeconfig(_));
-        if ours && claim.edition.api() == Api::Placement {
-            if claim.consumer_users.is_empty() {
-                claim.consumer_users = vec![Scheduler::CONSUMER.to_owned()];
+        if matches!(self, Target::Kubeconfig(_)) {
+            return;
+        }
+        let or_named = |list: &mut Vec<String>, name: &str| {
+            if list.is_empty() {
+                list.push(name.to_owned());
             }
-        } else if ours && !claim.no_features.contains(&Feature::ConsumerSecrets) {
+        };
+        if claim.edition.api() == Api::Placement {
+            or_named(&mut claim.consumer_users, Scheduler::CONSUMER);
+            or_named(&mut claim.scheduler.users, Scheduler::NAME);
+            or_named(&mut claim.scheduler.field_managers, Scheduler::NAME);
+            return;
+        }
+        or_named(&mut claim.cluster_manager.users, Manager::NAME);
+        or_named(&mut claim.cluster_manager.field_managers, Manager::NAME);
+        if !claim.no_features.contains(&Feature::ConsumerSecrets) {
             claim.features.insert(Feature::ConsumerSecrets);
             if claim.consumers.is_empty() {
                 claim.consumers = Manager::CONSUMERS.map(str::to_owned).into();

@@ -82,6 +82,12 @@ pub struct Claim {
     /// Users that read placements as consumers, as the hub names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumer_users: Vec<String>,
+    /// All users and field managers of the cluster manager.
+    #[serde(skip_serializing_if = "Identity::is_unnamed")]
+    pub cluster_manager: Identity,
+    /// All users and field managers of the scheduler.
+    #[serde(skip_serializing_if = "Identity::is_unnamed")]
+    pub scheduler: Identity,
     /// Largest accepted difference between a profile's node count and the member's.
     #[serde(skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
@@ -91,6 +97,18 @@ pub struct Claim {
     /// The vendor of the implementation, for submitted reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implementation: Option<Implementation>,
+}
+
+/// By which names the hub knows an implementation. An empty list says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Identity {
+    /// Its users: those of all its replicas and components.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<String>,
+    /// Its field managers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub field_managers: Vec<String>,
 }
 
 /// The vendor of the implementation, and the version under test.
@@ -204,6 +222,23 @@ pub struct Permission {
     pub namespace: String,
     /// True if it is allowed.
     pub allowed: bool,
+}
+
+impl Identity {
+    /// Returns `true` if it has no name at all.
+    pub fn is_unnamed(&self) -> bool {
+        self.users.is_empty() && self.field_managers.is_empty()
+    }
+
+    /// Returns `true` if that is one of its users.
+    pub fn has_user(&self, name: &str) -> bool {
+        self.users.iter().any(|user| user == name)
+    }
+
+    /// Returns `true` if that is one of its field managers.
+    pub fn has_field_manager(&self, name: &str) -> bool {
+        self.field_managers.iter().any(|manager| manager == name)
+    }
 }
 
 impl Claim {

@@ -45,7 +45,8 @@ pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
 pub use header::{
-    Claim, FORMAT, Header, Hub, Implementation, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
+    Claim, FORMAT, Header, Hub, Identity, Implementation, Permission, Scope, ServedVersion, Traffic, Window,
+    parse_time,
 };
 pub use history::{History, Origin, ProfileHistory, SliceHistory, Version};
 pub use input::{InputError, read_input, read_input_bounded, read_packed};

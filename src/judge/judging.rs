@@ -149,6 +149,7 @@ pub(crate) fn conclude(
     left: impl Fn(Api) -> Left,
 ) -> RuleVerdict {
     let mut found = findings.conclude();
+    rules::excuse(rule, evidence, &mut found);
     found.doubts.extend(missing(rule, evidence));
     let (verdict, reason) = weigh(rule, evidence.header.claim.strict, &found, left);
     RuleVerdict {

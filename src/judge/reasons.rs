@@ -17,5 +17,9 @@ pub const NO_CLUSTERSET: &str = "no namespace represents a ClusterSet by a profi
 /// No profile is in the namespace of a ClusterSet.
 pub const NO_PROFILE_IN_CLUSTERSET: &str =
     "no profile is in a namespace that represents a ClusterSet by its label or a declaration";
+/// By which names the cluster manager is known was not said. At the end of a remark.
+pub const MANAGER_NOT_NAMED: &str = "the cluster manager's users or field managers were not named";
+/// By which names the scheduler is known was not said. At the end of a remark.
+pub const SCHEDULER_NOT_NAMED: &str = "the scheduler's users or field managers were not named";
 /// No consumer was declared to need credentials.
 pub const NO_CONSUMER: &str = "no consumer was declared";

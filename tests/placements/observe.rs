@@ -10,7 +10,7 @@ use collect::{
     requests::{merge_into, read_audit_text},
 };
 use evidence::{
-    Claim, Evidence, Scope,
+    Claim, Evidence, Identity, Scope,
     api::{Edition, names},
 };
 use lab::{
@@ -83,6 +83,10 @@ fn plan(edition: Edition) -> Plan {
         claim: Claim {
             edition,
             consumer_users: vec![Scheduler::CONSUMER.to_owned()],
+            scheduler: Identity {
+                users: vec![Scheduler::NAME.to_owned()],
+                field_managers: vec![Scheduler::NAME.to_owned()],
+            },
             ..Claim::default()
         },
         scope: Scope::default(),

@@ -262,6 +262,10 @@ fn header() -> impl Strategy<Value = Header> {
         |(edition, strict, consumers, clustersets)| Claim {
             edition,
             strict,
+            scheduler: Identity {
+                users: consumers.clone(),
+                field_managers: consumers.clone(),
+            },
             consumers,
             clustersets,
             features: [Feature::ConsumerSecrets].into(),

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{
-    Evidence, ObjectRef, ProfileHistory, Request, Tracked,
-    api::{Writer, names},
-};
+use evidence::{Evidence, ObjectRef, Request, Tracked, api::Writer};
 
 use super::{
-    logged::{Judged, creates, judged, key_of},
+    logged::Judged,
     text::redacted,
     write_time::{LATE, skew},
 };
@@ -16,6 +13,38 @@ use super::{
 /// Whether a field manager is a writer: the API server invents two names for fields without a recorded one.
 pub(super) fn is_actor(field_manager: &str) -> bool {
     !matches!(field_manager, "before-first-apply" | "ancient-changes")
+}
+
+/// Whether a user agent or field manager is kubectl, which says so itself: it has one for each of its subcommands and plugins.
+pub(super) fn is_kubectl(program: &str) -> bool {
+    let name = program.split(['/', ' ']).next().unwrap_or_default();
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    name == "kubectl" || name.starts_with("kubectl-") || name.starts_with("kubectl_")
+}
+
+/// Kubernetes' own controllers that write objects of any kind: they collect garbage, empty namespaces and migrate storage.
+/// Their user names are reserved.
+const HUB_CONTROLLERS: [&str; 5] = [
+    "system:apiserver",
+    "system:kube-controller-manager",
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:kube-system:namespace-controller",
+    "system:serviceaccount:kube-system:storage-version-migrator-controller",
+];
+
+/// Whether a field manager is a program of its own: neither a person with kubectl, nor the hub itself.
+pub(super) fn is_program(field_manager: &str) -> bool {
+    const OF_HUB: [&str; 3] = [
+        "kube-apiserver",
+        "kube-controller-manager",
+        "storage-version-migrator-controller",
+    ];
+    is_actor(field_manager) && !is_kubectl(field_manager) && !OF_HUB.contains(&field_manager)
+}
+
+/// Whether a program of its own sent a request: neither a person with kubectl, nor the hub itself, nor the suite.
+pub(super) fn is_by_program(request: &Request) -> bool {
+    !is_kubectl(&request.user_agent) && !HUB_CONTROLLERS.contains(&&*request.user) && !request.is_the_suites()
 }
 
 /// The field managers of an object; empty without managedFields.
@@ -40,24 +69,6 @@ pub(super) fn authors<'a, T: Tracked>(before: &T, after: &'a T) -> BTreeSet<&'a 
     names.filter(|name| is_actor(name)).collect()
 }
 
-/// The field managers that own parts of a profile which only its manager sets.
-pub(super) fn publishers_of(history: &ProfileHistory) -> BTreeSet<&str> {
-    let label = format!("metadata.labels[{}]", names::LABEL_MANAGER);
-    let is_published =
-        |part: &str| part.starts_with("spec.clusterManager") || part.starts_with("status.") || part == label;
-    let versions = history.versions.iter();
-    let writers = versions.flat_map(|version| version.object.metadata.writers.as_deref().unwrap_or_default());
-    writers
-        .filter(|writer| writer.owns.iter().any(|part| is_published(part)))
-        .map(|writer| &*writer.manager)
-        .collect()
-}
-
-/// Whether only a profile's manager sends such a request.
-pub(super) fn publishes_profile(request: &Request) -> bool {
-    &*request.subresource == "status" || creates(request)
-}
-
 /// Returns the deletion of an object in the audit log, close enough to the time at which the watch saw it.
 pub(super) fn deletion<'a, T: Judged>(
     evidence: &'a Evidence,
@@ -78,22 +89,6 @@ pub(super) fn deletion<'a, T: Judged>(
             && *event.namespace == *object.namespace
             && (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&at)
     })
-}
-
-/// Whether the audit log shows that the user publishes a judged object: tools write to all objects, too.
-pub(super) fn publishes_judged<T: Judged>(
-    evidence: &Evidence,
-    user: &str,
-    publishes: fn(&Request) -> bool,
-) -> bool {
-    let requests = T::requests(evidence)
-        .into_iter()
-        .flat_map(|requests| &requests.events);
-    let written: BTreeSet<(&str, &str)> = requests
-        .filter(|event| event.is_write() && &*event.user == user && publishes(event))
-        .map(|event| (&*event.namespace, &*event.name))
-        .collect();
-    judged::<T>(evidence).any(|history| written.contains(&key_of(history)))
 }
 
 /// Returns ` by …` for messages; empty if no author is known.

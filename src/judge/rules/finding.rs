@@ -64,6 +64,14 @@ impl Finding {
         self
     }
 
+    /// Whether another finding is of the same fault, whatever was expected and observed, and as sure.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.object == other.object
+            && self.path == other.path
+            && self.message == other.message
+            && self.advisory == other.advisory
+    }
+
     /// Makes it a warning only: the evidence hints at a violation without proving it.
     pub fn advisory(mut self) -> Self {
         self.advisory = true;

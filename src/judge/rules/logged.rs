@@ -3,19 +3,23 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Evidence, History, ObjectKey, ObjectRef, Request, Requests, Scope, Tracked,
-    api::{ClusterProfile, PlacementDecision},
+    Claim, Evidence, History, Identity, ObjectKey, ObjectRef, Request, Requests, Scope, Tracked,
+    api::{ClusterProfile, PlacementDecision, names},
     parse_time,
     runs::names_other_run,
 };
 
 use super::write_time::Micros;
+use crate::reasons;
 
 /// Namespace and name: the audit log does not identify objects in any other way.
 pub(super) type Key<'a> = (&'a str, &'a str);
 
 /// A kind of objects of which a run may judge some only.
 pub(super) trait Judged: Tracked {
+    /// The missing evidence if it was not said by which names the producer is known.
+    const NOT_NAMED: &'static str;
+
     /// Whether a version of an object is judged.
     fn is_in(&self, scope: &Scope) -> bool;
 
@@ -27,9 +31,20 @@ pub(super) trait Judged: Tracked {
 
     /// The requests on objects of that kind.
     fn requests(evidence: &Evidence) -> Option<&Requests>;
+
+    /// The cluster manager or scheduler that the object names.
+    fn producer(&self) -> &str;
+
+    /// Whether only its producer sets a part of an object.
+    fn is_published(part: &str) -> bool;
+
+    /// By which names the user said the producer is known.
+    fn said(claim: &Claim) -> &Identity;
 }
 
 impl Judged for ClusterProfile {
+    const NOT_NAMED: &'static str = reasons::MANAGER_NOT_NAMED;
+
     fn is_in(&self, scope: &Scope) -> bool {
         scope.holds(self)
     }
@@ -45,9 +60,26 @@ impl Judged for ClusterProfile {
     fn requests(evidence: &Evidence) -> Option<&Requests> {
         evidence.requests.as_ref()
     }
+
+    fn producer(&self) -> &str {
+        self.manager()
+    }
+
+    fn is_published(part: &str) -> bool {
+        let label = part.strip_prefix("metadata.labels[");
+        part.starts_with("spec.clusterManager")
+            || part.starts_with("status.")
+            || label.and_then(|label| label.strip_suffix(']')) == Some(names::LABEL_MANAGER)
+    }
+
+    fn said(claim: &Claim) -> &Identity {
+        &claim.cluster_manager
+    }
 }
 
 impl Judged for PlacementDecision {
+    const NOT_NAMED: &'static str = reasons::SCHEDULER_NOT_NAMED;
+
     fn is_in(&self, scope: &Scope) -> bool {
         scope.holds_slice(self)
     }
@@ -71,6 +103,22 @@ impl Judged for PlacementDecision {
 
     fn requests(evidence: &Evidence) -> Option<&Requests> {
         evidence.slice_requests.as_ref()
+    }
+
+    fn producer(&self) -> &str {
+        self.scheduler()
+    }
+
+    fn is_published(part: &str) -> bool {
+        let label = part.strip_prefix("metadata.labels[");
+        part == "decisions"
+            || part.starts_with("decisions.")
+            || part == "schedulerName"
+            || label.is_some_and(|key| key.starts_with(names::GROUP))
+    }
+
+    fn said(claim: &Claim) -> &Identity {
+        &claim.scheduler
     }
 }
 
@@ -120,6 +168,13 @@ impl<'a, T: Judged> Logged<'a, T> {
                 .flat_map(|history| &history.versions)
                 .any(|version| version.object.is_in(scope)),
         }
+    }
+
+    /// The producer that the last object of that name tells; empty if none was seen.
+    pub(super) fn producer(&self, key: Key<'a>) -> &'a str {
+        self.histories(key)
+            .last()
+            .map_or("", |history| history.last().producer())
     }
 
     /// A reference to the object with that name.
@@ -198,6 +253,11 @@ pub(super) fn logged_key(event: &Request) -> Key<'_> {
 /// Whether a request creates its object. An apply that does so has status 201.
 pub(super) fn creates(event: &Request) -> bool {
     &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty())
+}
+
+/// Whether somebody else than the suite sent a request that created its object.
+pub(super) fn is_creation(event: &Request) -> bool {
+    event.is_write() && event.subresource.is_empty() && creates(event) && !event.is_the_suites()
 }
 
 /// Whether a request deletes one object.

@@ -139,6 +139,8 @@ impl Claimed {
             no_features: claim.no_features.clone(),
             strict: claim.strict,
             consumers: claim.consumers.clone(),
+            cluster_manager: claim.cluster_manager.clone(),
+            scheduler: claim.scheduler.clone(),
             node_tolerance: claim.node_tolerance,
             clustersets: claim.clustersets.clone(),
         }
@@ -150,6 +152,8 @@ impl Claimed {
         claim.no_features.clone_from(&self.no_features);
         claim.strict = self.strict;
         claim.consumers.clone_from(&self.consumers);
+        claim.cluster_manager.clone_from(&self.cluster_manager);
+        claim.scheduler.clone_from(&self.scheduler);
         claim.node_tolerance = self.node_tolerance;
         claim.clustersets.clone_from(&self.clustersets);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Implementation, Kind, Shard,
+    Identity, Implementation, Kind, Shard,
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
@@ -72,6 +72,12 @@ pub struct Claimed {
     /// Consumers that are declared to need credentials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consumers: Vec<String>,
+    /// All users and field managers of the cluster manager.
+    #[serde(default, skip_serializing_if = "Identity::is_unnamed")]
+    pub cluster_manager: Identity,
+    /// All users and field managers of the scheduler.
+    #[serde(default, skip_serializing_if = "Identity::is_unnamed")]
+    pub scheduler: Identity,
     /// The tolerated difference between a profile's node count and its member's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,

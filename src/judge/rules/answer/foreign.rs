@@ -1,9 +1,6 @@
 //! What became of an object that the run created as another producer's.
 
-use std::collections::BTreeSet;
-
-use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Request, Scenario};
-use jiff::SignedDuration;
+use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario};
 
 use super::{
     history::{State, states, to_the_second},
@@ -11,10 +8,9 @@ use super::{
     verdict::Span,
 };
 use crate::rules::{
-    authors::{authors, by, deletion, publishes_judged, writers},
+    authors::{authors, by, deletion, is_by_program, writers},
     finding::{Finding, Findings},
     logged::Judged,
-    write_time::LATE,
 };
 
 /// A kind of objects of other producers, in the steps of a run.
@@ -23,12 +19,6 @@ pub(in crate::rules) struct Foreigners<T> {
     pub(in crate::rules) action: DriverAction,
     /// The object of a step.
     pub(in crate::rules) object: fn(&DriverStep) -> Option<&ObjectRef>,
-    /// Whether a write whose author is unknown counts as the judged producer's.
-    pub(in crate::rules) is_only_producer: bool,
-    /// The field managers of the judged producer.
-    pub(in crate::rules) theirs: fn(&Evidence) -> BTreeSet<&str>,
-    /// Whether a request may be one by which a producer publishes.
-    pub(in crate::rules) publishes: fn(&Request) -> bool,
     /// The part in which two versions differ.
     pub(in crate::rules) changed: fn(&T, &T) -> Option<&'static str>,
     /// The message if it was changed.
@@ -62,6 +52,11 @@ pub(in crate::rules) fn untouched<T: Judged>(
             Some(doubt) if found.iter().all(|finding| finding.advisory) => findings.cannot_tell(doubt),
             _ => findings.examine(),
         }
+        let named = T::said(&evidence.header.claim);
+        let is_partly_named = named.users.is_empty() || named.field_managers.is_empty();
+        if is_partly_named && found.iter().any(|finding| finding.advisory) {
+            findings.note(format!("whose write it was is unknown: {}", T::NOT_NAMED));
+        }
         found.into_iter().for_each(|finding| findings.report(finding));
     }
 }
@@ -79,7 +74,7 @@ fn touches<T: Judged>(
     let Some(first) = states.first().and_then(|state| state.object) else {
         return Vec::new();
     };
-    let (own, theirs) = (writers(first), (foreigners.theirs)(evidence));
+    let (own, named) = (writers(first), T::said(&evidence.header.claim));
     let (mut change, mut deleted) = (None, None);
     for pair in states.windows(2) {
         let (Some(before), after) = (pair[0].object, pair[1]) else {
@@ -92,17 +87,19 @@ fn touches<T: Judged>(
                 let is_own = after.at <= span.done() || (!authors.is_empty() && authors.is_subset(&own));
                 let path = (foreigners.changed)(before, object);
                 let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
-                if let Some(path) = path.filter(|_| is_seen && !is_own && change.is_none()) {
+                if let Some(path) = path.filter(|_| is_seen && !is_own) {
                     let finding = Finding::on(object.object_ref(), foreigners.message_changed)
                         .at(path)
                         .expected(span.untouched())
                         .observed(format!("changed at {}{}", to_the_second(after.at), by(&authors)));
-                    let proven = if authors.is_empty() {
-                        foreigners.is_only_producer
-                    } else {
-                        !authors.is_disjoint(&theirs)
-                    };
-                    change = Some(if proven { finding } else { finding.advisory() });
+                    let is_proven = authors.iter().any(|author| named.has_field_manager(author));
+                    // The first one, and better a proven one.
+                    if change
+                        .as_ref()
+                        .is_none_or(|known: &Finding| known.advisory && is_proven)
+                    {
+                        change = Some(if is_proven { finding } else { finding.advisory() });
+                    }
                 }
             }
             _ if going(before) => {}
@@ -136,22 +133,7 @@ fn deletion_of<T: Judged>(
             to_the_second(gone.at),
             by(&user.into_iter().collect())
         ));
-    let proven = user.map_or(
-        foreigners.is_only_producer && !went_with_others(evidence, before, gone),
-        |user| publishes_judged::<T>(evidence, user, foreigners.publishes),
-    );
-    Some(if proven { finding } else { finding.advisory() })
-}
-
-/// Whether other objects of the namespace went at that time: somebody may have deleted the namespace.
-fn went_with_others<T: Judged>(evidence: &Evidence, object: &T, gone: &State<T>) -> bool {
-    let late = SignedDuration::from_micros(LATE);
-    let metadata = object.metadata();
-    T::histories(evidence).iter().any(|history| {
-        let other = history.last().metadata();
-        let at = history.deleted.map(|at| at.duration_since(gone.at).abs());
-        other.namespace == metadata.namespace
-            && other.uid != metadata.uid
-            && at.is_some_and(|apart| apart <= late)
-    })
+    let named = T::said(&evidence.header.claim);
+    let is_proven = request.is_some_and(|request| is_by_program(request) && named.has_user(&request.user));
+    Some(if is_proven { finding } else { finding.advisory() })
 }

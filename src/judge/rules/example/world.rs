@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
-    Scope, ServedVersion, UnlabelledSecret, Window,
+    ServedVersion, UnlabelledSecret, Window,
     api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names},
     runs::of_other_runs,
 };
 use jiff::SignedDuration;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{
@@ -35,6 +35,9 @@ pub struct World {
     /// What consumers of placements may do.
     consumer_access: Option<Vec<Value>>,
     consumer_users: Vec<String>,
+    /// The users and field managers that are named with `--cluster-manager-user` and the like.
+    cluster_manager: Option<Value>,
+    scheduler: Option<Value>,
     /// Workloads with a placement key.
     workloads: Option<Vec<Value>>,
     namespaces: Vec<Value>,
@@ -274,6 +277,8 @@ impl World {
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
                 consumer_users: self.consumer_users.clone(),
+                cluster_manager: part("clusterManager", &self.cluster_manager)?,
+                scheduler: part("scheduler", &self.scheduler)?,
                 node_tolerance: self.node_tolerance,
                 clustersets: self.clustersets.clone(),
                 ..Claim::default()
@@ -285,10 +290,7 @@ impl World {
                 served: self.served(edition)?,
                 ..Hub::default()
             },
-            scope: match &self.scope {
-                Some(scope) => strictly("scope", scope)?,
-                None => Scope::default(),
-            },
+            scope: part("scope", &self.scope)?,
             shares: Vec::new(),
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
@@ -337,6 +339,16 @@ impl World {
             })
             .collect()
     }
+}
+
+/// Reads an optional part of the header.
+fn part<T: Default + Serialize + DeserializeOwned>(
+    name: &'static str,
+    value: &Option<Value>,
+) -> Result<T, Flaw> {
+    value
+        .as_ref()
+        .map_or_else(|| Ok(T::default()), |value| strictly(name, value))
 }
 
 fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {

@@ -157,7 +157,7 @@ impl Findings {
 
     /// Adds a remark for the report.
     pub fn note(&mut self, remark: impl Into<String>) {
-        self.notes.push(Note::Text(When::Always, remark.into()));
+        self.add_note(Note::Text(When::Always, remark.into()));
     }
 
     /// Adds a remark for the report if no violation is found in the end.
@@ -271,15 +271,12 @@ impl Findings {
             short,
             alike,
         } = self;
-        let is_same = |(one, other): (&Finding, &Finding)| {
-            one.object == other.object
-                && one.path == other.path
-                && one.message == other.message
-                && one.advisory == other.advisory
-        };
         *examined == other.examined
             && list.len() == other.list.len()
-            && list.iter().zip(&other.list).all(is_same)
+            && list
+                .iter()
+                .zip(&other.list)
+                .all(|(one, other)| one.is_like(other))
             && *doubts == other.doubts
             && *not_asked == other.not_asked
             && *not_applicable == other.not_applicable

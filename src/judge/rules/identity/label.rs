@@ -8,9 +8,9 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::owners::{created_name, is_creation};
 use crate::rules::{
     finding::{Finding, Findings},
+    logged::{is_creation, logged_key},
     state::{State, each_state, same_labels},
     text::{ABSENT, redacted, redacted_or_absent},
 };
@@ -143,13 +143,11 @@ fn judge_creations(
         .collect();
     let mut creations: HashMap<_, Vec<Timestamp>> = HashMap::new();
     for event in requests.events.iter().filter(|event| is_creation(event)) {
-        let key = (&*event.namespace, created_name(event));
-        creations.entry(key).or_default().push(event.at);
+        creations.entry(logged_key(event)).or_default().push(event.at);
     }
     let mut untold = 0;
     for event in requests.events.iter().filter(|event| is_creation(event)) {
-        let name = created_name(event);
-        let key = (&*event.namespace, name);
+        let key @ (_, name) = logged_key(event);
         if seen.contains(&key) || evidence.is_touched(&event.namespace, name) {
             continue;
         }

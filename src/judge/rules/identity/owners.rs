@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, ProfileHistory, Request, Requests,
+    Asked, Evidence, Kind, ObjectRef, ProfileHistory, Requests,
     api::{ClusterProfile, Writer, names},
 };
 
@@ -11,6 +11,7 @@ use crate::rules::{
     authors::is_actor,
     division::Tie,
     finding::{Finding, Findings},
+    logged::{Logged, is_creation, logged_key},
     same_cluster::digest,
     text::redacted,
 };
@@ -31,27 +32,12 @@ const NAMELESS: [&str; 9] = [
     "unknown",
 ];
 
-/// Whether a request created a profile: a create, or another write with status 201.
-pub(super) fn is_creation(request: &Request) -> bool {
-    let by_write = request.code == 201 && matches!(&*request.verb, "patch" | "update");
-    let creates = &*request.verb == "create" || by_write;
-    request.is_write() && request.subresource.is_empty() && creates && !request.is_the_suites()
-}
-
-/// The name of the created profile; empty if the log does not have it.
-pub(super) fn created_name(request: &Request) -> &str {
-    let in_body = request.body.as_ref().and_then(|body| body.name.as_deref());
-    match &*request.name {
-        "" => in_body.unwrap_or_default(),
-        name => name,
-    }
-}
-
 /// `identity/manager-unique`
 ///
 /// All profiles with one manager name come from one manager.
 ///
-/// Two users in the audit log are proof of two managers; two field managers are only a hint.
+/// Two users in the audit log are proof of two managers, and two field managers are a hint, unless both were named as one
+/// manager's.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
     if let Some(requests) = &evidence.requests {
@@ -69,20 +55,26 @@ fn judge_users<'a>(
     proven: &mut BTreeSet<&'a str>,
     findings: &mut Findings,
 ) {
-    let known = managers_by_name(evidence);
+    let observed = Logged::<ClusterProfile>::of(evidence);
     let scope = &evidence.header.scope;
+    let named = &evidence.header.claim.cluster_manager;
     // For each manager's name, the first user and the others.
     let mut users: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
     for request in requests.events.iter().filter(|request| is_creation(request)) {
-        let name = created_name(request);
+        let key @ (_, name) = logged_key(request);
         if evidence.is_touched(&request.namespace, name) {
             continue;
         }
         let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
-        let Some(manager) = told
-            .or_else(|| known.get(&(&*request.namespace, name)).copied().flatten())
-            .filter(|manager| !manager.is_empty())
-        else {
+        let mut managers = observed
+            .histories(key)
+            .iter()
+            .map(|history| history.first().manager());
+        // Profiles of one name may have had several managers.
+        let only = managers
+            .next()
+            .filter(|first| managers.all(|manager| manager == *first));
+        let Some(manager) = told.or(only).filter(|manager| !manager.is_empty()) else {
             continue;
         };
         if scope
@@ -96,7 +88,8 @@ fn judge_users<'a>(
         let (first, others) = users
             .entry(manager)
             .or_insert_with(|| (&request.user, BTreeSet::new()));
-        if *first != &*request.user && others.insert(&request.user) {
+        let are_named = named.has_user(first) && named.has_user(&request.user);
+        if *first != &*request.user && !are_named && others.insert(&request.user) {
             proven.insert(manager);
             let object = ObjectRef {
                 kind: names::KIND.to_owned(),
@@ -116,20 +109,6 @@ fn judge_users<'a>(
             );
         }
     }
-}
-
-/// The manager of each observed profile; none if profiles of one name had several.
-fn managers_by_name(evidence: &Evidence) -> HashMap<(&str, &str), Option<&str>> {
-    let mut known: HashMap<(&str, &str), Option<&str>> = HashMap::new();
-    for history in &evidence.profiles {
-        let profile = history.first();
-        let key = (&*profile.metadata.namespace, &*profile.metadata.name);
-        known
-            .entry(key)
-            .and_modify(|manager| *manager = manager.filter(|manager| *manager == profile.manager()))
-            .or_insert(Some(profile.manager()));
-    }
-    known
 }
 
 fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: &mut Findings) {
@@ -152,6 +131,7 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
             Some((*manager, *owner))
         })
         .collect();
+    let named = &evidence.header.claim.cluster_manager;
     let mut told = BTreeSet::new();
     for profile in evidence.inventory() {
         let manager = profile.manager();
@@ -162,7 +142,8 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
         findings.examine();
         let Some(main) = main.get(manager) else { continue };
         for owner in owners {
-            if owner != *main && !proven.contains(manager) && told.insert((manager, owner)) {
+            let are_named = named.has_field_manager(owner) && named.has_field_manager(main);
+            if owner != *main && !are_named && !proven.contains(manager) && told.insert((manager, owner)) {
                 findings.report(
                     Finding::on(
                         profile,

@@ -4,7 +4,6 @@ use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
 use crate::rules::{
     answer::{Foreigners, untouched},
-    authors::{publishers_of, publishes_profile},
     finding::Findings,
 };
 
@@ -12,7 +11,8 @@ use crate::rules::{
 ///
 /// The manager does not change or delete profiles of other managers.
 ///
-/// The implementation is identified by the field managers and users that publish the judged profiles. A change by anyone else is only a warning: some tools label or annotate all profiles.
+/// It is known by the users and field managers that the user named. A change by anyone else, or by an unknown author, is
+/// only a warning: some tools label or annotate all profiles.
 pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
     untouched(
         evidence,
@@ -20,9 +20,6 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
         &Foreigners {
             action: DriverAction::PutForeigner,
             object: |step| step.profile.as_ref(),
-            is_only_producer: true,
-            theirs: |evidence| evidence.histories().flat_map(publishers_of).collect(),
-            publishes: publishes_profile,
             changed,
             message_changed: "a profile of another manager was changed",
             message_deleted: "a profile of another manager was deleted",

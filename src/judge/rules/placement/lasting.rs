@@ -14,13 +14,12 @@ use evidence::{
 };
 
 use super::{
-    actors::publishers_of,
-    copies::Copies,
     moments::{Moment, SliceChange, moments_of},
     related::related,
 };
 use crate::rules::{
     finding::{Finding, Findings},
+    publisher::publishers_of,
     write_time::{LATE, Micros, SECOND},
 };
 
@@ -160,9 +159,9 @@ impl<K: Ord> Recurring<K> {
 /// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
 ///
-/// A fault of a single look may be about to pass, so it is only a warning. So is one of what may be another program's copy,
-/// and one that was seen for 5 min at most, unless it was there from the first list to the end of the window: a scheduler may
-/// restart between two writes. If the window was too short to tell, there is no verdict.
+/// A fault of a single look may be about to pass, so it is only a warning. So is one that was seen for 5 min at most, unless
+/// it was there from the first list to the end of the window: a scheduler may restart between two writes. If the window was
+/// too short to tell, there is no verdict.
 pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     evidence: &'e Evidence,
     findings: &mut Findings,
@@ -212,11 +211,7 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
             passing.add(finding.message.clone(), stretch);
         }
     }
-    let copies = (!lasting.0.is_empty()).then(|| Copies::of(evidence));
     for (stretch, times) in lasting.0.into_values() {
-        let is_copy = copies
-            .as_ref()
-            .is_some_and(|copies| copies.hold(&stretch.finding.object));
         let may_be_a_restart = stretch.may_be_a_restart();
         let seconds = stretch.length() / SECOND;
         let when = if stretch.is_open {
@@ -230,7 +225,7 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
         };
         let observed = format!("{}; for {seconds} s{when}{times}", stretch.finding.observed);
         let finding = stretch.finding.observed(observed);
-        findings.report(if is_copy || may_be_a_restart {
+        findings.report(if may_be_a_restart {
             finding.advisory()
         } else {
             finding

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::api::{OwnerReference, PlacementDecision, names};
 
-use super::actors::publishers_of;
+use crate::rules::publisher::publishers_of;
 
 /// The slices of one decision: those of one namespace, scheduler and key.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,5 @@
 //! What the rules on PlacementDecisions share: decisions in their slices, and what was there at each moment.
 
-mod actors;
-mod copies;
 mod course;
 mod lasting;
 mod logical;
@@ -10,8 +8,6 @@ mod reasons;
 mod related;
 mod versions;
 
-pub(super) use actors::{Actor, is_published, may_publish, owner, publishers_of, publishes, sender};
-pub(super) use copies::Copies;
 pub(super) use course::{DecisionId, News, each_news};
 pub(super) use lasting::{LastingFault, RESCHEDULE, Reads, faults_among, faults_that_last};
 pub(super) use logical::{

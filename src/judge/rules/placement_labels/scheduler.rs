@@ -1,14 +1,14 @@
 //! The scheduler that a slice names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use evidence::{Evidence, ObjectRef, Request, SliceHistory, api::PlacementDecision, parse_time};
+use evidence::{Evidence, ObjectRef, Request, SliceHistory, api::PlacementDecision};
 
 use crate::rules::{
     finding::{Finding, Findings},
     placement::each_version,
+    publisher::Publishers,
     text::ABSENT,
-    write_time::{Micros, SECOND},
 };
 
 /// `placement-labels/scheduler-named`
@@ -64,38 +64,27 @@ fn changes(history: &SliceHistory) -> Vec<Finding> {
     found
 }
 
-/// Reports the users after the first who created slices of one scheduler, by the audit log.
+/// Reports the users after the first who created slices of one scheduler, by the audit log. Those that the user named as the
+/// scheduler's are one.
 fn two_creators(evidence: &Evidence, findings: &mut Findings) {
-    let Some(requests) = &evidence.slice_requests else {
-        return;
-    };
-    let mut of_name: HashMap<(&str, &str), Vec<&PlacementDecision>> = HashMap::new();
-    for history in evidence.slice_histories() {
-        let slice = history.first();
-        let name = (&*slice.metadata.namespace, &*slice.metadata.name);
-        of_name.entry(name).or_default().push(slice);
-    }
-    let mut users: BTreeMap<&str, BTreeMap<&str, &PlacementDecision>> = BTreeMap::new();
-    let mut first_users: BTreeMap<&str, &str> = BTreeMap::new();
-    for request in requests.events.iter().filter(|request| is_creation(request)) {
-        let name = match &*request.name {
-            "" => request.body.as_ref().and_then(|body| body.name.as_deref()),
-            name => Some(name),
-        };
-        let lives = name.and_then(|name| of_name.get(&(&*request.namespace, name)));
-        let created = lives
-            .into_iter()
-            .flatten()
-            .find(|slice| is_created_by(slice, request));
-        if let Some(slice) = created.filter(|slice| !slice.scheduler().is_empty()) {
-            first_users.entry(slice.scheduler()).or_insert(&request.user);
-            let of_scheduler = users.entry(slice.scheduler()).or_default();
-            of_scheduler.entry(&request.user).or_insert(slice);
+    let publishers = Publishers::of::<PlacementDecision>(evidence);
+    let named = &evidence.header.claim.scheduler;
+    let mut creations: Vec<(&Request, &PlacementDecision)> = evidence
+        .slice_histories()
+        .filter(|history| !history.first().scheduler().is_empty())
+        .filter_map(|history| Some((publishers.creation(history)?, history.first())))
+        .collect();
+    creations.sort_by_key(|(request, _)| request.at);
+    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (request, slice) in creations {
+        let (scheduler, user) = (slice.scheduler(), &*request.user);
+        let known = users.entry(scheduler).or_default();
+        let first = *known.first().unwrap_or(&user);
+        if known.contains(&user) || (first != user && named.has_user(first) && named.has_user(user)) {
+            continue;
         }
-    }
-    for (scheduler, of_scheduler) in users {
-        let first = first_users[scheduler];
-        for (user, slice) in of_scheduler.into_iter().filter(|(user, _)| *user != first) {
+        known.push(user);
+        if user != first {
             findings.report(
                 Finding::on(ObjectRef::from(slice), "two users create slices of one scheduler")
                     .at("schedulerName")
@@ -105,17 +94,4 @@ fn two_creators(evidence: &Evidence, findings: &mut Findings) {
             );
         }
     }
-}
-
-/// Whether a request created an object: an apply that does has status 201.
-fn is_creation(request: &Request) -> bool {
-    let creates = &*request.verb == "create" || request.code == 201;
-    creates && request.is_write() && request.subresource.is_empty() && !request.is_the_suites()
-}
-
-/// Whether a slice is the one that a request created: the hub stamps the creation in whole seconds.
-fn is_created_by(slice: &PlacementDecision, request: &Request) -> bool {
-    const APART: Micros = 2 * SECOND;
-    let created = slice.metadata.creation_timestamp.as_deref().and_then(parse_time);
-    created.is_some_and(|created| (created.as_microsecond() - request.at.as_microsecond()).abs() <= APART)
 }

@@ -1,16 +1,13 @@
 //! What comes of a placement: clusters, none, and nothing when it is taken back.
 
-use std::collections::BTreeSet;
-
-use evidence::{DriverAction, Evidence, ObjectRef, Scenario, StepOutcome, api::PlacementDecision};
+use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
 use jiff::SignedDuration;
 
 use super::answer::{Request, count_of, requests};
 use crate::rules::{
     answer::{did, to_the_second},
-    authors::writers,
     finding::{Finding, Findings},
-    placement::{Copies, RESCHEDULE, publishers_of},
+    placement::RESCHEDULE,
     text::{counted, redacted},
     write_time::LATE,
 };
@@ -94,25 +91,11 @@ pub(in crate::rules) fn unplaced(evidence: &Evidence, findings: &mut Findings) {
 }
 
 /// The finding on slices that are there after the end of their placement: a warning if each may be left to the garbage
-/// collector, or may be the work of another program, such as a copy or the restore of a backup.
+/// collector.
 fn left(request: &Request, slices: &[&PlacementDecision], message: &str) -> Finding {
-    let copies = Copies::of(request.evidence);
-    let versions = request
-        .slices
-        .histories
-        .iter()
-        .flat_map(|history| &history.versions);
-    let before = versions.filter(|version| version.at <= request.step.until);
-    let theirs: BTreeSet<&str> = before
-        .flat_map(|version| publishers_of(&version.object))
-        .collect();
-    let excuse = |slice: &&PlacementDecision| {
-        let writers = writers(*slice);
-        let is_of_others = !theirs.is_empty() && !writers.is_empty() && writers.is_disjoint(&theirs);
-        !slice.metadata.owner_references.is_empty() || is_of_others || copies.hold(&ObjectRef::from(*slice))
-    };
+    let is_collected = |slice: &&PlacementDecision| !slice.metadata.owner_references.is_empty();
     let finding = Finding::on(request.object(slices), message).at("metadata.name");
-    if slices.iter().all(excuse) {
+    if slices.iter().all(is_collected) {
         finding.advisory()
     } else {
         finding

@@ -14,7 +14,7 @@ use crate::rules::{
     answer::{Span, alive, steps, to_the_second},
     authors::authors,
     finding::{Finding, Findings},
-    placement_ownership::publishers,
+    publisher::publishers_of,
     text::redacted,
 };
 
@@ -25,7 +25,6 @@ use crate::rules::{
 /// Another decision may change or end while the scheduler restarts, so only a slice that comes back was recreated; of the
 /// run's own placement, each has to stay.
 pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findings) {
-    let schedulers = publishers(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
         let there: Vec<(&SliceHistory, &PlacementDecision)> = evidence
@@ -50,7 +49,7 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             let until = deleted.unwrap_or(span.looked);
             let finding = match deleted {
                 Some(at) => lost(evidence, slice, at, &newborns, &span),
-                None => rewritten(history, &schedulers, &span),
+                None => rewritten(history, &span),
             };
             // What a gap hid may have been before the restart.
             found.extend(finding.filter(|_| span.missed_slices_before(until).is_none()));
@@ -118,11 +117,12 @@ fn is_of_restart(evidence: &Evidence, slice: &PlacementDecision) -> bool {
 }
 
 /// A slice that the scheduler wrote and that stays the same: the same clusters in another order, or the same altogether.
-fn rewritten(history: &SliceHistory, schedulers: &BTreeSet<&str>, span: &Span) -> Option<Finding> {
+fn rewritten(history: &SliceHistory, span: &Span) -> Option<Finding> {
     let in_span = |after: &Version<PlacementDecision>| span.from <= after.at && after.at < span.looked;
     let needless = history.steps().filter(|(before, after)| {
         let authors = authors(&before.object, &after.object);
-        is_same(&before.object, &after.object) && !authors.is_empty() && authors.is_subset(schedulers)
+        let is_by_scheduler = !authors.is_empty() && authors.is_subset(&publishers_of(&after.object));
+        is_same(&before.object, &after.object) && is_by_scheduler
     });
     let (in_span, others): (Vec<_>, Vec<_>) = needless.partition(|(_, after)| in_span(after));
     // What a scheduler does anyway is the matter of the suite `placement-updates`.

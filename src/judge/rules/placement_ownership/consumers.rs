@@ -2,21 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecision};
+use evidence::{ConsumerAccess, Evidence, Identity, ObjectRef, Request, api::PlacementDecision};
 
 use super::lives::{Life, counts, lives};
-use crate::rules::{
-    finding::{Finding, Findings},
-    logged::{Key, Logged},
-    placement::{Actor, may_publish, sender},
-    text::redacted,
+use crate::{
+    reasons::SCHEDULER_NOT_NAMED,
+    rules::{
+        finding::{Finding, Findings},
+        logged::{Key, Logged},
+        text::redacted,
+    },
 };
 
 /// `placement-ownership/consumers-read-only`
 ///
-/// A named consumer writes no slice that another user created.
+/// A named consumer writes no slice of others.
 ///
-/// A user may be scheduler and consumer at once: who creates slices may write those of its schedulers.
+/// A user may be scheduler and consumer at once: who creates slices may write those of its schedulers, and the user may name
+/// it as both. Where the log does not have a slice's creation, only the scheduler's named users tell whose it is.
 pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumer_users;
     if consumers.is_empty() {
@@ -33,27 +36,27 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
     }
     let names = Logged::<PlacementDecision>::of(evidence);
     let lives = lives(evidence, requests);
+    let scheduler = &evidence.header.claim.scheduler;
+    let mut is_doubtful = false;
     for user in consumers {
         findings.examine();
-        let own = Own::of(user, &lives, &names);
-        let mut may_be_scheduler_in = BTreeSet::new();
+        let own = Own::of(user, scheduler, &lives, &names);
+        let is_named = !scheduler.users.is_empty();
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
             let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
             let (doubtful, sure): (Vec<&Life>, Vec<&Life>) =
-                foreign.partition(|life| !own.creates() && may_be_own(life, user));
+                foreign.partition(|life| !is_named && (life.creator.is_none() || own.may_write()));
             let (doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
-            if !doubtful.is_empty() {
-                may_be_scheduler_in.insert(key.0);
-            }
             if !sure.is_empty() {
                 findings.report(written(names.reference(*key), user, &sure));
             } else if !doubtful.is_empty() {
+                is_doubtful = true;
                 findings.report(written(names.reference(*key), user, &doubtful).advisory());
             }
         }
-        if own.creates() {
+        if own.may_write() {
             findings.note(format!(
-                "{} also creates slices, so it may write those",
+                "{} is a scheduler too, so it may write its slices",
                 redacted(user)
             ));
             continue;
@@ -70,11 +73,15 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             let finding = written(namespace_of(namespace), user, &writes);
             let mut slices = evidence.slices.iter();
             let holds_slices = slices.any(|history| *history.last().metadata.namespace == *namespace);
-            let is_sure = holds_slices
-                && !may_be_scheduler_in.contains(namespace)
-                && evidence.header.scope.scheduler.is_none();
+            let is_sure = holds_slices && is_named && evidence.header.scope.scheduler.is_none();
+            is_doubtful |= !is_named;
             findings.report(if is_sure { finding } else { finding.advisory() });
         }
+    }
+    if is_doubtful {
+        findings.note(format!(
+            "some writes of consumers are a hint only: {SCHEDULER_NOT_NAMED}"
+        ));
     }
 }
 
@@ -83,21 +90,11 @@ fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
     writes.filter(|request| *request.user == *user).copied().collect()
 }
 
-/// Whether a slice may be the user's own, as a scheduler that is a consumer too: the log does not have its creation, and no
-/// other program writes its decision.
-fn may_be_own(life: &Life, user: &str) -> bool {
-    let mut programs = life
-        .writes
-        .iter()
-        .filter(|request| sender(request) == Actor::Program);
-    life.creator.is_none()
-        && programs.all(|request| *request.user == *user)
-        && life.writes.iter().any(|request| may_publish(request))
-}
-
 /// What a consumer that is a scheduler too may write.
 struct Own<'e> {
     user: &'e str,
+    /// The scheduler that it is too, if the user named it so.
+    scheduler: Option<&'e Identity>,
     /// The schedulers of the slices that it created.
     schedulers: BTreeSet<&'e str>,
 }
@@ -105,6 +102,7 @@ struct Own<'e> {
 impl<'e> Own<'e> {
     fn of(
         user: &'e str,
+        scheduler: &'e Identity,
         lives: &BTreeMap<Key<'e>, Vec<Life<'e>>>,
         names: &Logged<'e, PlacementDecision>,
     ) -> Self {
@@ -112,6 +110,7 @@ impl<'e> Own<'e> {
         let created = lives.iter().filter(|(_, lives)| creates(lives));
         Self {
             user,
+            scheduler: Some(scheduler).filter(|scheduler| scheduler.has_user(user)),
             schedulers: created.flat_map(|(key, _)| schedulers(*key, names)).collect(),
         }
     }
@@ -119,15 +118,22 @@ impl<'e> Own<'e> {
     /// Whether a slice is its own. One whose creation the log does not have is, if its scheduler is.
     fn holds(&self, key: Key<'e>, life: &Life<'e>, names: &Logged<'e, PlacementDecision>) -> bool {
         match life.creator {
-            Some(creator) => creator == self.user,
-            None => schedulers(key, names)
-                .iter()
-                .any(|scheduler| self.schedulers.contains(scheduler)),
+            Some(creator) => {
+                creator == self.user
+                    || self
+                        .scheduler
+                        .is_some_and(|scheduler| scheduler.has_user(creator))
+            }
+            None => {
+                let mut schedulers = schedulers(key, names).into_iter();
+                self.scheduler.is_some() || schedulers.any(|scheduler| self.schedulers.contains(scheduler))
+            }
         }
     }
 
-    fn creates(&self) -> bool {
-        !self.schedulers.is_empty()
+    /// Whether it is a scheduler, too.
+    fn may_write(&self) -> bool {
+        self.scheduler.is_some() || !self.schedulers.is_empty()
     }
 }
 
@@ -167,9 +173,10 @@ fn namespace_of(name: &str) -> ObjectRef {
 
 /// `placement-ownership/consumers-cannot-write`
 ///
-/// The hub lets no named consumer write slices, unless the audit log shows that it creates some itself.
+/// The hub lets no named consumer write slices, unless it is a scheduler too: the audit log shows that it creates some, or
+/// the user named it so.
 pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("every named consumer also creates slices, as the audit log shows");
+    findings.not_applicable("every named consumer is a scheduler too");
     if evidence.consumer_access.is_empty() {
         findings.not_asked("the hub was not asked what consumers may do: no user was named");
         return;
@@ -179,9 +186,9 @@ pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &m
     let lives = requests.map(|requests| lives(evidence, requests));
     let lives = lives.unwrap_or_default();
     for access in &evidence.consumer_access {
-        if Own::of(&access.user, &lives, &names).creates() {
+        if Own::of(&access.user, &evidence.header.claim.scheduler, &lives, &names).may_write() {
             findings.note(format!(
-                "{} is not judged: it also creates slices, so it may write",
+                "{} is not judged: it is a scheduler too, so it may write",
                 redacted(&access.user)
             ));
             continue;

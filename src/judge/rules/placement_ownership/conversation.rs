@@ -1,15 +1,17 @@
 //! Marks that other programs than the scheduler leave on a slice.
 
+use std::collections::BTreeSet;
+
 use evidence::{
     Evidence, ObjectRef,
     api::{PlacementDecision, Writer, names},
 };
 
-use super::writers::publishers;
 use crate::rules::{
-    authors::is_actor,
+    authors::{is_actor, is_program},
     finding::{Finding, Findings},
-    placement::{Actor, each_version, owner},
+    placement::each_version,
+    publisher::publishers_of,
     text::redacted,
 };
 
@@ -17,18 +19,21 @@ use crate::rules::{
 ///
 /// No program but the scheduler has labels, annotations or finalizers on a slice.
 ///
-/// A scheduler's field managers are those that own what a scheduler publishes, on some slice. Labels of the API's own group
-/// are the matter of `placement-ownership/one-writer`.
+/// Where the user did not name the scheduler's field managers, those that own what a scheduler publishes, on some slice, may
+/// be its. Labels of the API's own group are the matter of `placement-ownership/one-writer`.
 pub(in crate::rules) fn not_a_conversation(evidence: &Evidence, findings: &mut Findings) {
-    let publishers = publishers(evidence);
+    let named = &evidence.header.claim.scheduler.field_managers;
+    let mut own: BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    if own.is_empty() {
+        let versions = evidence.slice_histories().flat_map(|history| &history.versions);
+        own.extend(versions.flat_map(|version| publishers_of(&version.object)));
+    }
     each_version(evidence, findings, |slice| {
         // Somebody else's mark is one only where the scheduler is known.
         writers(slice).iter().find(|writer| publishes(writer))?;
-        let others = writers(slice).iter().filter(|writer| {
-            is_actor(&writer.manager)
-                && owner(writer) == Actor::Program
-                && !publishers.contains(&*writer.manager)
-        });
+        let others = writers(slice)
+            .iter()
+            .filter(|writer| is_program(&writer.manager) && !own.contains(&*writer.manager));
         let marks = others.flat_map(|writer| {
             let parts = writer.owns.iter().filter(|part| is_mark(part));
             parts.map(move |part| mark(slice, writer, part))

@@ -9,4 +9,4 @@ mod writers;
 pub(super) use consumers::{consumers_cannot_write, consumers_read_only};
 pub(super) use conversation::not_a_conversation;
 pub(super) use foreign::foreign_decisions_untouched;
-pub(super) use writers::{one_writer, publishers};
+pub(super) use writers::one_writer;

@@ -1,168 +1,235 @@
 //! The writers of a slice.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     Asked, Evidence, Kind, ObjectRef, Request, SliceHistory,
-    api::{PlacementDecision, Writer, names},
+    api::{PlacementDecision, Writer},
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::lives::{Life, lives};
-use crate::rules::{
-    finding::{Finding, Findings},
-    logged::{Key, Logged, creates},
-    placement::{Actor, is_published, may_publish, publishers_of, publishes, sender},
-    text::redacted,
-    updates::{OUTDATED, written_at},
-    write_time::{LATE, SECOND, missed_slices_between, skew},
+use crate::{
+    reasons::SCHEDULER_NOT_NAMED,
+    rules::{
+        authors::{authors, is_by_program, is_program},
+        finding::{Finding, Findings},
+        logged::{Judged as _, Key, Logged, creates},
+        publisher::{Names, Publishers, publishers_of},
+        text::redacted,
+        updates::{OUTDATED, written_at},
+        write_time::{LATE, SECOND, missed_slices_between, skew},
+    },
 };
 
 /// `placement-ownership/one-writer`
 ///
-/// One user writes a slice from its creation to its deletion.
+/// The scheduler alone writes a slice, from its creation to its deletion.
 ///
-/// People and the hub's control plane do not count, nor do named consumers: these are the matter of
-/// `placement-ownership/consumers-read-only`. Another program is more than a hint only if it deletes a slice, or writes what a
-/// scheduler publishes. Field managers are names that a program chooses, so several of them are only a hint.
+/// People with kubectl and the hub's own controllers do not count, nor do named consumers: these are the matter of
+/// `placement-ownership/consumers-read-only`. Another program is more than a hint only if the user named the scheduler's
+/// users or field managers, and if it deletes slices or writes what a scheduler publishes in turns with them: then it is no
+/// successor, and no single edit.
 pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(
         "no slice has a program as its writer in the audit log, or as an owner in managedFields",
     );
+    let publishers = Publishers::of::<PlacementDecision>(evidence);
     let mut examined: BTreeSet<Key> = BTreeSet::new();
     let mut found: BTreeSet<Key> = BTreeSet::new();
     if let Some(requests) = &evidence.slice_requests {
         let names = Logged::<PlacementDecision>::of(evidence);
         let lives = lives(evidence, requests);
-        let consumers = &evidence.header.claim.consumer_users;
-        let counts = |request: &&&Request| {
-            sender(request) == Actor::Program && !consumers.iter().any(|user| **user == *request.user)
-        };
-        let activity = Activity::of(
-            lives
-                .values()
-                .flatten()
-                .flat_map(|life| life.writes.iter().filter(counts)),
-        );
-        for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
-            let seen = Seen {
-                evidence,
-                histories: names.histories(*key),
-            };
-            let strangers = lives.iter().filter_map(|life| {
-                let writes: Vec<&Request> = life.writes.iter().filter(counts).copied().collect();
-                if !writes.is_empty() {
-                    examined.insert(*key);
-                }
-                stranger(life, &writes, &activity, &seen)
-            });
-            // The surest of all lives of the name.
-            let Some(stranger) = strangers.max_by_key(|stranger| stranger.is_sure) else {
-                continue;
-            };
-            found.insert(*key);
-            findings.report(stranger.finding(names.reference(*key)));
+        let judged = lives.iter().filter(|(key, _)| names.in_scope(**key));
+        let writes = judged.map(|(key, lives)| {
+            let [users, _] = publishers.names(names.producer(*key));
+            let writes = Writes::of(evidence, lives, users, names.histories(*key));
+            (*key, users, writes)
+        });
+        let writes: Vec<(Key, &Names, Writes)> = writes.filter(|(_, _, writes)| writes.is_any).collect();
+        let rivals = rivals(writes.iter().map(|(_, _, writes)| writes));
+        for (key, users, writes) in &writes {
+            examined.insert(*key);
+            if let Some(finding) = writes.finding(users, &rivals, names.reference(*key)) {
+                found.insert(*key);
+                findings.report(finding);
+            }
         }
     }
     if *evidence.asked(Kind::Writers) == Asked::Yes {
-        for slice in evidence.slices() {
-            let owners = owners(slice);
+        for history in evidence.slice_histories() {
+            let slice = history.last();
             let key = (&*slice.metadata.namespace, &*slice.metadata.name);
+            let owners = history.current().map_or_else(Vec::new, owners);
             if !owners.is_empty() {
                 examined.insert(key);
             }
-            if owners.len() > 1 && !found.contains(&key) {
-                findings.report(shared(slice, &owners));
-            }
+            let [users, managers] = publishers.names(slice.scheduler());
+            // The log shows who wrote. A field manager is a name that a program chooses.
+            let is_logged = evidence.slice_requests.is_some() && users.are_said;
+            let are_named = managers.are_said && owners.iter().all(|owner| managers.hold(owner));
+            let rival = written_in_turns(evidence, history, managers).filter(|_| !is_logged);
+            let several = (owners.len() > 1 && !are_named).then(|| shared(slice, &owners));
+            let finding = rival.or(several);
+            findings
+                .list
+                .extend(finding.filter(|finding| !finding.advisory || !found.contains(&key)));
         }
         findings.note("managedFields show only the last writer of each field");
+    }
+    let scheduler = &evidence.header.claim.scheduler;
+    let is_partly_named = scheduler.users.is_empty() || scheduler.field_managers.is_empty();
+    if is_partly_named && findings.list.iter().any(|finding| finding.advisory) {
+        findings.note(format!(
+            "other writers of a slice are a hint only: {SCHEDULER_NOT_NAMED}"
+        ));
     }
     findings.examined = examined.len();
 }
 
-/// What each program does in the whole log.
-struct Activity<'e>(BTreeMap<&'e str, Doings>);
-
+/// The writes of programs on the slices of one name, by the audit log.
 #[derive(Default)]
-struct Doings {
-    writes: usize,
-    creations: usize,
-    span: Option<(Timestamp, Timestamp)>,
+struct Writes<'e> {
+    is_any: bool,
+    /// When the scheduler's known users wrote.
+    own: Vec<Timestamp>,
+    /// To whom slices belong that none of these wrote: who wrote first.
+    owner: &'e str,
+    /// Those of each other user, and whether they take something from the scheduler.
+    others: BTreeMap<&'e str, Vec<(Timestamp, bool)>>,
 }
 
-impl<'e> Activity<'e> {
-    fn of<'r>(writes: impl Iterator<Item = &'r &'e Request>) -> Self
-    where
-        'e: 'r,
-    {
-        let mut all: BTreeMap<&str, Doings> = BTreeMap::new();
-        for write in writes {
-            let doings = all.entry(&write.user).or_default();
-            doings.writes += 1;
-            doings.creations += usize::from(creates(write));
-            let (first, last) = doings.span.unwrap_or((write.at, write.at));
-            doings.span = Some((first.min(write.at), last.max(write.at)));
-        }
-        Self(all)
-    }
-
-    /// How much a user looks like a scheduler: it creates slices, writes most, and was there first.
-    fn rank(&self, user: &str) -> impl Ord + use<> {
-        let doings = self.0.get(user);
-        let first = doings
-            .and_then(|doings| doings.span)
-            .map(|(first, _)| Reverse(first));
-        doings.map(|doings| (doings.creations > 0, doings.writes, first))
-    }
-
-    /// Whether a user wrote no slice any more when the other began, or the other way round.
-    fn is_handover(&self, one: &str, other: &str) -> bool {
-        let span = |user: &str| self.0.get(user).and_then(|doings| doings.span);
-        span(one)
-            .zip(span(other))
-            .is_some_and(|(one, other)| one.1 < other.0 || other.1 < one.0)
-    }
-
-    /// Whether a user creates slices and does nothing else, as the restore of a backup does.
-    fn only_creates(&self, user: &str) -> bool {
-        let doings = self.0.get(user);
-        doings.is_some_and(|doings| doings.creations == doings.writes)
-    }
-
-    /// Whether a user has no service account, and a single write.
-    fn may_be_a_person(&self, user: &str) -> bool {
-        !user.starts_with("system:") && self.0.get(user).is_none_or(|doings| doings.writes < 2)
-    }
-}
-
-/// What the watch saw of the slices of a name.
-struct Seen<'e> {
-    evidence: &'e Evidence,
-    histories: &'e [&'e SliceHistory],
-}
-
-impl Seen<'_> {
-    /// Whether a write changed what a scheduler publishes, and none of `others` can have done so.
-    fn is_change_by(&self, write: &Request, others: &[&Request]) -> bool {
-        let skew = skew(self.evidence);
-        let since = |request: &Request, seen: Timestamp| {
-            let sent = request.at.as_microsecond().saturating_sub(skew);
-            seen.as_microsecond().saturating_sub(sent)
+impl<'e> Writes<'e> {
+    fn of(evidence: &'e Evidence, lives: &[Life<'e>], users: &Names, histories: &[&SliceHistory]) -> Self {
+        let consumers = &evidence.header.claim.consumer_users;
+        let is_consumer = |user: &str| consumers.iter().any(|consumer| consumer == user);
+        let counts = |write: &&&Request| {
+            is_by_program(write) && (users.hold(&write.user) || !is_consumer(&write.user))
         };
-        let may_be = |request: &Request, seen: Timestamp| (-SECOND..=LATE).contains(&since(request, seen));
-        // At the end of a gap, a version has the changes of all who wrote meanwhile.
-        let is_one_write = |seen: Timestamp| missed_slices_between(self.evidence, seen, seen).is_none();
-        let mut steps = self.histories.iter().flat_map(|history| history.steps());
-        steps.any(|(before, after)| {
-            is_one_write(after.at)
-                && publish_otherwise(&before.object, &after.object)
-                && may_be(write, after.at)
-                && !others.iter().any(|other| may_be(other, after.at))
-        })
+        let all: Vec<&Request> = lives.iter().flat_map(|life| &life.writes).copied().collect();
+        let mut found = Self::default();
+        for life in lives {
+            let writes: Vec<&Request> = life.writes.iter().filter(counts).copied().collect();
+            let Some(first) = writes.first() else { continue };
+            let own = writes.iter().find(|write| users.hold(&write.user));
+            let owner = &*own.unwrap_or(first).user;
+            (found.is_any, found.owner) = (true, owner);
+            for write in &writes {
+                if users.hold(&write.user) {
+                    found.own.push(write.at);
+                } else if *write.user != *owner {
+                    let is_scheduler_s = users.are_said && own.is_some();
+                    let touches = is_scheduler_s && touches(evidence, write, &all, histories);
+                    found
+                        .others
+                        .entry(&write.user)
+                        .or_default()
+                        .push((write.at, touches));
+                }
+            }
+        }
+        found
     }
+
+    /// The finding on the gravest of the other users.
+    fn finding(&self, users: &Names, rivals: &BTreeSet<&str>, slice: ObjectRef) -> Option<Finding> {
+        let others = self.others.iter().map(|(user, writes)| {
+            let is_sure = rivals.contains(user) && writes.iter().any(|(_, touches)| *touches);
+            (is_sure, writes, user)
+        });
+        let (is_sure, writes, user) = others.max_by_key(|(is_sure, writes, _)| (*is_sure, writes.len()))?;
+        let own = if users.are_known() {
+            users.describe()
+        } else {
+            redacted(self.owner)
+        };
+        let finding = by_others(slice, &own, user, writes.len(), writes[0].0).at("metadata.resourceVersion");
+        Some(if is_sure { finding } else { finding.advisory() })
+    }
+}
+
+/// The users who take something from the scheduler in turns with it, on whatever slices.
+fn rivals<'e, 's>(slices: impl Iterator<Item = &'s Writes<'e>>) -> BTreeSet<&'e str>
+where
+    'e: 's,
+{
+    let mut own: Vec<Timestamp> = Vec::new();
+    let mut touches: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
+    for slice in slices {
+        own.extend(&slice.own);
+        for (user, writes) in &slice.others {
+            let of_user = touches.entry(user).or_default();
+            of_user.extend(writes.iter().filter(|(_, touches)| *touches).map(|(at, _)| at));
+        }
+    }
+    let rivals = touches.into_iter().filter(|(_, touches)| in_turns(&own, touches));
+    rivals.map(|(user, _)| user).collect()
+}
+
+fn by_others(slice: ObjectRef, own: &str, other: &str, count: usize, first: Timestamp) -> Finding {
+    Finding::on(slice, "a slice is written by others than its scheduler")
+        .expected(format!("writes by {own} alone"))
+        .observed(format!("{count} by {}, first at {first}", redacted(other)))
+}
+
+/// Whether a write deletes the slice, or surely is to what a scheduler publishes. The body of an update holds all of the
+/// object, and a log may lack bodies: then only a change that the watch saw tells. Marks beside the decision, as of tools
+/// that label what they see, are for `placement-ownership/not-a-conversation`. A creation takes nothing from anybody.
+fn touches(evidence: &Evidence, write: &Request, all: &[&Request], histories: &[&SliceHistory]) -> bool {
+    let body = write.body.as_ref().filter(|_| &*write.verb != "update");
+    match body {
+        _ if creates(write) || write.changed == Some(false) => false,
+        _ if write.verb.starts_with("delete") => true,
+        Some(body) => body
+            .parts
+            .iter()
+            .any(|part| PlacementDecision::is_published(part)),
+        None => is_seen_change(evidence, write, all, histories),
+    }
+}
+
+/// Longer than the clocks of two API servers differ, so that the order of two writes is sure.
+const APART: SignedDuration = SignedDuration::from_secs(10);
+
+/// Whether two write in turns, each of them twice: neither has taken over from the other.
+fn in_turns(one: &[Timestamp], other: &[Timestamp]) -> bool {
+    let alternate = |turns: [&[Timestamp]; 2]| {
+        let mut turns = turns.into_iter().cycle().take(4);
+        let last = turns.try_fold(Timestamp::MIN, |after, writes| {
+            let at = writes.iter().filter(|at| **at >= after).min()?;
+            at.checked_add(APART).ok()
+        });
+        last.is_some()
+    };
+    alternate([one, other]) || alternate([other, one])
+}
+
+/// Whether the watch saw that a write changed what a scheduler publishes: none of other users can have done so.
+fn is_seen_change(
+    evidence: &Evidence,
+    write: &Request,
+    all: &[&Request],
+    histories: &[&SliceHistory],
+) -> bool {
+    let skew = skew(evidence);
+    let may_be = |request: &Request, seen: Timestamp| {
+        let sent = request.at.as_microsecond().saturating_sub(skew);
+        (-SECOND..=LATE).contains(&seen.as_microsecond().saturating_sub(sent))
+    };
+    let mut steps = histories.iter().flat_map(|history| history.steps());
+    steps.any(|(before, after)| {
+        let mut others = all.iter().filter(|other| other.user != write.user);
+        is_one_write(evidence, after.at)
+            && publish_otherwise(&before.object, &after.object)
+            && may_be(write, after.at)
+            && !others.any(|other| may_be(other, after.at))
+    })
+}
+
+/// Whether a version that came then has the changes of one write. At the end of a gap, it has those of all who wrote
+/// meanwhile.
+fn is_one_write(evidence: &Evidence, seen: Timestamp) -> bool {
+    missed_slices_between(evidence, seen, seen).is_none()
 }
 
 /// Whether two versions of a slice differ in what a scheduler publishes.
@@ -170,7 +237,7 @@ fn publish_otherwise(before: &PlacementDecision, after: &PlacementDecision) -> b
     let labels = |slice: &PlacementDecision| -> Vec<(String, String)> {
         let labels = slice.metadata.labels.iter();
         labels
-            .filter(|(key, _)| key.starts_with(names::GROUP))
+            .filter(|(key, _)| PlacementDecision::is_published(&format!("metadata.labels[{key}]")))
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect()
     };
@@ -179,168 +246,48 @@ fn publish_otherwise(before: &PlacementDecision, after: &PlacementDecision) -> b
         || labels(before) != labels(after)
 }
 
-/// A writer other than the one to which a slice belongs.
-struct Stranger<'e> {
-    user: &'e str,
-    writes: usize,
-    first: Timestamp,
-    own: &'e str,
-    /// Whether it surely is another program than the scheduler.
-    is_sure: bool,
-}
-
-impl Stranger<'_> {
-    fn finding(&self, slice: ObjectRef) -> Finding {
-        let finding = Finding::on(slice, "a slice is written by others than its scheduler")
-            .at("metadata.resourceVersion")
-            .expected(format!("writes by {} alone", redacted(self.own)))
-            .observed(format!(
-                "{} by {}, first at {}",
-                self.writes,
-                redacted(self.user),
-                self.first
-            ));
-        if self.is_sure { finding } else { finding.advisory() }
-    }
-}
-
-/// Returns another writer of a slice than the one to which it belongs: its creator or, if unknown, who looks most like a
-/// scheduler.
-fn stranger<'e>(
-    life: &Life<'e>,
-    writes: &[&'e Request],
-    activity: &Activity<'e>,
-    seen: &Seen,
-) -> Option<Stranger<'e>> {
-    let mut by_user: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
-    for write in writes {
-        by_user.entry(&write.user).or_default().push(write);
-    }
-    let creator = life.creator.filter(|user| by_user.contains_key(user));
-    let scheduler = || by_user.keys().copied().max_by_key(|user| activity.rank(user));
-    let own = creator.or_else(scheduler)?;
-    let own_writes = &by_user[own];
-    // A backup may have restored the slice for its scheduler.
-    let may_be_restored = creator.is_some_and(|creator| activity.only_creates(creator));
-    let others = by_user.iter().filter(|(user, _)| **user != own);
-    let others = others.map(|(user, writes)| Stranger {
-        user,
-        writes: writes.len(),
-        first: writes[0].at,
-        own,
-        is_sure: !may_be_restored
-            && touches(writes, |write| seen.is_change_by(write, own_writes))
-            && !are_of_one_program(own_writes, writes)
-            && is_surely_another(own, user, writes, activity),
-    });
-    others.max_by_key(|stranger| (stranger.is_sure, stranger.writes))
-}
-
-/// Whether one of the writes deletes the slice, or surely is to what a scheduler publishes. The body of an update holds all
-/// of the object, and a log may lack bodies: then only a change that the watch saw tells. Marks beside the decision, as of
-/// tools that label what they see, are for `placement-ownership/not-a-conversation`.
-fn touches(writes: &[&Request], is_change: impl Fn(&Request) -> bool) -> bool {
-    writes.iter().any(|write| {
-        let body = write.body.as_ref().filter(|_| &*write.verb != "update");
-        match body {
-            _ if write.verb.starts_with("delete") => true,
-            Some(body) => body.parts.iter().any(|part| is_published(part)),
-            None => is_change(write),
+/// The finding on a field manager that writes what a scheduler publishes in turns with those that were named, as the watch
+/// saw.
+fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Names) -> Option<Finding> {
+    let mut own: Vec<Timestamp> = Vec::new();
+    let mut others: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
+    for (before, after) in history.steps().filter(|_| managers.are_said) {
+        let authors = authors(&before.object, &after.object);
+        if authors.iter().any(|author| managers.hold(author)) {
+            own.push(after.at);
+        } else if is_one_write(evidence, after.at) && publish_otherwise(&before.object, &after.object) {
+            for author in authors.into_iter().filter(|author| is_program(author)) {
+                others.entry(author).or_default().push(after.at);
+            }
         }
-    })
-}
-
-/// User agents that many programs have.
-const COMMON: [&str; 8] = [
-    "",
-    "Go-http-client",
-    "Java",
-    "kubernetes-client",
-    "main",
-    "manager",
-    "okhttp",
-    "python-requests",
-];
-
-/// Whether writes of two users came from one program, by its user agent: it may act for the accounts of several tenants.
-fn are_of_one_program(own: &[&Request], others: &[&Request]) -> bool {
-    let program = |request: &Request| -> String {
-        let name = request.user_agent.split(['/', ' ']).next();
-        name.unwrap_or_default().to_owned()
-    };
-    let own: BTreeSet<String> = own.iter().map(|request| program(request)).collect();
-    let mut others = others.iter().map(|request| program(request));
-    others.all(|name| !COMMON.contains(&&*name) && own.contains(&name))
-}
-
-/// Whether a user surely is another program than the scheduler. It may be the scheduler's if both have service accounts
-/// in one namespace or names that differ in generated parts, or if it writes decisions from the moment on at which the other
-/// one falls silent. A user without a service account who writes once may be a person.
-fn is_surely_another(own: &str, user: &str, writes: &[&Request], activity: &Activity) -> bool {
-    let has_taken_over = activity.is_handover(own, user) && writes.iter().any(|write| may_publish(write));
-    let may_be_a_person = [own, user].iter().any(|user| activity.may_be_a_person(user));
-    !are_of_one_installation(own, user) && !has_taken_over && !may_be_a_person
-}
-
-/// Whether two users have service accounts in one namespace, or names of several replicas: alike but for generated parts, as
-/// in `scheduler-0` and `scheduler-1` or in the names of pods.
-fn are_of_one_installation(one: &str, other: &str) -> bool {
-    if let (Some(one), Some(other)) = (account_namespace(one), account_namespace(other)) {
-        return one == other;
     }
-    let (one, other) = (parts(one), parts(other));
-    let mut pairs = one.iter().zip(&other);
-    one.len() == other.len()
-        && pairs.clone().any(|(one, other)| one == other)
-        && pairs.all(|(one, other)| one == other || (is_generated(one) && is_generated(other)))
-}
-
-/// The namespace of a service account.
-fn account_namespace(user: &str) -> Option<&str> {
-    let account = user.strip_prefix("system:serviceaccount:")?;
-    account.split_once(':').map(|(namespace, _)| namespace)
-}
-
-/// The parts of a user's name, each with the character after it.
-fn parts(user: &str) -> Vec<&str> {
-    user.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric())
-        .collect()
-}
-
-/// The characters of the names that the hub generates: without vowels, so that they are no words.
-const GENERATED: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-
-/// Whether a part of a name looks generated: it has a digit, or is as the hub ends the names of pods.
-fn is_generated(part: &str) -> bool {
-    let part = part.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric());
-    let is_random = part.len() == 5 && part.bytes().all(|letter| GENERATED.contains(&letter));
-    is_random || part.bytes().any(|letter| letter.is_ascii_digit())
-}
-
-/// The field managers by which schedulers publish the judged slices.
-pub(in crate::rules) fn publishers(evidence: &Evidence) -> BTreeSet<&str> {
-    let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-    versions
-        .flat_map(|version| publishers_of(&version.object))
-        .collect()
+    let (other, writes) = others.into_iter().find(|(_, writes)| in_turns(&own, writes))?;
+    let slice = ObjectRef::from(history.last());
+    let finding = by_others(slice, &managers.describe(), other, writes.len(), writes[0]);
+    Some(finding.at("metadata.managedFields"))
 }
 
 /// The programs that own published parts of a slice, but those that wrote a day before the newest of them.
-fn owners(slice: &PlacementDecision) -> Vec<&Writer> {
+fn owners(slice: &PlacementDecision) -> Vec<&str> {
+    let publishers = publishers_of(slice);
     let writers = slice.metadata.writers.as_deref().unwrap_or_default();
-    let mut owners: Vec<&Writer> = writers.iter().filter(|writer| publishes(writer)).collect();
-    let newest = owners.iter().filter_map(|writer| written_at(writer)).max();
-    owners.retain(|writer| {
+    let owners = || {
+        writers
+            .iter()
+            .filter(|writer| publishers.contains(&*writer.manager))
+    };
+    let newest = owners().filter_map(written_at).max();
+    let is_current = |writer: &&Writer| {
         let times = newest.zip(written_at(writer));
         times.is_none_or(|(newest, own)| newest.duration_since(own) < OUTDATED)
-    });
+    };
     let mut known = BTreeSet::new();
-    owners.retain(|writer| known.insert(&*writer.manager));
-    owners
+    let current = owners().filter(is_current).map(|writer| &*writer.manager);
+    current.filter(|manager| known.insert(*manager)).collect()
 }
 
-fn shared(slice: &PlacementDecision, owners: &[&Writer]) -> Finding {
-    let names: Vec<String> = owners.iter().map(|writer| redacted(&writer.manager)).collect();
+fn shared(slice: &PlacementDecision, owners: &[&str]) -> Finding {
+    let names: Vec<String> = owners.iter().map(|owner| redacted(owner)).collect();
     Finding::on(
         ObjectRef::from(slice),
         "several field managers own what a scheduler publishes",

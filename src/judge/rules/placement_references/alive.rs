@@ -74,7 +74,7 @@ pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Fi
                 _ => {}
             }
         }
-        faults.report(findings, &words(), false);
+        faults.report(findings, &words());
     }
     doubts.tell(findings);
 }

@@ -102,8 +102,8 @@ impl<'e> Faults<'e> {
         self.0.is_empty()
     }
 
-    /// Reports them as one finding on the slice; as a warning if all come from a single look, or if the slice may be a copy.
-    pub(super) fn report(mut self, findings: &mut Findings, words: &Words, is_copy: bool) {
+    /// Reports them as one finding on the slice; as a warning if all come from a single look.
+    pub(super) fn report(mut self, findings: &mut Findings, words: &Words) {
         self.0.sort_by_key(|fault| fault.index);
         let Some(first) = self.0.first() else {
             return;
@@ -125,7 +125,7 @@ impl<'e> Faults<'e> {
             .at(format!("decisions[{}].clusterProfileRef", first.index))
             .expected(&*words.expected)
             .observed(observed);
-        findings.report(if longest.is_some() && !is_copy {
+        findings.report(if longest.is_some() {
             finding
         } else {
             finding.advisory()

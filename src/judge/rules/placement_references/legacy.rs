@@ -1,13 +1,12 @@
 //! Keys of older drafts in what producers send. The hub drops them without a word.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use evidence::{Evidence, ObjectKey, ObjectRef, Request, SliceHistory, api::names};
+use evidence::{Evidence, Request, api::PlacementDecision};
 
-use super::naming::Key;
 use crate::rules::{
     finding::{Finding, Findings},
-    logged::logged_key,
+    logged::{Logged, logged_key},
     text::{counted, redacted},
 };
 
@@ -31,14 +30,22 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
         return;
     };
     findings.not_applicable("the audit log has no write of a decision");
-    let slices = Slices::of(evidence);
+    let slices = Logged::<PlacementDecision>::of(evidence);
+    let (consumers, scheduler) = (
+        &evidence.header.claim.consumer_users,
+        &evidence.header.claim.scheduler,
+    );
+    let is_by_producer = |request: &&Request| {
+        let is_consumer = consumers.iter().any(|user| **user == *request.user);
+        let is_named = scheduler.users.is_empty() || scheduler.has_user(&request.user);
+        let writes =
+            matches!(&*request.verb, "create" | "update" | "patch") && request.subresource.is_empty();
+        request.is_write() && writes && !request.is_the_suites() && !is_consumer && is_named
+    };
     let mut found: BTreeMap<&str, Sent> = BTreeMap::new();
     let mut bodiless = 0;
-    for request in requests
-        .events
-        .iter()
-        .filter(|request| slices.are_written_by(request))
-    {
+    let sent = requests.events.iter().filter(is_by_producer);
+    for request in sent.filter(|request| slices.in_scope(logged_key(request))) {
         let Some(body) = &request.body else {
             bodiless += 1;
             continue;
@@ -55,7 +62,7 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
     for (part, sent) in found {
         findings.report(
             Finding::on(
-                slices.reference(sent.first),
+                slices.reference(logged_key(sent.first)),
                 "the producer sends a key that the API does not have",
             )
             .at(part)
@@ -93,66 +100,5 @@ fn expected(part: &str) -> &'static str {
         "no such key: labels correlate a decision with its request"
     } else {
         "only name and namespace in a reference"
-    }
-}
-
-/// The slices by name, to resolve the names in the log.
-struct Slices<'e> {
-    evidence: &'e Evidence,
-    /// The histories of a name, and whether they are judged.
-    histories: HashMap<Key<'e>, (&'e SliceHistory, bool)>,
-}
-
-impl<'e> Slices<'e> {
-    fn of(evidence: &'e Evidence) -> Self {
-        let key = |history: &'e SliceHistory| -> Key<'e> {
-            let metadata = &history.last().metadata;
-            (&metadata.namespace, &metadata.name)
-        };
-        let mut histories: HashMap<Key, (&SliceHistory, bool)> = HashMap::new();
-        for history in &evidence.slices {
-            histories.insert(key(history), (history, false));
-        }
-        for history in evidence.slice_histories() {
-            histories.insert(key(history), (history, true));
-        }
-        Self { evidence, histories }
-    }
-
-    /// Whether a request of a producer wrote to a judged slice. One that the run did not see may be of any scheduler.
-    fn are_written_by(&self, request: &Request) -> bool {
-        let writes =
-            matches!(&*request.verb, "create" | "update" | "patch") && request.subresource.is_empty();
-        let users = &self.evidence.header.claim.consumer_users;
-        let is_producer = !request.is_the_suites() && !users.iter().any(|user| **user == *request.user);
-        request.is_write() && writes && is_producer && self.are_judged(logged_key(request))
-    }
-
-    fn are_judged(&self, key: Key) -> bool {
-        let scope = &self.evidence.header.scope;
-        let driver = self.evidence.driver.as_ref();
-        let is_touched = driver.is_some_and(|driver| {
-            driver.touched_slices.contains(&ObjectKey {
-                namespace: key.0.to_owned(),
-                name: key.1.to_owned(),
-            })
-        });
-        match self.histories.get(&key) {
-            Some((_, is_judged)) => *is_judged,
-            None => scope.scheduler.is_none() && scope.holds_namespace(key.0) && !is_touched,
-        }
-    }
-
-    fn reference(&self, request: &Request) -> ObjectRef {
-        let key = logged_key(request);
-        self.histories.get(&key).map_or_else(
-            || ObjectRef {
-                kind: names::PLACEMENT_KIND.to_owned(),
-                namespace: key.0.to_owned(),
-                name: key.1.to_owned(),
-                ..ObjectRef::default()
-            },
-            |(history, _)| ObjectRef::from(history.last()),
-        )
     }
 }

@@ -1,7 +1,7 @@
 //! References to profiles that do not exist.
 
 use evidence::{
-    Evidence, ObjectRef,
+    Evidence,
     api::syntax::{is_dns_label, is_dns_subdomain},
 };
 
@@ -14,7 +14,6 @@ use super::{
 };
 use crate::rules::{
     finding::Findings,
-    placement::Copies,
     write_time::{Micros, SECOND},
 };
 
@@ -100,7 +99,6 @@ fn examine(
         }
     }
     let selections = Selections::of(&fleet, &named_by);
-    let mut copies = None;
     for (history, naming) in &named_by {
         let mut faults = Faults::default();
         let watched = Watched::of(evidence, history);
@@ -137,8 +135,7 @@ fn examine(
             }
         }
         if !faults.is_empty() {
-            let copies = copies.get_or_insert_with(|| Copies::of(evidence));
-            faults.report(findings, words, copies.hold(&ObjectRef::from(history.last())));
+            faults.report(findings, words);
         }
     }
     doubts.tell(findings);

@@ -11,8 +11,9 @@ use crate::rules::{
     finding::{Finding, Findings},
     placement::{
         Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
-        owner_uid, placement_key, publishers_of,
+        owner_uid, placement_key,
     },
+    publisher::publishers_of,
     text::redacted,
 };
 

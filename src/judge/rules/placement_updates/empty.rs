@@ -3,8 +3,10 @@
 use evidence::{Evidence, Request, api::PlacementDecision};
 
 use crate::rules::{
+    authors::is_by_program,
     finding::Findings,
-    placement::{Actor, sender},
+    logged::{Logged, logged_key},
+    publisher::Publishers,
     updates::{Written, judge_empty_writes},
 };
 
@@ -12,16 +14,21 @@ use crate::rules::{
 ///
 /// No write of a slice leaves it unchanged.
 ///
-/// Writes of people and of the hub's control plane, such as a storage migration, do not count.
+/// Writes of people with kubectl and of the hub itself, such as a storage migration, do not count. Nor do those of others than
+/// the scheduler, where its users are known.
 pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the audit log has no update of a slice");
     let Some(requests) = &evidence.slice_requests else {
         return;
     };
+    let names = Logged::<PlacementDecision>::of(evidence);
+    let publishers = Publishers::of::<PlacementDecision>(evidence);
     let counts = |request: &Request| {
+        let [users, _] = publishers.names(names.producer(logged_key(request)));
         request.is_write()
             && matches!(&*request.verb, "update" | "patch")
-            && sender(request) == Actor::Program
+            && is_by_program(request)
+            && (!users.are_known() || users.hold(&request.user))
     };
     let slice = Written {
         what: "slice",

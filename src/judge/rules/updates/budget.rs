@@ -4,7 +4,7 @@ use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
 
 use super::{
     log::{Key, Life, Log, Names},
-    publishers::{Counted, NOBODY_PUBLISHES, Publishers, counted, sure_if},
+    publishers::{Counted, Users, counted, sure_if},
 };
 use crate::rules::{
     bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
@@ -122,8 +122,8 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);
-    let publishers = Publishers::of_log(evidence);
-    let Some(log) = Log::read(evidence, |request| !publishers.are_foreign_to(request)) else {
+    let users = Users::of(evidence);
+    let Some(log) = Log::read(evidence, |request| users.count(request)) else {
         findings.note("judged from the watch, where the manager's writes that change a profile count");
         if watched {
             for history in evidence.histories() {
@@ -134,13 +134,11 @@ pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Finding
         return;
     };
     findings.note("judged from the audit log, where all writes of the manager on a profile count");
-    if !publishers.are_known() {
-        findings.note(NOBODY_PUBLISHES);
-    }
     let names = Names::of(evidence);
     for key in names.judged(&log) {
+        let is_sure = users.are_known(key, findings);
         let lives = log.lives(key).iter();
-        let mut means: Vec<Mean> = lives.map(|life| Mean::logged(life, &publishers)).collect();
+        let mut means: Vec<Mean> = lives.map(|life| Mean::logged(life, is_sure)).collect();
         if means.is_empty() {
             means.push(Mean {
                 writes: 0,
@@ -168,11 +166,11 @@ struct Mean {
 
 impl Mean {
     /// The mean of one life in the log.
-    fn logged(life: &Life, publishers: &Publishers) -> Self {
+    fn logged(life: &Life, is_sure: bool) -> Self {
         Self {
             writes: life.writes.len(),
             span: life.until - life.from,
-            is_sure: publishers.are_known(),
+            is_sure,
         }
     }
 

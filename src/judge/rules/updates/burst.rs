@@ -5,7 +5,7 @@ use evidence::{Evidence, ProfileHistory, Request};
 use super::{
     budget::{is_told_by, was_watched, watched_writes},
     log::{Life, Log, Names},
-    publishers::{Counted, NOBODY_PUBLISHES, Publishers, counted, sure_if},
+    publishers::{Counted, Users, counted, sure_if},
 };
 use crate::rules::{
     bucket::{BURST, Overdraw, REFILL_SECONDS, overdraw},
@@ -37,15 +37,13 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
              RequestResponse",
         );
     }
-    if !log.tells_publishers {
-        findings.note(NOBODY_PUBLISHES);
-    }
     let names = Names::of(evidence);
     for key in names.judged(&log.all) {
+        let are_known = log.users.are_known(key, findings);
         let mut found = Found {
             status: found_by_log(log.status.lives(key)).is_some(),
             all: found_by_log(log.all.lives(key)),
-            is_sure: log.tells_changes && log.tells_publishers,
+            is_sure: log.tells_changes && are_known,
         };
         let histories = names.histories(key);
         let seen = |history: &&ProfileHistory| counted(evidence, history).writes.len();
@@ -67,15 +65,14 @@ struct ChangeLog<'a> {
     status: Log<'a>,
     /// Whether it says of each write if it changed anything.
     tells_changes: bool,
-    /// Whether it shows who publishes profiles. Else the writes may be anybody's.
-    tells_publishers: bool,
+    /// The users whose writes they are, where they are known.
+    users: Users<'a>,
 }
 
 impl<'a> ChangeLog<'a> {
     fn read(evidence: &'a Evidence) -> Option<Self> {
-        let publishers = Publishers::of_log(evidence);
-        let counts =
-            |request: &Request| request.changed != Some(false) && !publishers.are_foreign_to(request);
+        let users = Users::of(evidence);
+        let counts = |request: &'a Request| request.changed != Some(false) && users.count(request);
         let writes = evidence.requests.iter().flat_map(|requests| &requests.events);
         let mut writes = writes.filter(|request| {
             request.is_write() && matches!(&*request.verb, "update" | "patch") && !request.is_the_suites()
@@ -84,7 +81,7 @@ impl<'a> ChangeLog<'a> {
             all: Log::read(evidence, counts)?,
             status: Log::read(evidence, |request| counts(request) && request.is_status_write())?,
             tells_changes: writes.all(|request| request.changed.is_some()),
-            tells_publishers: publishers.are_known(),
+            users,
         })
     }
 }

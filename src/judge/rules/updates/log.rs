@@ -36,7 +36,7 @@ pub(super) struct Log<'a> {
 
 impl<'a> Log<'a> {
     /// Groups the counted updates and patches by object; none without a log. Ignores the suite's own.
-    pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&Request) -> bool) -> Option<Self> {
+    pub(super) fn read(evidence: &'a Evidence, counts: impl Fn(&'a Request) -> bool) -> Option<Self> {
         let requests = evidence.requests.as_ref()?;
         let (begins, stop) = (
             requests.covers.from.as_microsecond(),

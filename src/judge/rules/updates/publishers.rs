@@ -4,53 +4,53 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
 
-use crate::rules::{
-    authors::{authors, publishers_of, publishes_profile},
-    finding::Finding,
-    logged::{Logged, logged_key},
-    placement::{Actor, sender},
-    write_time::{Write, WriteTime, writes},
+use super::log::{Key, Names};
+use crate::{
+    reasons::MANAGER_NOT_NAMED,
+    rules::{
+        authors::{authors, writers},
+        finding::{Finding, Findings},
+        logged::{creates, logged_key},
+        publisher::{Publishers, publishers_of},
+        write_time::{Write, WriteTime, writes},
+    },
 };
 
-/// The note where the log does not tell whose writes it has.
-pub(super) const NOBODY_PUBLISHES: &str =
-    "the audit log shows nobody who publishes profiles, so the writes of all users count, as a hint only";
+/// The cluster managers' users, by the audit log.
+pub(super) struct Users<'a> {
+    publishers: Publishers<'a>,
+    names: Names<'a>,
+}
 
-/// The users who create judged profiles or write their status, by the audit log. A person may do it once, so people count
-/// only where no program does it, and nobody else writes: some managers run as an administrator.
-pub(super) struct Publishers<'a>(BTreeSet<&'a str>);
-
-impl<'a> Publishers<'a> {
-    pub(super) fn of_log(evidence: &'a Evidence) -> Self {
-        let names = Logged::<ClusterProfile>::of(evidence);
-        let requests = evidence.requests.iter().flat_map(|requests| &requests.events);
-        let writes: Vec<&Request> = requests
-            .filter(|request| request.is_write() && !request.is_the_suites())
-            .filter(|request| names.in_scope(logged_key(request)))
-            .collect();
-        let publish = |is_one: fn(&Request) -> bool| -> BTreeSet<&'a str> {
-            let publications = writes
-                .iter()
-                .filter(|request| publishes_profile(request) && is_one(request));
-            publications.map(|request| &*request.user).collect()
-        };
-        let programs = publish(|request| sender(request) == Actor::Program);
-        if !programs.is_empty() {
-            return Self(programs);
+impl<'a> Users<'a> {
+    pub(super) fn of(evidence: &'a Evidence) -> Self {
+        Self {
+            publishers: Publishers::of::<ClusterProfile>(evidence),
+            names: Names::of(evidence),
         }
-        let people = publish(|_| true);
-        let is_alone = writes.iter().all(|request| people.contains(&*request.user));
-        Self(if is_alone { people } else { BTreeSet::new() })
     }
 
-    /// Whether the log shows any. Else the writes may be anybody's.
-    pub(super) fn are_known(&self) -> bool {
-        !self.0.is_empty()
+    /// Whether those of a profile's manager are known. Otherwise, the writes of all users count, as a hint only.
+    pub(super) fn are_known(&self, key: Key<'a>, findings: &mut Findings) -> bool {
+        let [users, _] = self.publishers.names(self.names.producer(key));
+        if !users.are_known() {
+            findings.note(format!(
+                "the writes of all users count, as a hint only: {MANAGER_NOT_NAMED}"
+            ));
+        } else if !users.are_said {
+            findings.note(format!(
+                "{} alone created the profiles of which the audit log shows the creation, so it counts as their manager",
+                users.describe()
+            ));
+        }
+        users.are_known()
     }
 
-    /// Whether somebody else sent a request.
-    pub(super) fn are_foreign_to(&self, request: &Request) -> bool {
-        !publishes_profile(request) && self.are_known() && !self.0.contains(&*request.user)
+    /// Whether a request counts. A write of a status does, unless all of the manager's users were named: it may have several.
+    pub(super) fn count(&self, request: &'a Request) -> bool {
+        let [users, _] = self.publishers.names(self.names.producer(logged_key(request)));
+        let publishes = &*request.subresource == "status" || creates(request);
+        !users.are_known() || users.hold(&request.user) || (publishes && !users.are_said)
     }
 }
 
@@ -62,17 +62,26 @@ pub(super) struct Counted {
     pub(super) is_sure: bool,
 }
 
-/// When the watch saw a profile written by those who publish it.
+/// When the watch saw a profile written by its manager: by the field managers that were named, or by those that own what only
+/// a manager sets on that profile.
 pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted {
-    let publishers = publishers_of(history);
+    let named = &evidence.header.claim.cluster_manager.field_managers;
+    let versions = || history.versions.iter().map(|version| &version.object);
+    let publishers: BTreeSet<&str> = if named.is_empty() {
+        versions().flat_map(publishers_of).collect()
+    } else {
+        let seen: BTreeSet<&str> = versions().flat_map(writers).collect();
+        named
+            .iter()
+            .map(String::as_str)
+            .filter(|name| seen.contains(name))
+            .collect()
+    };
     let is_foreign = |write: &&Write| {
         let (before, after) = (&write.before.object, &write.after.object);
         let by = authors(before, after);
-        before.spec == after.spec
-            && before.status == after.status
-            && !by.is_empty()
-            && !publishers.is_empty()
-            && by.is_disjoint(&publishers)
+        let is_own = named.is_empty() && (before.spec != after.spec || before.status != after.status);
+        !is_own && !by.is_empty() && !publishers.is_empty() && by.is_disjoint(&publishers)
     };
     let writes = writes(evidence, history);
     let own = writes.iter().filter(|write| !is_foreign(write));

@@ -13,7 +13,7 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 
 use crate::rules::{
-    authors::is_actor,
+    authors::{is_actor, is_kubectl},
     division::Tie,
     finding::{Finding, Findings},
     same_cluster::digest,
@@ -53,7 +53,7 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
         let machines: Vec<&Writer> = owners
             .iter()
             .copied()
-            .filter(|owner| !is_by_hand(owner))
+            .filter(|owner| !is_kubectl(&owner.manager))
             .collect();
         for update in updaters(&machines) {
             findings.report(not_applied(profile, &owners, update));
@@ -102,7 +102,7 @@ pub(in crate::rules) fn ties_of_appliers(_: &Evidence, history: &ProfileHistory)
 
 /// When the newest of the writers that are no people wrote.
 fn newest(owners: &[&Writer]) -> Option<Timestamp> {
-    let programs = owners.iter().filter(|owner| !is_by_hand(owner));
+    let programs = owners.iter().filter(|owner| !is_kubectl(&owner.manager));
     programs.filter_map(|owner| written_at(owner)).max()
 }
 
@@ -178,11 +178,6 @@ fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) ->
         way(update),
         redacted(&update.manager)
     ))
-}
-
-/// Whether it is a person's tool.
-fn is_by_hand(writer: &Writer) -> bool {
-    &*writer.manager == "kubectl" || writer.manager.starts_with("kubectl-")
 }
 
 /// Whether a manager has updated since it last applied: an older entry remains from before it switched to apply.

@@ -68,7 +68,7 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
 }
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 22] = [
+const MISSED: [(Kind, &str); 20] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/namespace-labelled"),
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
@@ -89,12 +89,10 @@ const MISSED: [(Kind, &str); 22] = [
     // Nobody may read the one and not the other.
     (Kind::Secrets, "consumers/secret-labelled"),
     // Only the log or the field managers tell who else wrote.
-    (Kind::Requests, "lifecycle/foreign-profiles-untouched"),
     (Kind::Requests, "placement-ownership/consumers-cannot-write"),
-    (Kind::Requests, "placement-ownership/foreign-decisions-untouched"),
-    (Kind::Writers, "lifecycle/foreign-profiles-untouched"),
+    (Kind::Requests, "placement-ownership/one-writer"),
+    (Kind::Requests, "placement-references/resolve"),
     (Kind::Writers, "placement-lifecycle/unplaced"),
-    (Kind::Writers, "placement-ownership/foreign-decisions-untouched"),
     (Kind::Writers, "placement-slices/cluster-once"),
     (Kind::Writers, "placement-slices/index-complete"),
     // Without the hub's stamp, what the watch tells late and without a gap was written when it came.

@@ -39,7 +39,7 @@ const NO_LOSS: [(&str, &str); 3] = [
 ];
 
 /// Examples that say something else when they come late.
-const IN_TIME: [(&str, &str); 10] = [
+const IN_TIME: [(&str, &str); 9] = [
     // What is a doubt in the example is sure once it is late.
     (
         "updates/status-writes-within-budget",
@@ -49,11 +49,6 @@ const IN_TIME: [(&str, &str); 10] = [
     (
         "placement-updates/no-torn-reschedule",
         "a cluster that leaves and comes back while the decision pauses may have been dropped on purpose",
-    ),
-    // A run waits until the watch has told what it wrote itself.
-    (
-        "lifecycle/foreign-profiles-untouched",
-        "the run fills in its status, and takes it away in the end",
     ),
     // They are as late as may be.
     (

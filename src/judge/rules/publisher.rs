@@ -1,0 +1,176 @@
+//! Who publishes objects: the users and field managers of a cluster manager or a scheduler.
+//!
+//! The user says it. Otherwise, what all objects of a producer have in common is inferred: the user who created them, and
+//! the field manager that publishes them. Otherwise it is unknown, and no MUST rule fails by it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use evidence::{Evidence, History, Request, parse_time};
+
+use super::{
+    authors::{is_actor, is_by_program, is_program},
+    logged::{Judged, Key, is_creation, judged, key_of, logged_key},
+    text::redacted,
+    write_time::{Micros, SECOND},
+};
+
+/// The users, or the field managers, of a producer; none if they are unknown.
+#[derive(Clone, Debug)]
+pub(super) struct Names<'e> {
+    known: BTreeSet<&'e str>,
+    /// Whether the user named them: all, so that any other is somebody else's. Otherwise, they are inferred.
+    pub(super) are_said: bool,
+    /// Whether objects have none in common, so that several programs publish them.
+    are_several: bool,
+}
+
+impl<'e> Names<'e> {
+    fn said(names: &'e [String]) -> Self {
+        Self {
+            known: names.iter().map(String::as_str).collect(),
+            are_said: !names.is_empty(),
+            are_several: false,
+        }
+    }
+
+    /// Keeps what another object has in common with those before, unless it tells nothing.
+    fn infer(&mut self, told: BTreeSet<&'e str>) {
+        if self.are_said || self.are_several || told.is_empty() {
+            return;
+        }
+        if self.known.is_empty() {
+            self.known = told;
+        } else {
+            self.known.retain(|name| told.contains(name));
+            self.are_several = self.known.is_empty();
+        }
+    }
+
+    /// Whether it is known that a name is the producer's.
+    pub(super) fn hold(&self, name: &str) -> bool {
+        self.known.contains(name)
+    }
+
+    pub(super) fn are_known(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    pub(super) fn describe(&self) -> String {
+        let names: Vec<String> = self.known.iter().map(|name| redacted(name)).collect();
+        names.join(", ")
+    }
+}
+
+/// Whose an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The judged producer's, or nothing hints at another program.
+    Judged,
+    /// Another program's, as the user named the producer's users or field managers.
+    Others,
+    /// Several programs publish such objects, and which of them is judged was not said.
+    Unknown,
+}
+
+/// The users and the field managers that publish an object; empty if the evidence does not tell.
+type Told<'e> = [BTreeSet<&'e str>; 2];
+
+/// The publishers of all judged objects of one kind.
+pub(super) struct Publishers<'e> {
+    creations: HashMap<Key<'e>, Vec<&'e Request>>,
+    names: BTreeMap<&'e str, [Names<'e>; 2]>,
+    /// Those of a producer whose objects tell nothing.
+    untold: [Names<'e>; 2],
+}
+
+impl<'e> Publishers<'e> {
+    pub(super) fn of<T: Judged>(evidence: &'e Evidence) -> Self {
+        let said = T::said(&evidence.header.claim);
+        let mut publishers = Self {
+            creations: HashMap::new(),
+            names: BTreeMap::new(),
+            untold: [Names::said(&said.users), Names::said(&said.field_managers)],
+        };
+        let requests = T::requests(evidence).into_iter();
+        let requests = requests.flat_map(|requests| &requests.events);
+        for request in requests.filter(|request| is_creation(request)) {
+            let key = logged_key(request);
+            publishers.creations.entry(key).or_default().push(request);
+        }
+        for history in judged::<T>(evidence) {
+            let [mut users, mut managers] = publishers.told(history);
+            // What a person writes with kubectl tells nothing of the producer.
+            if !publishers.creation(history).is_some_and(is_by_program) {
+                users.clear();
+            }
+            managers.retain(|manager| is_program(manager));
+            let producer = history.last().producer();
+            let names = publishers.names.entry(producer);
+            let names = names.or_insert_with(|| publishers.untold.clone());
+            names[0].infer(users);
+            names[1].infer(managers);
+        }
+        publishers
+    }
+
+    /// The users and the field managers of a producer.
+    pub(super) fn names(&self, producer: &str) -> &[Names<'e>; 2] {
+        self.names.get(producer).unwrap_or(&self.untold)
+    }
+
+    /// The request that created an object, if the audit log has it. The hub stamps creations in whole seconds.
+    pub(super) fn creation<T: Judged>(&self, history: &History<T>) -> Option<&'e Request> {
+        const APART: Micros = 2 * SECOND;
+        let created = history.last().metadata().creation_timestamp.as_deref();
+        let created = created.and_then(parse_time)?.as_microsecond();
+        let mut requests = self.creations.get(&key_of(history))?.iter();
+        requests
+            .find(|request| (created - request.at.as_microsecond()).abs() <= APART)
+            .copied()
+    }
+
+    fn told<T: Judged>(&self, history: &'e History<T>) -> Told<'e> {
+        let creator = self.creation(history).map(|request| &*request.user);
+        let versions = history.versions.iter();
+        [
+            creator.into_iter().collect(),
+            versions.flat_map(|version| owners(&version.object)).collect(),
+        ]
+    }
+
+    /// Whose an object is. What the user said counts first, then who created it by the log, then field managers, which
+    /// programs choose freely.
+    pub(super) fn whose<T: Judged>(&self, history: &'e History<T>) -> Whose {
+        let names = self.names(history.last().producer());
+        let told = self.told(history);
+        let holds = |place: usize| told[place].iter().any(|name| names[place].hold(name));
+        let is_said = |place: &usize| names[*place].are_said && !told[*place].is_empty();
+        let said: Vec<usize> = (0..2).filter(is_said).collect();
+        if said.iter().any(|place| holds(*place)) {
+            Whose::Judged
+        } else if !said.is_empty() {
+            Whose::Others
+        } else if !holds(0) && names.iter().any(|names| names.are_several) {
+            Whose::Unknown
+        } else {
+            Whose::Judged
+        }
+    }
+}
+
+/// The programs that own what only a producer sets, by their field managers; none if managedFields do not tell. Tools that
+/// label all objects own none of it.
+pub(super) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
+    owners(object).filter(|manager| is_program(manager)).collect()
+}
+
+/// The same, and people.
+fn owners<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
+    let writers = object.metadata().writers.as_deref().unwrap_or_default();
+    let owners = writers
+        .iter()
+        .filter(|writer| writer.owns.iter().any(|part| T::is_published(part)));
+    owners
+        .map(|writer| &*writer.manager)
+        .filter(|manager| is_actor(manager))
+}
