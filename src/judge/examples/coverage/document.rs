@@ -24,15 +24,6 @@ const ABBREVIATIONS: &[&str] = &["aka.", "cf.", "e.g.", "i.e.", "vs."];
 /// How many hexadecimal digits of a sentence's SHA-256 are kept.
 pub const DIGITS: usize = 12;
 
-/// What was found in a document.
-#[derive(Debug, Default)]
-pub struct Document {
-    /// Its first heading, or a Go file's package clause.
-    pub title: String,
-    /// Its sentences, in their order.
-    pub sentences: Vec<Sentence>,
-}
-
 /// One sentence.
 #[derive(Debug)]
 pub struct Sentence {
@@ -48,31 +39,31 @@ pub struct Sentence {
     pub text: String,
 }
 
-impl Document {
-    /// Reads a document; a name that ends in `.go` makes it a Go file.
-    pub fn read(name: &str, text: &str) -> Self {
-        if name.ends_with(".go") {
-            return Self::read("", &go::comments_as_markdown(text));
-        }
-        let mut reader = Reader {
-            source: text,
-            ..Reader::default()
-        };
-        let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
-        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-            reader.read(event, range);
-        }
-        reader.end_block();
-        reader.document
+/// The sentences of a document, in their order; a name that ends in `.go` makes it a Go file.
+pub fn sentences(name: &str, text: &str) -> Vec<Sentence> {
+    if name.ends_with(".go") {
+        return sentences("", &go::comments_as_markdown(text));
     }
+    let mut reader = Reader {
+        source: text,
+        ..Reader::default()
+    };
+    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
+    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+        reader.read(event, range);
+    }
+    reader.end_block();
+    reader.sentences
 }
 
 /// Gathers sentences while the parser goes through the document.
 #[derive(Default)]
 struct Reader<'a> {
     source: &'a str,
-    document: Document,
-    headings: Vec<(Option<HeadingLevel>, String)>,
+    sentences: Vec<Sentence>,
+    has_title: bool,
+    /// The headings above the block but the title.
+    headings: Vec<(HeadingLevel, String)>,
     /// The text of the block so far, and where it begins.
     text: String,
     begins: usize,
@@ -126,12 +117,12 @@ impl Reader<'_> {
     fn end_heading(&mut self, level: HeadingLevel) {
         let heading = normalized(&std::mem::take(&mut self.text));
         self.term = None;
-        if level == HeadingLevel::H1 && self.document.title.is_empty() {
-            self.document.title = heading;
+        if level == HeadingLevel::H1 && !self.has_title {
+            self.has_title = true;
             return;
         }
-        self.headings.retain(|(above, _)| *above < Some(level));
-        self.headings.push((Some(level), heading));
+        self.headings.retain(|(above, _)| *above < level);
+        self.headings.push((level, heading));
     }
 
     fn end_block(&mut self) {
@@ -146,7 +137,7 @@ impl Reader<'_> {
         for sentence in split(&normalized(&text)) {
             let text = sentence.trim_end_matches(['.', ':', ';', ',']);
             if text.contains(char::is_alphanumeric) {
-                self.document.sentences.push(Sentence {
+                self.sentences.push(Sentence {
                     section: section.clone(),
                     line,
                     keywords: keywords(text),

@@ -17,8 +17,7 @@ pub fn comments_as_markdown(source: &str) -> String {
         if let Some(above) = comment.take().and_then(|begins| begins.checked_sub(1)) {
             markdown[above] = name(kind, line).map_or_else(String::new, |name| format!("## {name}"));
         }
-        let package = line.strip_prefix("package ");
-        markdown.push(package.map_or_else(String::new, |name| format!("# package {name}")));
+        markdown.push(String::new());
         let opened = line.strip_prefix("type ").filter(|_| line.ends_with('{'));
         let opened = opened.and_then(|rest| rest.split(' ').next());
         kind = opened.or(kind).filter(|_| line != "}");

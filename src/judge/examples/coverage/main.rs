@@ -17,30 +17,22 @@ use std::{
     process::ExitCode,
 };
 
-use document::{Document, Sentence};
-use map::{Map, Text};
+use document::{Sentence, sentences};
+use map::Map;
 
 const USAGE: &str = "\
-usage: ci/coverage [DOCUMENT [--text NAME] [--all]]
-  DOCUMENT     a Markdown file, or a Go file; its title tells which document it is. Without it, writes docs/coverage.md
-  --text NAME  compare it with this text of the document, not with the newest that is mapped
+usage: ci/coverage                                      writes docs/coverage.md
+       ci/coverage MAP DOCUMENT [--text NAME] [--all]   compares a document with fixtures/documents/MAP.yaml
+  DOCUMENT     a Markdown file, or a Go file
+  --text NAME  compare it with this text of the map, not with the newest
   --all        list also the sentences that have neither a keyword nor an entry
 exit: 0 no difference, 1 differences, 2 bad usage";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let maps = Map::all();
-    let done = match &arguments[..] {
-        [] => fs::write(in_repository("docs/coverage.md"), page::page(&maps))
-            .map(|()| (String::new(), 0))
-            .map_err(|error| format!("failed to write docs/coverage.md: {error}")),
-        [document, flags @ ..] => compare(&maps, document, flags),
-    };
-    match done {
-        Ok((told, differences)) => {
-            print!("{told}");
-            ExitCode::from(u8::from(differences > 0))
-        }
+    match run(&arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::from(2)
@@ -48,49 +40,67 @@ fn main() -> ExitCode {
     }
 }
 
+/// Returns the number of differences.
+fn run(arguments: &[String]) -> Result<usize, String> {
+    let [map, path, flags @ ..] = arguments else {
+        if !arguments.is_empty() {
+            return Err(USAGE.to_owned());
+        }
+        let written = fs::write(in_repository("docs/coverage.md"), page::page(&Map::all()));
+        return written.map(|()| 0).map_err(|error| error.to_string());
+    };
+    let (mut text, mut lists_all) = (None, false);
+    let mut flags = flags.iter();
+    while let Some(flag) = flags.next() {
+        match flag.as_str() {
+            "--text" => text = Some(flags.next().ok_or(USAGE)?.as_str()),
+            "--all" => lists_all = true,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    let map = Map::read(&in_repository(&format!("fixtures/documents/{map}.yaml")))?;
+    let content = fs::read_to_string(path).map_err(|error| format!("failed to read {path}: {error}"))?;
+    let (told, differences) = compare(&map, &sentences(path, &content), text, lists_all)?;
+    print!("{told}");
+    Ok(differences)
+}
+
 /// A path in the repository.
 fn in_repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// Compares a document with its map, and returns what to print and the number of differences.
-fn compare(maps: &[Map], path: &str, flags: &[String]) -> Result<(String, usize), String> {
-    let (mut asked, mut lists_all) = (None, false);
-    let mut flags = flags.iter();
-    while let Some(flag) = flags.next() {
-        match flag.as_str() {
-            "--text" => asked = Some(flags.next().ok_or(USAGE)?),
-            "--all" => lists_all = true,
-            _ => return Err(USAGE.to_owned()),
-        }
-    }
-    let content = fs::read_to_string(path).map_err(|error| format!("failed to read {path}: {error}"))?;
-    let document = Document::read(path, &content);
-    let map = map_of(maps, &document)?;
-    let text = text_of(map, asked)?;
-    let mut told = format!("{path}: {}, compared with its text {}\n", map.document, text.name);
-
+/// Compares a document with a text of its map, and returns what to print and the number of differences.
+fn compare(
+    map: &Map,
+    document: &[Sentence],
+    text: Option<&str>,
+    lists_all: bool,
+) -> Result<(String, usize), String> {
+    let mut texts = map.texts.iter().rev().map(|text| &*text.name);
+    let text = texts
+        .find(|name| text.is_none_or(|text| text == *name))
+        .ok_or("the map has no such text")?;
+    let mut told = format!("{}, compared with its text {text}\n", map.document);
     let mut differences = 0;
     let mut rules: BTreeSet<&str> = BTreeSet::new();
-    let mut unmapped: Vec<&Sentence> = document.sentences.iter().collect();
-    for (section, entry) in map.entries(&text.name) {
+    let mut unmapped: Vec<&Sentence> = document.iter().collect();
+    for (section, entry) in map.entries(text) {
         let keywords = entry.keyword.as_deref().unwrap_or_default();
-        let is_entry = |sentence: &&Sentence| {
-            sentence.section == section.section
-                && sentence.digest == entry.digest
-                && sentence.keywords == keywords
+        let others = |sentence: &&Sentence| {
+            let place = (&*sentence.section, &*sentence.digest, &*sentence.keywords);
+            place != (&section.section, &entry.digest, keywords)
         };
-        if !document.sentences.iter().any(|sentence| is_entry(&sentence)) {
+        if document.iter().all(|sentence| others(&sentence)) {
             differences += 1;
             rules.extend(entry.rules.iter().map(String::as_str));
-            let answer = page::answer(section, entry);
+            let (section, digest, answer) = (&section.section, &entry.digest, page::answer(section, entry));
             let _ = writeln!(
                 told,
-                "\nonly in the map: {}\n    {}, {keywords:?}: {answer}",
-                section.section, entry.digest
+                "\nonly in the map: {section}\n    {digest}, {keywords:?}: {answer}"
             );
         }
-        unmapped.retain(|sentence| !is_entry(sentence));
+        unmapped.retain(others);
     }
     for sentence in unmapped {
         let is_normative = !sentence.keywords.is_empty();
@@ -117,33 +127,4 @@ impl fmt::Display for Sentence {
         }
         f.write_str("}")
     }
-}
-
-/// The map with the document's title. Files of one Go package share it: of their maps, the one that has most of the
-/// document's sentences.
-fn map_of<'a>(maps: &'a [Map], document: &Document) -> Result<&'a Map, String> {
-    let digests: BTreeSet<&str> = document
-        .sentences
-        .iter()
-        .map(|sentence| &*sentence.digest)
-        .collect();
-    let titled = maps.iter().filter(|map| map.titles.contains(&document.title));
-    let known = |map: &&Map| {
-        let entries = map.sections.iter().flat_map(|section| &section.sentences);
-        entries.filter(|entry| digests.contains(&*entry.digest)).count()
-    };
-    titled
-        .max_by_key(known)
-        .ok_or_else(|| format!("no map has the title {:?}", document.title))
-}
-
-/// The text of that name, or the newest.
-fn text_of<'a>(map: &'a Map, asked: Option<&String>) -> Result<&'a Text, String> {
-    let mut texts = map.texts.iter().rev();
-    texts
-        .find(|text| asked.is_none_or(|asked| text.name == *asked))
-        .ok_or_else(|| {
-            let known: Vec<&str> = map.texts.iter().map(|text| &*text.name).collect();
-            format!("{} has these texts: {}", map.document, known.join(", "))
-        })
 }

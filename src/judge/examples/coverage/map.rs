@@ -1,6 +1,9 @@
 //! The map of the documents: each sentence by its digest, with the rules that judge it or the reason why none does.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use evidence::api::Edition;
 use serde::Deserialize;
@@ -11,8 +14,6 @@ use serde::Deserialize;
 pub struct Map {
     /// What we call it.
     pub document: String,
-    /// Its first heading, or a Go file's package clause; more than one where its texts differ in it.
-    pub titles: Vec<String>,
     /// What rules call it in their `source`.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests look at it"))]
     pub cited: Vec<String>,
@@ -74,15 +75,18 @@ pub struct Entry {
 impl Map {
     /// All maps, in the order of their files' names.
     pub fn all() -> Vec<Map> {
-        let folder = super::in_repository("fixtures/documents");
-        let files = fs::read_dir(folder).expect("fixtures/documents");
+        let files = fs::read_dir(super::in_repository("fixtures/documents")).expect("fixtures/documents");
         let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
         paths.sort();
-        let read = |path: &PathBuf| {
-            let text = fs::read_to_string(path).expect("a map");
-            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-        };
+        let read = |path: &PathBuf| Map::read(path).unwrap_or_else(|failure| panic!("{failure}"));
         paths.iter().map(read).collect()
+    }
+
+    /// The map of a file.
+    pub fn read(path: &Path) -> Result<Map, String> {
+        let failed = |why: &dyn std::error::Error| format!("failed to read {}: {why}", path.display());
+        let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
+        serde_saphyr::from_str(&text).map_err(|error| failed(&error))
     }
 
     /// All entries, with their sections.

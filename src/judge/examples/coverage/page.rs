@@ -6,7 +6,7 @@ use judge::rules;
 
 use super::{
     document::KEYWORDS,
-    map::{Entry, Map, Section, Text},
+    map::{Entry, Map, Section},
 };
 
 const INTRODUCTION: &str = "\
@@ -17,7 +17,7 @@ judges by: where it stands, its keywords, and the rules that judge it or the rea
 are listed where a rule builds on them. The sentences are their authors' and are not repeated here: each is known by the
 first twelve digits of the SHA-256 of its text.
 
-`ci/coverage DOCUMENT` compares a document with this map. It lists the sentences that only one of them has, and the rules that
+`ci/coverage MAP DOCUMENT` compares a document with its map. It lists the sentences that only one of them has, and the rules that
 they touch. A workflow does so each week with the newest texts.
 
 A sentence ends at `.`, `?` or `!` before a word that does not begin in lower case. Headings, code blocks, HTML comments, tables of contents and
@@ -32,15 +32,8 @@ and `MUST` differ. Of a Go file, the comments are read, under the name of what t
 pub fn page(maps: &[Map]) -> String {
     let keywords = KEYWORDS.replace('|', ", ");
     let mut page = format!(
-        "{INTRODUCTION}\nA sentence with one of these words, in any case, is normative: {keywords}.\n\n## Figures\n\n\
-         | Document | Text | Editions | Sentences with a keyword | Judged by a rule | With a reason only |\n\
-         |---|---|---|---|---|---|\n"
+        "{INTRODUCTION}\nA sentence with one of these words, in any case, is normative: {keywords}.\n"
     );
-    for map in maps {
-        for text in &map.texts {
-            figures(&mut page, map, text);
-        }
-    }
     for map in maps {
         chapter(&mut page, map);
     }
@@ -55,20 +48,6 @@ pub fn page(maps: &[Map]) -> String {
         }
     }
     page
-}
-
-/// How many sentences of a text are judged, or reasoned about.
-fn figures(page: &mut String, map: &Map, text: &Text) {
-    let entries = map.entries(&text.name).map(|(_, entry)| entry);
-    let (judged, reasoned): (Vec<&Entry>, Vec<&Entry>) = entries
-        .filter(|entry| entry.keyword.is_some())
-        .partition(|entry| !entry.rules.is_empty());
-    let (judged, reasoned) = (judged.len(), reasoned.len());
-    let (document, name, editions, all) = (&map.document, &text.name, text.editions(), judged + reasoned);
-    let _ = writeln!(
-        page,
-        "| {document} | {name} | {editions} | {all} | {judged} | {reasoned} |"
-    );
 }
 
 /// What the page says of one document.

@@ -6,11 +6,10 @@ use std::{collections::BTreeSet, fs};
 use evidence::api::Edition;
 use judge::rules::{self, Basis, Rule};
 use rstest::rstest;
-use tempfile::TempDir;
 
 use super::{
     compare,
-    document::{DIGITS, Document, digest},
+    document::{DIGITS, digest, sentences},
     in_repository,
     map::{Entry, Map, Section, Text},
     page,
@@ -152,12 +151,14 @@ fn rules_cite_sections_and_quote_the_keywords_of_their_sentences_there() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Sections and texts of the sentences that a document has.
-fn sentences(name: &str, text: &str) -> Vec<(String, String)> {
-    let sentences = Document::read(name, text).sentences.into_iter();
-    sentences
-        .map(|sentence| (sentence.section, sentence.text))
-        .collect()
+/// Compares the sections and texts of a document's sentences.
+fn assert_sentences(name: &str, text: &str, expected: &[(&str, &str)]) {
+    let found = sentences(name, text);
+    let found: Vec<(&str, &str)> = found
+        .iter()
+        .map(|sentence| (&*sentence.section, &*sentence.text))
+        .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -202,9 +203,7 @@ must: never be read
         (loud, "It SHOULD rest"),
         ("Nests", "A nest is \"round\": it shall hold"),
     ];
-    let expected = expected.map(|(section, text)| (section.to_owned(), text.to_owned()));
-    assert_eq!(sentences("birds.md", text), expected);
-    assert_eq!(Document::read("birds.md", text).title, "The birds");
+    assert_sentences("birds.md", text, &expected);
 }
 
 #[test]
@@ -238,9 +237,7 @@ const (
         ("Bird.Name", "Name is immutable"),
         ("Loud", "Loud is how a finch sings"),
     ];
-    let expected = expected.map(|(section, text)| (section.to_owned(), text.to_owned()));
-    assert_eq!(sentences("birds.go", text), expected);
-    assert_eq!(Document::read("birds.go", text).title, "package birds");
+    assert_sentences("birds.go", text, &expected);
 }
 
 #[rstest]
@@ -249,56 +246,51 @@ const (
 #[case::once("It should, or should", "should")]
 #[case::none("Mustard and a mayor: a necessity", "")]
 fn keywords_are_found_as_they_are_written(#[case] text: &str, #[case] expected: &str) {
-    assert_eq!(Document::read("", text).sentences[0].keywords, expected);
+    assert_eq!(sentences("", text)[0].keywords, expected);
 }
 
 const BIRDS: &str =
     "# Birds\n## Nests\nA nest MUST be round. A nest is a home.\n## Songs\nA finch may rest.\n";
 
-/// What the command tells of a document, beside maps of the one above and of another with its title.
-fn compared(text: &str, flags: &[&str]) -> Result<(String, usize), String> {
-    let entry = |text: &str, more: &str| format!("{{digest: \"{}\"{more}}}", digest(text));
-    let nest = entry("A nest MUST be round", ", keyword: MUST, rules: [nests/round]");
-    let home = entry("A nest is a home", ", rules: [nests/home]");
-    let rest = entry("A finch may rest", ", keyword: may, texts: [new]");
-    let map = |document: &str, sections: &str| -> Map {
-        let yaml = format!(
-            "{{document: {document}, titles: [Birds], cited: [Birds], sections: [{sections}], \
-             texts: [{{name: old, from: here, editions: [standard]}}, {{name: new, from: here, editions: [standard]}}]}}"
-        );
-        serde_saphyr::from_str(&yaml).expect("a map")
-    };
-    let nests = format!("{{section: Nests, sentences: [{nest}, {home}]}}");
-    let songs = format!("{{section: Songs, reason: nobody listens, sentences: [{rest}]}}");
-    let maps = [
-        map("The birds", &format!("{nests}, {songs}")),
-        map("The fish", ""),
-    ];
-    let folder = TempDir::new().expect("a folder");
-    let path = folder.path().join("birds.md");
-    fs::write(&path, text).expect("written");
-    let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
-    compare(&maps, path.to_str().expect("UTF-8"), &flags)
+/// A map of the document above.
+fn map() -> Map {
+    let yaml = format!(
+        "\
+document: The birds
+cited: [Birds]
+texts: [{{name: old, from: here, editions: [standard]}}, {{name: new, from: here, editions: [standard]}}]
+sections:
+  - section: Nests
+    sentences:
+      - {{digest: \"{}\", keyword: MUST, rules: [nests/round]}}
+      - {{digest: \"{}\", rules: [nests/home]}}
+  - section: Songs
+    reason: nobody listens
+    sentences: [{{digest: \"{}\", keyword: may, texts: [new]}}]
+",
+        digest("A nest MUST be round"),
+        digest("A nest is a home"),
+        digest("A finch may rest"),
+    );
+    serde_saphyr::from_str(&yaml).expect("a map")
 }
 
 #[rstest]
-#[case::none("", "", &[], 0, &["The birds, compared with its text new", "touch: \n"])]
-#[case::new("rest.", "rest. It must end.", &[], 1, &["only in the document: Songs", "line 5: It must end"])]
-#[case::changed("MUST be", "MUST look", &[], 2, &["only in the document: Nests", "only in the map: Nests", "touch: nests/round"])]
-#[case::keyword("MUST", "SHOULD", &[], 2, &["keyword: \"SHOULD\"", "touch: nests/round"])]
-#[case::gone("A nest is a home.", "", &[], 1, &["only in the map: Nests", "`nests/home`"])]
-#[case::moved("## Songs", "## Chants", &[], 2, &["only in the document: Chants", "nobody listens"])]
-#[case::older("", "", &["--text", "old"], 1, &["only in the document: Songs", "text old"])]
-#[case::all("home.", "home. It is warm.", &["--all"], 0, &["line 3: It is warm"])]
-#[case::quiet("home.", "home. It is warm.", &[], 0, &["differences: 0"])]
+#[case::none("", "", 0, &["compared with its text new", "touch: \n"])]
+#[case::new("rest.", "rest. It must end.", 1, &["only in the document: Songs", "line 5: It must end"])]
+#[case::changed("MUST be", "MUST look", 2, &["only in the document: Nests", "only in the map: Nests", "touch: nests/round"])]
+#[case::keyword("MUST", "SHOULD", 2, &["keyword: \"SHOULD\"", "touch: nests/round"])]
+#[case::gone("A nest is a home.", "", 1, &["only in the map: Nests", "`nests/home`"])]
+#[case::moved("## Songs", "## Chants", 2, &["only in the document: Chants", "nobody listens"])]
+#[case::no_keyword("home.", "home. It is warm.", 0, &[])]
 fn differences_tell_the_rules_that_they_touch(
     #[case] from: &str,
     #[case] to: &str,
-    #[case] flags: &[&str],
     #[case] differences: usize,
     #[case] expected: &[&str],
 ) {
-    let (told, found) = compared(&BIRDS.replace(from, to), flags).expect("compared");
+    let document = sentences("birds.md", &BIRDS.replace(from, to));
+    let (told, found) = compare(&map(), &document, None, false).expect("compared");
     assert_eq!(found, differences, "{told}");
     for part in expected {
         assert!(told.contains(part), "{part} is not in: {told}");
@@ -306,14 +298,11 @@ fn differences_tell_the_rules_that_they_touch(
 }
 
 #[test]
-fn bad_usage_is_no_difference() {
-    for (text, flags, expected) in [
-        (BIRDS, &["--txt"][..], "usage: ci/coverage"),
-        (BIRDS, &["--text"], "usage: ci/coverage"),
-        (BIRDS, &["--text", "older"], "The birds has these texts: old, new"),
-        ("# Bees", &[], "no map has the title \"Bees\""),
-    ] {
-        let failure = compared(text, flags).expect_err("bad usage");
-        assert!(failure.starts_with(expected), "{failure}");
-    }
+fn a_text_can_be_chosen_and_all_sentences_be_listed() {
+    let document = sentences("birds.md", &BIRDS.replace("home.", "home. It is warm."));
+    let (told, found) = compare(&map(), &document, Some("old"), true).expect("compared");
+    assert_eq!(found, 1, "{told}");
+    assert!(told.contains("only in the document: Songs"), "{told}");
+    assert!(told.contains("line 3: It is warm\n"), "{told}");
+    assert!(compare(&map(), &document, Some("older"), true).is_err());
 }
