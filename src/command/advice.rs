@@ -122,21 +122,13 @@ pub fn add_flag_to_dump(evidence: &mut Evidence) {
     }
 }
 
-/// Adds to the reasons for no verdict how to get one. Not for a submitted report: its reasons are compared with those
-/// that its evidence gives again.
+/// Adds to the reasons for no verdict, and to notes on missing evidence, how to get one. Not for a submitted report: its
+/// reasons are compared with those that its evidence gives again.
 pub fn add_flags_to_verdicts(judgement: &mut Judgement) {
     let verdicts = judgement.verdicts.iter_mut();
-    for reason in verdicts.filter_map(|verdict| verdict.reason.as_mut()) {
-        if let Some(hint) = hint(reason) {
-            reason.push_str(&hint);
-        }
-    }
-    let verdicts = judgement.verdicts.iter_mut();
-    for note in verdicts.flat_map(|verdict| &mut verdict.notes) {
-        if note.ends_with(reasons::MANAGER_NOT_NAMED) {
-            note.push_str(" (`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`)");
-        } else if note.ends_with(reasons::SCHEDULER_NOT_NAMED) {
-            note.push_str(" (`--scheduler-user USER`, `--scheduler-field-manager NAME`)");
+    for text in verdicts.flat_map(|verdict| verdict.reason.iter_mut().chain(&mut verdict.notes)) {
+        if let Some(hint) = hint(text) {
+            text.push_str(&hint);
         }
     }
 }
@@ -152,6 +144,12 @@ fn hint(reason: &str) -> Option<String> {
         return Some(": merge the evidence of all with `report merge`".to_owned());
     }
     let hint = match reason {
+        _ if reason.ends_with(reasons::MANAGER_NOT_NAMED) => {
+            " (`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`)"
+        }
+        _ if reason.ends_with(reasons::SCHEDULER_NOT_NAMED) => {
+            " (`--scheduler-user USER`, `--scheduler-field-manager NAME`)"
+        }
         reasons::NO_MEMBER_ASKED => ": add `--members FILE`",
         reasons::NO_SECRET_TRIED => ": add `--members from-secrets`",
         reasons::NO_CLUSTERSET | reasons::NO_PROFILE_IN_CLUSTERSET => " (`--clusterset NAMESPACE=NAME`)",
@@ -242,6 +240,10 @@ mod tests {
             ))
             .as_deref(),
             Some(" (`--feature consumer-secrets`)")
+        );
+        assert_eq!(
+            hint(&format!("a hint only: {}", reasons::SCHEDULER_NOT_NAMED)).as_deref(),
+            Some(" (`--scheduler-user USER`, `--scheduler-field-manager NAME`)")
         );
         let served = vec!["v1".to_owned()];
         let refused = |requested| CollectError::VersionNotServed {

@@ -16,7 +16,8 @@ use crate::{
 
 #[test]
 fn a_rule_file_without_examples_is_refused() {
-    let text = "title: t\nlevel: MUST\nbasis: explicit\neditions: [standard]\nsource: s\nremedy: r\n";
+    let text =
+        "title: t\nlevel: MUST\nbasis: explicit\nsince: standard\nuntil: standard\nsource: s\nremedy: r\n";
     let refused = |text: &str| {
         Facts::parse("suite/rule", text)
             .err()
@@ -29,7 +30,7 @@ fn a_rule_file_without_examples_is_refused() {
 
 fn facts(level: &str, rest: &str) -> Facts {
     let text = format!(
-        "{{title: t, level: {level}, basis: explicit, editions: [standard], source: s, remedy: r, examples: [], {rest}}}"
+        "{{title: t, level: {level}, basis: explicit, since: standard, until: standard, source: s, remedy: r, examples: [], {rest}}}"
     );
     Facts::parse("suite/rule", &text).expect("facts read")
 }
@@ -335,8 +336,8 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
         id: "suite/rule",
         facts: Facts::parse(
             "suite/rule",
-            "{title: t, level: MUST, basis: explicit, source: s, remedy: r, examples: [], needs: [inventory],
-              feature: consumer-secrets, editions: [{edition: standard, onlyIfClaimed: true}]}",
+            "{title: t, level: MUST, basis: explicit, since: standard, until: standard, source: s, remedy: r, examples: [],
+              needs: [inventory], feature: consumer-secrets, differs: [{since: standard, onlyIfClaimed: true}]}",
         )
         .expect("facts read"),
         examine: keeps,

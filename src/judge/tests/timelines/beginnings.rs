@@ -14,7 +14,7 @@ use super::{
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
-const BEFORE: [(&str, &str); 6] = [
+const BEFORE: [(&str, &str); 7] = [
     // A slice that refers to no profile, and nobody saw that the profile went.
     (
         "placement-references/resolve",
@@ -41,6 +41,11 @@ const BEFORE: [(&str, &str); 6] = [
     (
         "placement-references/resolve",
         "by the log, another user created the slice in the namespace of a tenant",
+    ),
+    // Only the requests that came before show who alone created slices: without them, each user's writes are a hint.
+    (
+        "placement-updates/no-empty-writes",
+        "the same beside the user who alone created slices",
     ),
 ];
 
