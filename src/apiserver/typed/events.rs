@@ -33,7 +33,7 @@ pub(crate) fn event_in(group: &str, event: &Value) -> Value {
     fields.insert("apiVersion".to_owned(), api_version.into());
     // The groups differ in which empty fields they show. All are known fields, so decoding cannot fail.
     let told = message_of(group, "Event").map(|message| decode(message, &mut fields));
-    debug_assert!(
+    assert!(
         matches!(told, Some(Ok(ref unknown)) if unknown.is_empty()),
         "{told:?}"
     );

@@ -24,11 +24,12 @@ pub(super) fn is_kubectl(program: &str) -> bool {
 
 /// Kubernetes' own controllers that write objects of any kind: they collect garbage, empty namespaces and migrate storage.
 /// Their user names are reserved.
-const HUB_CONTROLLERS: [&str; 5] = [
+const HUB_CONTROLLERS: [&str; 6] = [
     "system:apiserver",
     "system:kube-controller-manager",
     "system:serviceaccount:kube-system:generic-garbage-collector",
     "system:serviceaccount:kube-system:namespace-controller",
+    "system:serviceaccount:kube-system:storage-version-garbage-collector",
     "system:serviceaccount:kube-system:storage-version-migrator-controller",
 ];
 
@@ -44,7 +45,14 @@ pub(super) fn is_program(field_manager: &str) -> bool {
 
 /// Whether a program of its own sent a request: neither a person with kubectl, nor the hub itself, nor the suite.
 pub(super) fn is_by_program(request: &Request) -> bool {
-    !is_kubectl(&request.user_agent) && !HUB_CONTROLLERS.contains(&&*request.user) && !request.is_the_suites()
+    !is_kubectl(&request.user_agent) && !is_hub(&request.user) && !request.is_the_suites()
+}
+
+/// Whether a user is the hub itself. Distributions run the storage version migrator in a namespace of its own.
+fn is_hub(user: &str) -> bool {
+    let account = user.strip_prefix("system:serviceaccount:");
+    HUB_CONTROLLERS.contains(&user)
+        || account.is_some_and(|account| account.contains("storage-version-migrator"))
 }
 
 /// The field managers of an object; empty without managedFields.

@@ -457,7 +457,16 @@ fn facts_are_complete_and_read_alike() {
             "{id}: source names document and section"
         );
         assert_eq!(facts.unjudged, None, "{id}: there is a function that can tell");
-        assert!(!facts.editions.is_empty(), "{id}: no edition has it");
+        let (first, last) = (facts.editions.first(), facts.editions.last());
+        assert_eq!(
+            first.map(|applies| applies.edition),
+            Some(facts.since),
+            "{id}: since"
+        );
+        assert!(
+            facts.until.is_none() || last.map(|applies| applies.edition) == facts.until,
+            "{id}: until"
+        );
         assert!(
             facts
                 .editions

@@ -2,12 +2,15 @@
 
 use evidence::{Evidence, Request, api::PlacementDecision};
 
-use crate::rules::{
-    authors::is_by_program,
-    finding::Findings,
-    logged::{Logged, logged_key},
-    publisher::Publishers,
-    updates::{Written, judge_empty_writes},
+use crate::{
+    reasons::SCHEDULER_NOT_NAMED,
+    rules::{
+        authors::is_by_program,
+        finding::Findings,
+        logged::{Logged, logged_key},
+        publisher::Publishers,
+        updates::{Written, judge_empty_writes},
+    },
 };
 
 /// `placement-updates/no-empty-writes`
@@ -15,7 +18,7 @@ use crate::rules::{
 /// No write of a slice leaves it unchanged.
 ///
 /// Writes of people with kubectl and of the hub itself, such as a storage migration, do not count. Nor do those of others than
-/// the scheduler, where its users are known.
+/// the scheduler, where its users are known; a note says so where they are inferred.
 pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the audit log has no update of a slice");
     let Some(requests) = &evidence.slice_requests else {
@@ -25,11 +28,20 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     let publishers = Publishers::of::<PlacementDecision>(evidence);
     let counts = |request: &Request| {
         let [users, _] = publishers.names(names.producer(logged_key(request)));
-        request.is_write()
-            && matches!(&*request.verb, "update" | "patch")
-            && is_by_program(request)
-            && (!users.are_known() || users.hold(&request.user))
+        let is_own = !users.are_known() || users.hold(&request.user);
+        let writes = request.is_write() && matches!(&*request.verb, "update" | "patch");
+        (writes && is_own && is_by_program(request)).then(|| users.are_known())
     };
+    let inferred = requests.events.iter().find_map(|request| {
+        let [users, _] = publishers.names(names.producer(logged_key(request)));
+        (users.are_known() && !users.are_said && !users.hold(&request.user)).then_some(users)
+    });
+    if let Some(users) = inferred {
+        findings.note(format!(
+            "{} alone created slices, so the writes of others do not count: {SCHEDULER_NOT_NAMED}",
+            users.describe()
+        ));
+    }
     let slice = Written {
         what: "slice",
         path: "metadata.resourceVersion",

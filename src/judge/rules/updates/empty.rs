@@ -19,6 +19,7 @@ type Writer<'a> = (&'a str, &'a str);
 struct Writes {
     told: usize,
     empty: usize,
+    is_hint: bool,
     first_empty: Option<Timestamp>,
 }
 
@@ -45,14 +46,16 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
         path: "status",
         message: "the status is written without a change",
     };
-    judge_empty_writes::<ClusterProfile>(evidence, requests, Request::is_status_write, &status, findings);
+    let counts = |request: &Request| request.is_status_write().then_some(true);
+    judge_empty_writes::<ClusterProfile>(evidence, requests, counts, &status, findings);
 }
 
-/// Judges the writes that count by whether they changed their object. A single one that did not is only a hint.
+/// Judges the writes that count, surely or as a hint, by whether they changed their object. A single one that did not is only a
+/// hint.
 pub(in crate::rules) fn judge_empty_writes<T: Judged>(
     evidence: &Evidence,
     requests: &Requests,
-    counts: impl Fn(&Request) -> bool,
+    counts: impl Fn(&Request) -> Option<bool>,
     written: &Written,
     findings: &mut Findings,
 ) {
@@ -60,8 +63,8 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
     let what = written.what;
     let mut writes: BTreeMap<(Key, Writer), Writes> = BTreeMap::new();
     let mut untold = 0;
-    let counted = |request: &&Request| counts(request) && !request.is_the_suites();
-    for request in requests.events.iter().filter(counted) {
+    for request in requests.events.iter().filter(|request| !request.is_the_suites()) {
+        let Some(is_sure) = counts(request) else { continue };
         let key = (&*request.namespace, &*request.name);
         if !names.in_scope(key) {
             continue;
@@ -74,6 +77,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
         let writer = (&*request.user, &*request.user_agent);
         let writes = writes.entry((key, writer)).or_default();
         writes.told += 1;
+        writes.is_hint = !is_sure;
         if !changed {
             writes.empty += 1;
             writes.first_empty.get_or_insert(request.at);
@@ -90,9 +94,16 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
                 writes.told,
                 named(writer)
             ));
+        if writes.is_hint {
+            findings.note(format!(
+                "the writes of all users count, as a hint only: {}",
+                T::NOT_NAMED
+            ));
+        }
         findings.report(match writes.empty {
             // The answer may have been lost, so that the client sent it again.
             1 => finding.advisory(),
+            _ if writes.is_hint => finding.advisory(),
             _ => finding,
         });
     }

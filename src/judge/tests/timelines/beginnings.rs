@@ -42,10 +42,9 @@ const BEFORE: [(&str, &str); 7] = [
         "placement-references/resolve",
         "by the log, another user created the slice in the namespace of a tenant",
     ),
-    // Only the requests that came before show who alone created slices: without them, each user's writes are a hint.
     (
         "placement-updates/no-empty-writes",
-        "the same beside the user who alone created slices",
+        "several users who may be the scheduler's",
     ),
 ];
 
