@@ -26,14 +26,20 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     };
     let names = Logged::<PlacementDecision>::of(evidence);
     let publishers = Publishers::of::<PlacementDecision>(evidence);
-    let counts = |request: &Request| {
-        let [users, _] = publishers.names(names.producer(logged_key(request)));
-        let is_own = !users.are_known() || users.hold(&request.user);
-        let writes = request.is_write() && matches!(&*request.verb, "update" | "patch");
-        (writes && is_own && is_by_program(request)).then(|| users.are_known())
+    let updates = |request: &Request| {
+        request.is_write() && matches!(&*request.verb, "update" | "patch") && is_by_program(request)
     };
-    let inferred = requests.events.iter().find_map(|request| {
+    let users_of = |request: &Request| {
         let [users, _] = publishers.names(names.producer(logged_key(request)));
+        users
+    };
+    let counts = |request: &Request| {
+        let users = updates(request).then(|| users_of(request))?;
+        (!users.are_known() || users.hold(&request.user)).then(|| users.are_known())
+    };
+    let mut left_out = requests.events.iter().filter(|request| updates(request));
+    let inferred = left_out.find_map(|request| {
+        let users = users_of(request);
         (users.are_known() && !users.are_said && !users.hold(&request.user)).then_some(users)
     });
     if let Some(users) = inferred {
