@@ -34,6 +34,10 @@ pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
     if !is_any(Whose::Others) && !is_any(Whose::Unknown) {
         return;
     }
+    // Such a finding can only become a warning.
+    if is_any(Whose::Unknown) && found.list.iter().all(|finding| finding.advisory) {
+        return;
+    }
     let mut own = evidence.clone();
     own.slices.retain(|history| {
         let whose = whose.get(&history.last().into());
