@@ -96,15 +96,12 @@ impl ManagerHooks {
     /// Adds a member that the run does not offer.
     pub async fn own(&self, name: &str) {
         let member = self.reference.offer(name).await.expect("a member");
-        self.own
-            .lock()
-            .expect("nobody panics")
-            .insert(name.to_owned(), member);
+        self.own.lock().expect("no panic").insert(name.to_owned(), member);
     }
 
     /// The members that have joined and not left.
     pub fn joined(&self) -> BTreeSet<String> {
-        self.joined.lock().expect("nobody panics").clone()
+        self.joined.lock().expect("no panic").clone()
     }
 
     /// The profile of a member.
@@ -123,7 +120,7 @@ impl ManagerHooks {
 
     /// Notes a call. Returns how many of the same there were before.
     fn note(&self, call: String) -> usize {
-        let mut calls = self.calls.lock().expect("nobody panics");
+        let mut calls = self.calls.lock().expect("no panic");
         calls.push(call);
         calls.iter().filter(|known| Some(*known) == calls.last()).count() - 1
     }
@@ -139,9 +136,9 @@ impl ManagerHooks {
             return Called::failed("it does not let go");
         }
         if call.action == DriverAction::Join {
-            self.joined.lock().expect("nobody panics").insert(name.to_owned());
+            self.joined.lock().expect("no panic").insert(name.to_owned());
         }
-        if let Some(own) = self.own.lock().expect("nobody panics").get(name) {
+        if let Some(own) = self.own.lock().expect("no panic").get(name) {
             match call.action {
                 DriverAction::Break => own.break_down(),
                 DriverAction::Heal => own.heal(),
@@ -163,7 +160,7 @@ impl ManagerHooks {
         }
         match call.action {
             DriverAction::Join if self.habits.names_profile => called.profile = Some(self.profile(name)),
-            DriverAction::Leave => _ = self.joined.lock().expect("nobody panics").remove(name),
+            DriverAction::Leave => _ = self.joined.lock().expect("no panic").remove(name),
             _ => {}
         }
         called

@@ -39,7 +39,7 @@ impl Life {
 
     /// Lives until it is dropped, once.
     async fn live(&self) -> Infallible {
-        let running = self.0.lock().expect("nobody panics").take();
+        let running = self.0.lock().expect("no panic").take();
         let ended = running.expect("it lives once").await;
         panic!("it ended: {ended:?}");
     }
@@ -53,7 +53,7 @@ struct Ear {
 
 impl Progress for Ear {
     fn warn(&self, what: &str) {
-        self.warnings.lock().expect("nobody panics").push(what.to_owned());
+        self.warnings.lock().expect("no panic").push(what.to_owned());
     }
 }
 
@@ -127,7 +127,7 @@ async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Se
     let evidence = cancel_after(stop, &token, collecting).await;
     Seen {
         evidence: evidence.expect("evidence"),
-        warnings: ear.warnings.into_inner().expect("nobody panics"),
+        warnings: ear.warnings.into_inner().expect("no panic"),
     }
 }
 

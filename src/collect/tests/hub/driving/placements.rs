@@ -93,7 +93,7 @@ impl PlacementHooks {
 
     /// Notes a call. Returns how many of that action there were before.
     fn note(&self, action: DriverAction, placement: &PlacementRequest) -> usize {
-        let mut calls = self.calls.lock().expect("nobody panics");
+        let mut calls = self.calls.lock().expect("no panic");
         let before = calls
             .iter()
             .filter(|call| call.starts_with(&format!("{action} ")));
@@ -359,7 +359,7 @@ async fn hooks_for_placements_are_not_used_where_only_profiles_are_judged() {
     plan.claim.edition = Edition::Standard;
     let seen = run_scheduler(&world, &scheduler, &plan, future::pending()).await;
     assert_eq!(
-        scheduler.hooks.calls.lock().expect("nobody panics").as_slice(),
+        scheduler.hooks.calls.lock().expect("no panic").as_slice(),
         [""; 0]
     );
     let driver = seen.driver();
