@@ -19,8 +19,8 @@ use super::{
     world::{Manager, Outcome, run},
 };
 
-/// How many schedules `cargo test` tries. `.ci/run` tries ten times as many.
-const SCHEDULES: u32 = 100;
+/// How many schedules `cargo test` tries. `.ci/run` tries more.
+const SCHEDULES: u32 = 50;
 const OBSERVE: u64 = 60;
 
 fn act() -> impl Strategy<Value = Act> {

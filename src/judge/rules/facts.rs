@@ -6,6 +6,7 @@ use evidence::{
     Claim, Kind,
     api::{Edition, Feature},
 };
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,9 @@ pub struct Facts {
     /// The step from the documents to the rule; required for derived rules.
     #[serde(default)]
     pub reasoning: Option<String>,
+    /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
+    #[serde(default)]
+    pub added: Option<Date>,
     /// The first edition that has the rule. It names the API, too.
     pub since: Edition,
     /// The last edition that has the rule; none if the newest has it.

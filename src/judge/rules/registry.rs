@@ -5,6 +5,7 @@
 use std::sync::LazyLock;
 
 use evidence::{Evidence, api::Api};
+use jiff::civil::Date;
 
 use super::{
     access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
@@ -188,6 +189,11 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
 /// All rules, in the ledger's order.
 pub fn all() -> &'static [Rule] {
     &RULES
+}
+
+/// The day of the newest rule; none if the suite had all of them from the beginning.
+pub fn as_of() -> Option<Date> {
+    all().iter().filter_map(|rule| rule.facts.added).max()
 }
 
 /// The rule with that id.

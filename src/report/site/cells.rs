@@ -15,7 +15,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// What that report says of that rule; none where its edition does not have it.
+    /// What that report says of that rule; none where it does not have it.
     pub(super) fn of(version: &Version, rule: &str) -> Option<Self> {
         let told = version.told.get(rule)?;
         let submission = &version.submission;

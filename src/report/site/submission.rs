@@ -79,7 +79,7 @@ impl Submission {
         self.check.standing()
     }
 
-    /// What it says of each rule of its edition.
+    /// What it says of each rule that it has.
     pub(super) fn told(&self) -> BTreeMap<&'static str, Told> {
         let entries = self.document.entries();
         let is_whole = entries.is_ok();
@@ -95,11 +95,8 @@ impl Submission {
                 })
                 .or_insert(entry);
         }
-        let edition = self.document.edition;
-        let of_edition = rules::all()
-            .iter()
-            .filter(|rule| rule.facts.in_edition(edition).is_some());
-        of_edition
+        self.document
+            .rules()
             .filter_map(|rule| match told.remove(rule.id) {
                 Some(entry) => Some((rule.id, Told::Entry(entry))),
                 None if is_whole => None,
@@ -108,13 +105,9 @@ impl Submission {
             .collect()
     }
 
-    /// Rules that it lists and its edition does not have.
+    /// Rules that it lists and cannot have.
     pub(super) fn unknown(&self) -> Vec<&Entry> {
-        let edition = self.document.edition;
-        let is_known = |id: &str| {
-            let rule = rules::find(id);
-            rule.is_some_and(|rule| rule.facts.in_edition(edition).is_some())
-        };
+        let is_known = |id: &str| rules::find(id).is_some_and(|rule| self.document.has(&rule.facts));
         self.listed().filter(|entry| !is_known(&entry.rule)).collect()
     }
 

@@ -3,24 +3,30 @@
 use std::{collections::BTreeSet, path::Path};
 
 use evidence::{Checksum, Claim, Evidence};
-use jiff::Timestamp;
-use judge::{RuleVerdict, Selection, Verdict};
+use jiff::{Timestamp, civil::Date};
+use judge::{RuleVerdict, Selection, Verdict, rules};
 
 use super::{
     document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
-    outcome::suites,
+    outcome::{decision, suites},
 };
 use crate::{Coverage, Report, json::API_VERSION, number::count, partial};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
+    compose_as_of(report, sum, rules::as_of())
+}
+
+/// Composes the report that a suite with the rules of that day would have written. A change to a rule still shows.
+pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option<Date>) -> Document {
     let header = &report.evidence.header;
-    let document = Document {
+    let mut document = Document {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         // Seconds are enough for readers.
         date: Timestamp::from_second(report.judged_at.as_second()).unwrap_or(report.judged_at),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        rules_as_of: day.min(rules::as_of()),
         edition: report.judgement.edition,
         cluster_profile_api_version: header.hub.api_version.clone(),
         hub_version: header.hub.server_version.clone(),
@@ -31,10 +37,23 @@ pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
         evidence: sum
             .zip(report.file)
             .map(|(sum, file)| kept(sum, file, &header.suite_version)),
-        suites: suites(&entries(report)),
+        suites: Vec::new(),
         waivers: report.judgement.waivers.iter().map(Waived::from).collect(),
         shards: Vec::new(),
     };
+    let verdicts = report.judgement.verdicts.iter();
+    let entries: Vec<Entry> = verdicts
+        .filter(|verdict| document.has(&verdict.rule.facts))
+        .map(|verdict| entry(verdict, report.evidence))
+        .collect();
+    document.suites = suites(&entries);
+    // Without the rules of later days it may be another.
+    document.decision = decision(
+        &entries,
+        document.is_partial(),
+        &document.waivers,
+        document.claim.strict,
+    );
     document.made_public()
 }
 

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use judge::{Verdict, rules, rules::Rule};
+use judge::{
+    Verdict, rules,
+    rules::{Facts, Rule},
+};
 
 use super::{
     change::{Change, changes},
@@ -63,10 +66,8 @@ impl Document {
                 return Err(self.inconsistent(format!("{}: the rule is told of twice", entry.rule)));
             }
         }
-        let of_edition = rules::all()
-            .iter()
-            .filter(|rule| rule.facts.in_edition(self.edition).is_some());
-        let entries: Vec<Entry> = of_edition
+        let entries: Vec<Entry> = self
+            .rules()
             .map(|rule| told.remove(rule.id).cloned().unwrap_or_else(|| passed(rule)))
             .collect();
         if let Some(rule) = told.keys().next() {
@@ -76,6 +77,17 @@ impl Document {
             Some(change) => Err(self.inconsistent(contradiction(&change))),
             None => Ok(entries),
         }
+    }
+
+    /// The rules that it judged or says why not: those of its edition that its suite had.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = &'static Rule> {
+        rules::all().iter().filter(|rule| self.has(&rule.facts))
+    }
+
+    /// Whether its edition has a rule with these facts, and its suite had it.
+    pub(crate) fn has(&self, facts: &Facts) -> bool {
+        // None comes before each day.
+        facts.added <= self.rules_as_of && facts.in_edition(self.edition).is_some()
     }
 
     /// Whether the run, or a merged one, was cut short.

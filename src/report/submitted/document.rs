@@ -27,6 +27,10 @@ pub struct Document {
     pub date: Timestamp,
     /// The version of the suite that judged.
     pub suite_version: String,
+    /// The day of the newest rule that the suite had; absent if it had only those of the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub rules_as_of: Option<Date>,
     /// The edition of the documents that it judged by.
     pub edition: Edition,
     /// The version of the ClusterProfile API in which the profiles were read, where it is known.

@@ -109,8 +109,9 @@ fn agree(one: &Document, other: &Document) -> Result<(), MergeError> {
 type Field = (&'static str, fn(&Document) -> Value);
 
 /// What shards have to agree in. The claim as a whole stands last: its parts are named where they are told apart.
-const HEAD: [Field; 8] = [
+const HEAD: [Field; 9] = [
     ("suiteVersion", |document| json!(document.suite_version)),
+    ("rulesAsOf", |document| json!(document.rules_as_of)),
     ("edition", |document| json!(document.edition)),
     ("clusterProfileApiVersion", |document| {
         json!(document.cluster_profile_api_version)

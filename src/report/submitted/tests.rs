@@ -585,3 +585,29 @@ fn the_matrix_never_says_yes_to_what_has_not_passed() {
     }
     assert_eq!(matrix["implementation"]["organization"], "Example");
 }
+
+/// A rule file may say on which day the suite got the rule: earlier reports are consistent without it.
+#[test]
+fn a_report_has_no_rule_of_a_later_day() {
+    let rule = rules::find(RULE).expect("the rule");
+    let on = |day: Option<&str>| day.map(|day| day.parse().expect("a day"));
+    for (added, as_of, has) in [
+        (None, None, true),
+        (None, Some("2026-12-01"), true),
+        (Some("2026-12-01"), None, false),
+        (Some("2026-12-01"), Some("2026-11-30"), false),
+        (Some("2026-12-01"), Some("2026-12-01"), true),
+    ] {
+        let mut facts = rule.facts.clone();
+        facts.added = on(added);
+        let document = Document {
+            rules_as_of: on(as_of),
+            ..document()
+        };
+        assert_eq!(
+            document.has(&facts),
+            has,
+            "added {added:?}, rules as of {as_of:?}"
+        );
+    }
+}

@@ -1,15 +1,15 @@
 //! Verifying a report: judging its evidence again.
 
 use evidence::{Checksum, Evidence};
-use judge::{Selection, Waivers, judge};
+use judge::{Selection, Waivers, judge, rules};
 
 use super::{
     change::{Change, changes},
-    compose::compose,
+    compose::compose_as_of,
     document::{Document, Picked, Waived},
     merge::merge,
 };
-use crate::Report;
+use crate::{Report, number::count};
 
 /// An evidence file, read.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ fn again(
         file: document.evidence.as_ref().map(|kept| &*kept.file),
     };
     show(&report);
-    compose(&report, Some(sum))
+    compose_as_of(&report, Some(sum), document.rules_as_of)
 }
 
 impl Verified {
@@ -171,6 +171,17 @@ impl Verified {
             self.notes.push(format!(
                 "the report is by suite {wrote}, and this is {own}: a difference may come from that; verify it with \
                  suite {wrote} to be sure"
+            ));
+        }
+        let newer = rules::all().iter().filter(|rule| {
+            document.rules_as_of < rule.facts.added && rule.facts.in_edition(document.edition).is_some()
+        });
+        let newer: Vec<&str> = newer.map(|rule| rule.id).collect();
+        if !newer.is_empty() {
+            self.notes.push(format!(
+                "the report is older than {}, which it does not judge: {}",
+                count(newer.len(), "rule"),
+                newer.join(", ")
             ));
         }
     }
