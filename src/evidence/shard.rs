@@ -134,8 +134,13 @@ impl Evidence {
 
     /// The gaps in the timeline of one profile: its own, and those of its whole share.
     pub fn timeline_gaps_of(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
+        self.gaps_of(Kind::Timeline, namespace, name)
+    }
+
+    /// The gaps of a kind that concern one object: its own, and those of its whole share.
+    pub fn gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
         let share = self.share_of(namespace).map(|share| share.shard.index);
-        self.gaps(Kind::Timeline).filter(move |gap| {
+        self.gaps(kind).filter(move |gap| {
             let is_of_share = gap.share.is_none() || share.is_none() || gap.share == share;
             let of_object = gap.object.as_ref();
             is_of_share && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)

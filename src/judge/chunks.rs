@@ -4,9 +4,10 @@
 //! the time. So the rules that look at one profile at a time take turns on a few profiles, which then come from the
 //! processor's cache.
 
-use std::{num::NonZero, thread};
+use std::{collections::HashMap, iter, num::NonZero, thread};
 
-use evidence::{Evidence, ProfileHistory};
+use evidence::{Asked, Evidence, Kind, ProfileHistory};
+use foldhash::fast::RandomState;
 
 use crate::{
     excerpt::Excerpt,
@@ -28,20 +29,22 @@ enum Work<'e> {
     /// One rule, told by its place, examines everything.
     Whole(usize),
     /// The rules that look at one profile at a time examine these.
-    Turn(&'e [ProfileHistory]),
+    Turn(&'e [&'e ProfileHistory]),
 }
 
 /// What each of the rules finds in the evidence, in their order.
 pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Findings> {
     let chunked = Chunked::of(rules, evidence);
     let whole = (0..rules.len()).filter(|place| !chunked.has(*place));
-    let turns: &[ProfileHistory] = if chunked.rules.is_empty() {
-        &[]
+    let profiles = if chunked.rules.is_empty() {
+        Vec::new()
     } else {
-        &evidence.profiles
+        by_name(evidence)
     };
     // What takes longest comes first.
-    let work = whole.map(Work::Whole).chain(turns.chunks(TURN).map(Work::Turn));
+    let work = whole
+        .map(Work::Whole)
+        .chain(parts(&profiles, TURN).map(Work::Turn));
     let work: Vec<Work> = work.collect();
     let found = side_by_side(&work, threads(evidence), |work| match work {
         Work::Whole(place) => vec![(*place, rules[*place].findings(evidence))],
@@ -105,21 +108,61 @@ impl Chunked {
     }
 
     /// What each rule finds in these profiles, beyond what it says of none.
-    fn examine(&self, profiles: &[ProfileHistory]) -> Vec<(usize, Findings)> {
+    fn examine(&self, profiles: &[&ProfileHistory]) -> Vec<(usize, Findings)> {
         let mut excerpt = self.none.clone();
         let mut totals: Vec<_> = self
             .rules
             .iter()
             .map(|one| (one.place, Findings::default()))
             .collect();
-        for chunk in profiles.chunks(CHUNK) {
-            excerpt.hold(chunk.iter());
+        for chunk in parts(profiles, CHUNK) {
+            excerpt.hold(chunk.iter().copied());
             for (one, (_, total)) in self.rules.iter().zip(&mut totals) {
                 total.absorb(one.rule.findings(excerpt.as_of(None)).without(&one.of_none));
             }
         }
         totals
     }
+}
+
+/// The histories of all profiles. A profile that was deleted and made again has its lives beside each other.
+fn by_name(evidence: &Evidence) -> Vec<&ProfileHistory> {
+    let mut profiles: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+    // Without a watch, each name is there once.
+    if matches!(evidence.asked(Kind::Timeline), Asked::Yes) {
+        let mut first: HashMap<(&str, &str), usize, RandomState> = HashMap::default();
+        let places = profiles.iter().enumerate();
+        let places: Vec<usize> = places
+            .map(|(place, history)| *first.entry(name(history)).or_insert(place))
+            .collect();
+        if first.len() < profiles.len() {
+            let mut in_order: Vec<(usize, &ProfileHistory)> = places.into_iter().zip(profiles).collect();
+            in_order.sort_by_key(|(place, _)| *place);
+            profiles = in_order.into_iter().map(|(_, history)| history).collect();
+        }
+    }
+    profiles
+}
+
+fn name(history: &ProfileHistory) -> (&str, &str) {
+    let metadata = &history.last().metadata;
+    (&metadata.namespace, &metadata.name)
+}
+
+/// Parts of so many histories, or a few more: the lives of one profile stay together.
+fn parts<'s, 'e>(
+    mut profiles: &'s [&'e ProfileHistory],
+    size: usize,
+) -> impl Iterator<Item = &'s [&'e ProfileHistory]> {
+    iter::from_fn(move || {
+        let mut end = size.min(profiles.len());
+        while end > 0 && end < profiles.len() && name(profiles[end - 1]) == name(profiles[end]) {
+            end += 1;
+        }
+        let (part, rest) = profiles.split_at(end);
+        profiles = rest;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// Whether a rule examines once what many profiles share, at such a cost that all profiles should share it: it parses
@@ -152,11 +195,19 @@ mod tests {
     use super::*;
     use crate::rules::{self, example::Example};
 
-    /// The evidence of an example with its profiles repeated until they are more than two chunks.
+    /// The evidence of an example with its profiles repeated under other names until they are more than two chunks.
     fn many(example: &Example) -> Evidence {
         let mut evidence = example.evidence().clone();
         let few = std::mem::take(&mut evidence.profiles);
-        evidence.profiles = few.into_iter().cycle().take(2 * CHUNK + 1).collect();
+        let turns = (0..=2 * CHUNK).flat_map(|turn| few.iter().map(move |history| (turn, history.clone())));
+        let many = turns.take(2 * CHUNK + 1).map(|(turn, mut history)| {
+            for version in &mut history.versions {
+                let metadata = &mut version.object.metadata;
+                metadata.name = format!("{}-{turn}", metadata.name).into();
+            }
+            history
+        });
+        evidence.profiles = many.collect();
         evidence
     }
 

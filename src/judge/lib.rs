@@ -17,6 +17,7 @@ mod selection;
 mod side_by_side;
 mod standing;
 mod tally;
+mod time;
 mod verdict;
 mod waivers;
 mod waiving;

@@ -19,7 +19,7 @@ use crate::{
     excerpt::Excerpt,
     judgement::Judgement,
     judging::{Left, conclude, judge, judgement, rules_of, without_examining},
-    rules::{Applies, Division, Rule},
+    rules::{Applies, Division, Rule, ties_of_lives},
     selection::Selection,
 };
 
@@ -163,7 +163,7 @@ impl Standing {
 
     /// Decides how each rule is judged.
     fn plan(&mut self, evidence: &Evidence) {
-        self.families = vec![Family::new(None, Vec::new())];
+        self.families = vec![Family::new(ties_of_lives, Vec::new())];
         self.kinds = Vec::new();
         self.rules = Vec::new();
         let mut by_profile = Vec::new();
@@ -175,7 +175,7 @@ impl Standing {
                     Place::Sum(0, by_profile.len() - 1)
                 }
                 Division::Ties(ties) if is_examined => {
-                    self.families.push(Family::new(Some(ties), vec![rule]));
+                    self.families.push(Family::new(ties, vec![rule]));
                     Place::Sum(self.families.len() - 1, 0)
                 }
                 Division::Kinds(kind_of) if is_examined => {
@@ -186,7 +186,7 @@ impl Standing {
             };
             self.rules.push((rule, applies, place));
         }
-        self.families[0] = Family::new(None, by_profile);
+        self.families[0] = Family::new(ties_of_lives, by_profile);
     }
 
     /// Adds the profiles of the namespaces that changed.
@@ -233,14 +233,11 @@ impl Standing {
         self.left.remove(&serial);
         self.kinds.iter_mut().for_each(|kinds| kinds.remove(serial));
         for family in &mut self.families {
-            match &mut family.ties {
-                Some((_, web)) => web.remove(serial),
-                None => family.withdraw(serial),
-            }
+            family.web.remove(serial);
         }
     }
 
-    /// Judges a profile by the rules that look at it alone, and finds its ties and kinds for the others.
+    /// Finds the ties and kinds of a profile.
     fn put_profile(&mut self, evidence: &Evidence, serial: Serial, times: Times) {
         let history = self.roster.history(evidence, serial);
         let is_judged = evidence.judges_history(history);
@@ -248,10 +245,8 @@ impl Standing {
         put(&mut self.left, serial, is_judged && history.deleted.is_none());
         self.excerpt.hold(iter::once(history));
         for family in &mut self.families {
-            match &mut family.ties {
-                Some((ties, web)) => web.put(serial, ties(self.excerpt.as_of(times.now), history)),
-                None => family.judge(serial, &mut self.excerpt, times),
-            }
+            let ties = (family.ties)(self.excerpt.as_of(times.now), history);
+            family.web.put(serial, ties);
         }
         for kinds in &mut self.kinds {
             kinds.put(serial, history, &mut self.excerpt, times);
@@ -261,10 +256,7 @@ impl Standing {
     /// Judges the profiles whose ties changed, and those that are tied to changed ones.
     fn judge_ties(&mut self, evidence: &Evidence, times: Times) {
         for family in &mut self.families {
-            let Some((_, web)) = &mut family.ties else {
-                continue;
-            };
-            let change = web.settle();
+            let change = family.web.settle();
             change.gone.iter().for_each(|part| family.withdraw(*part));
             for part in change.made {
                 let profiles = family.profiles(part).into_iter();

@@ -6,12 +6,12 @@
 
 use evidence::{Evidence, Kind, ProfileHistory};
 
-use super::{access, clustersets, identity, registry::Rule, updates};
+use super::{access, clustersets, identity, registry::Rule, same_cluster::digest, updates};
 
 /// By what the evidence of a rule may be divided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Division {
-    /// Each profile can be judged without the others.
+    /// Each profile can be judged without the others, with all of its lives ([`ties_of_lives`]).
     Profiles,
     /// Profiles that are tied must be judged together.
     Ties(TiesOf),
@@ -73,6 +73,12 @@ impl Rule {
             division(self.id)
         }
     }
+}
+
+/// Ties the lives of one profile, which may be deleted and made again.
+pub(crate) fn ties_of_lives(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let metadata = &history.last().metadata;
+    vec![Tie::to_all(digest((&metadata.namespace, &metadata.name)))]
 }
 
 fn division(id: &str) -> Division {

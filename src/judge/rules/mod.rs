@@ -45,7 +45,7 @@ mod version;
 mod write_time;
 
 pub use bucket::{BURST, REFILL_SECONDS};
-pub(crate) use division::{Alike, Division, KindOf, Tie, TiesOf};
+pub(crate) use division::{Alike, Division, KindOf, Tie, TiesOf, ties_of_lives};
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Conclusion, Finding, Findings};

@@ -12,16 +12,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::clocks::known_skew;
-
-/// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
-/// timestamp.
-pub(super) type Micros = i64;
-
-/// One second.
-pub(super) const SECOND: Micros = 1_000_000;
-
-/// Maximum delay of a watch without a gap in the timeline: shorter interruptions leave none.
-pub(super) const LATE: Micros = 10 * SECOND;
+pub(super) use crate::time::{LATE, Micros, SECOND};
 
 /// Maximum difference between clocks: 5 min.
 pub(super) const CLOCKS_APART: Micros = 300 * SECOND;

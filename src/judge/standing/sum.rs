@@ -21,8 +21,10 @@ pub(super) struct Times {
 /// Rules whose evidence is divided in the same way, and what they found in each part.
 #[derive(Debug)]
 pub(super) struct Family {
-    /// The ties of a profile, and the parts that they lead to; none if each profile is a part.
-    pub(super) ties: Option<(TiesOf, Web)>,
+    /// The ties of a profile.
+    pub(super) ties: TiesOf,
+    /// The parts that they lead to.
+    pub(super) web: Web,
     pub(super) sums: Vec<Sum>,
     /// How many things each rule examined in each part.
     examined: HashMap<Serial, Box<[usize]>>,
@@ -43,9 +45,10 @@ pub(super) struct Sum {
 }
 
 impl Family {
-    pub(super) fn new(ties: Option<TiesOf>, rules: Vec<&'static Rule>) -> Self {
+    pub(super) fn new(ties: TiesOf, rules: Vec<&'static Rule>) -> Self {
         Self {
-            ties: ties.map(|ties| (ties, Web::default())),
+            ties,
+            web: Web::default(),
             sums: rules.into_iter().map(Sum::new).collect(),
             examined: HashMap::new(),
         }
@@ -53,10 +56,7 @@ impl Family {
 
     /// The profiles of a part.
     pub(super) fn profiles(&self, part: Serial) -> Vec<Serial> {
-        match &self.ties {
-            Some((_, web)) => web.profiles(part),
-            None => vec![part],
-        }
+        self.web.profiles(part)
     }
 
     /// The parts that must be judged again soon.

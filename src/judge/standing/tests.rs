@@ -43,8 +43,12 @@ fn in_parts(rule: &'static Rule, evidence: &Evidence) -> Option<Findings> {
         rule.findings(excerpt.as_of(None))
     };
     let of_none = of(Vec::new());
-    let parts: Vec<Vec<&ProfileHistory>> = match rule.division(evidence) {
-        Division::Profiles => evidence.profiles.iter().map(|history| vec![history]).collect(),
+    let division = match rule.division(evidence) {
+        Division::Profiles => Division::Ties(ties_of_lives),
+        other => other,
+    };
+    let parts: Vec<Vec<&ProfileHistory>> = match division {
+        Division::Profiles => unreachable!("made of ties"),
         Division::Ties(ties) => {
             let mut web = web::Web::default();
             for (serial, history) in profiles() {

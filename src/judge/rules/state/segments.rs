@@ -1,6 +1,6 @@
 //! The parts of a version's life that the watch confirms.
 
-use evidence::{Evidence, Gap, api::ClusterProfile};
+use evidence::Gap;
 
 use crate::rules::write_time::Micros;
 
@@ -11,12 +11,6 @@ pub(in crate::rules) struct Segment {
     pub(in crate::rules) until: Micros,
     /// Whether the watch missed the time before it.
     pub(in crate::rules) after_gap: bool,
-}
-
-/// The gaps in the timeline of a profile, in order.
-pub(in crate::rules) fn gaps_of(evidence: &Evidence, profile: &ClusterProfile) -> Vec<(Micros, Micros)> {
-    let metadata = &profile.metadata;
-    spans(evidence.timeline_gaps_of(&metadata.namespace, &metadata.name))
 }
 
 /// The spans of gaps, in order. A gap without a beginning or an end goes on for ever there.

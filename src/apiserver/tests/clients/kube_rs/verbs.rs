@@ -79,9 +79,11 @@ pub async fn writes_and_reads(hub: &Hub) {
 
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
     let secret = object(json!({"metadata": {"name": "s"}, "stringData": {"config": "text"}}));
-    secrets.create(&post, &secret).await.expect("a Secret");
+    let made = secrets.create(&post, &secret).await.expect("a Secret");
+    // Any version would do for a cache that does not have it yet.
+    let version = made.metadata.resource_version.expect("a version");
     let secret = secrets
-        .get_with("s", &GetParams::any())
+        .get_with("s", &GetParams::at(&version))
         .await
         .expect("the Secret");
     assert_eq!(secret.data.expect("data")["config"].0, b"text");

@@ -1,0 +1,58 @@
+//! What the stamps of the hub are worth on the runner's clock.
+
+use evidence::{Evidence, Tracked, parse_time};
+
+use super::{Micros, SECOND};
+
+/// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
+const BELIEVABLE: Micros = 86_400 * SECOND;
+
+/// How far a measured skew may be from the true one: `Date` has whole seconds.
+const SKEW_ERROR: Micros = SECOND;
+
+/// The hub's clock, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HubClock {
+    /// The most that the hub's clock may be ahead of the runner's; none if it is unknown, or was set.
+    most_ahead: Option<Micros>,
+}
+
+impl HubClock {
+    /// The clock of the hub that the evidence is of.
+    pub(crate) fn of(evidence: &Evidence) -> Self {
+        let skew = evidence
+            .header
+            .clock_skew_ms
+            .map(|skew| skew.saturating_mul(1000));
+        let skew = skew.filter(|skew| skew.saturating_abs() <= BELIEVABLE);
+        Self {
+            most_ahead: skew.map(|skew| skew + SKEW_ERROR),
+        }
+    }
+
+    /// The earliest moment, by the runner's clock, at which the hub can have written that stamp.
+    pub(super) fn earliest(self, stamp: &str) -> Option<Micros> {
+        let stamp = parse_time(stamp)?.as_microsecond();
+        Some(stamp.saturating_sub(self.most_ahead?))
+    }
+
+    /// The same hub, if none of an object's stamps is from after its arrival: else its clock was set, and no stamp tells.
+    pub(super) fn unless_contradicted(self, mut stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
+        if stamps.any(|(stamp, arrival)| stamp > arrival) {
+            return Self { most_ahead: None };
+        }
+        self
+    }
+}
+
+/// The newest time of a field manager that the version before lacks. The write that made the version was no earlier.
+pub(super) fn new_stamp<'a, T: Tracked>(before: Option<&T>, after: &'a T) -> Option<&'a str> {
+    let old = before.and_then(|before| before.metadata().writers.as_deref());
+    let old = old.unwrap_or_default();
+    let writers = after.metadata().writers.as_deref().unwrap_or_default();
+    let times = writers.iter().filter_map(|writer| writer.time.as_deref());
+    // The hub writes all of them in UTC to the second, so text order is time order.
+    times
+        .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
+        .max()
+}

@@ -1,0 +1,65 @@
+//! The span in which a change took place.
+
+use super::Micros;
+
+/// Some moment of a closed span, by the runner's clock. Either end may be infinite ([`Micros::MIN`], [`Micros::MAX`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    /// The earliest possible moment.
+    pub(crate) earliest: Micros,
+    /// The latest possible moment.
+    pub(crate) latest: Micros,
+}
+
+impl Edge {
+    /// A moment that is known.
+    pub(crate) fn at(moment: Micros) -> Self {
+        Self {
+            earliest: moment,
+            latest: moment,
+        }
+    }
+
+    /// Some moment up to `latest`, but not before `earliest`. What contradicts the latest moment is not believed.
+    pub(crate) fn between(earliest: Micros, latest: Micros) -> Self {
+        Self {
+            earliest: earliest.min(latest),
+            latest,
+        }
+    }
+
+    /// Whether a moment may be the one.
+    #[cfg(test)]
+    pub(crate) fn holds(self, moment: Micros) -> bool {
+        (self.earliest..=self.latest).contains(&moment)
+    }
+}
+
+/// Narrows the edges of one object: its changes come in order, so none is before the one before it, nor after the next.
+pub(super) fn put_in_order<'a>(edges: impl DoubleEndedIterator<Item = &'a mut Edge>) {
+    let mut edges: Vec<&mut Edge> = edges.collect();
+    let mut bound = Micros::MAX;
+    for edge in edges.iter_mut().rev() {
+        bound = bound.min(edge.latest);
+        edge.latest = bound;
+        edge.earliest = edge.earliest.min(bound);
+    }
+    let mut bound = Micros::MIN;
+    for edge in &mut edges {
+        bound = bound.max(edge.earliest);
+        edge.earliest = bound;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_change_is_between_its_neighbours() {
+        let mut edges = [(5, 9), (0, 20), (7, 12), (11, 11)].map(|(from, until)| Edge::between(from, until));
+        put_in_order(edges.iter_mut());
+        let spans = edges.map(|edge| (edge.earliest, edge.latest));
+        assert_eq!(spans, [(5, 9), (5, 11), (7, 11), (11, 11)]);
+    }
+}

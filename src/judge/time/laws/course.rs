@@ -1,0 +1,303 @@
+//! Random courses of events, and the evidence that a watch makes of them: late, interrupted and off its clock.
+
+use std::sync::Arc;
+
+use evidence::{
+    Asked, Evidence, Gap, History, Kind, Origin, ProfileHistory, Version, Window,
+    api::{ClusterProfile, Writer},
+};
+use jiff::Timestamp;
+use proptest::{collection::vec, prelude::*, sample::select};
+
+use crate::time::{LATE, Micros, SECOND, Set};
+
+/// The window begins at this moment.
+const BEGINS: Micros = 1_700_000_000 * SECOND + 123_456;
+
+/// What an object is from a change on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Is {
+    Absent,
+    Good,
+    Bad,
+}
+
+/// A change that took place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    /// When, by the runner's clock.
+    pub(super) at: Micros,
+    pub(super) is: Is,
+    /// How late the watch tells.
+    late: Micros,
+    /// Whether the hub stamps the write.
+    is_stamped: bool,
+}
+
+/// What happened, and how it was watched.
+#[derive(Clone, Debug)]
+pub(super) struct Course {
+    /// In order, no two at once. The first is before the window.
+    pub(super) changes: Vec<Change>,
+    /// How long the window is.
+    length: Micros,
+    /// The interruptions, apart from each other.
+    pub(super) gaps: Vec<(Micros, Micros)>,
+    /// How far the hub's clock is ahead, and what the runner measured.
+    ahead: Micros,
+    measured: Option<i64>,
+    /// When the hub's clock was set, and by how much.
+    set: Option<(Micros, Micros)>,
+}
+
+fn seconds(span: std::ops::Range<i64>) -> impl Strategy<Value = Micros> {
+    (span.start * 1000..span.end * 1000).prop_map(|millis| millis * 1000)
+}
+
+/// Spans of all orders: faults of a moment, of about the grace, and of the whole window.
+fn span() -> impl Strategy<Value = Micros> {
+    prop_oneof![seconds(0..5), seconds(0..40), seconds(90..150), seconds(0..400)]
+}
+
+fn change() -> impl Strategy<Value = (Micros, Is, Micros, bool)> {
+    let late = prop_oneof![Just(0), seconds(0..2), seconds(0..10)];
+    let is = select(vec![Is::Bad, Is::Bad, Is::Good, Is::Good, Is::Absent]);
+    (span(), is, late, prop::bool::weighted(0.7))
+}
+
+/// A course of events with that many gaps, at most.
+pub(super) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
+    let clock = (seconds(-200..200), -900_i64..900, prop::bool::weighted(0.8));
+    let set = prop::option::weighted(
+        0.2,
+        (
+            seconds(-200..600),
+            select(vec![-3600, -30, -8, -3, 30, 3600]),
+            any::<bool>(),
+        ),
+    );
+    let gaps = vec((span(), span()), 0..=gaps);
+    let begins = seconds(-700..-1);
+    (begins, vec(change(), 1..12), seconds(1..1200), gaps, clock, set).prop_map(
+        |(begins, changes, length, gaps, (ahead, error, is_measured), set)| {
+            let mut at = BEGINS + begins;
+            let mut all = Vec::new();
+            for (after, is, late, is_stamped) in changes {
+                all.push(Change {
+                    at,
+                    is,
+                    late,
+                    is_stamped,
+                });
+                at += after.max(1000);
+            }
+            let mut from = BEGINS;
+            let gaps = gaps.into_iter().map(|(after, long)| {
+                let begin = from + after;
+                from = begin + long.max(1000);
+                (begin, from)
+            });
+            let gaps: Vec<_> = gaps.filter(|(_, until)| *until < BEGINS + length).collect();
+            // A clock that was set by less than a watch may be late shows it only if it was measured before.
+            let measures_last = set.is_some_and(|(_, by, is_last)| is_last && i64::abs(by) > 10);
+            let set = set.map(|(at, by, _)| (BEGINS + at, by * SECOND));
+            let measured = ahead
+                + if measures_last {
+                    set.map_or(0, |(_, by)| by)
+                } else {
+                    0
+                };
+            Course {
+                changes: all,
+                length,
+                gaps,
+                ahead,
+                measured: is_measured.then_some(measured / 1000 + error),
+                set,
+            }
+        },
+    )
+}
+
+impl Course {
+    /// When the window ends.
+    pub(super) fn ends(&self) -> Micros {
+        BEGINS + self.length
+    }
+
+    /// The time in which the object was bad.
+    pub(super) fn bad(&self) -> Set {
+        let ends = self.changes.iter().skip(1).map(|change| change.at);
+        let changes = self.changes.iter().zip(ends.chain([Micros::MAX]));
+        let bad = changes.filter(|(change, _)| change.is == Is::Bad);
+        Set::of(bad.map(|(change, until)| (change.at, until)))
+    }
+
+    /// The same, watched without interruptions.
+    pub(super) fn watched_without_gaps(mut self) -> Self {
+        self.gaps.clear();
+        self
+    }
+
+    /// The same, watched without interruptions, on a hub that stamps all and whose clock is known.
+    pub(super) fn complete(mut self) -> Self {
+        self.gaps.clear();
+        self.set = None;
+        self.measured = Some(self.ahead / 1000);
+        self.changes
+            .iter_mut()
+            .for_each(|change| change.is_stamped = true);
+        self
+    }
+
+    /// The stamp of the hub for a moment.
+    fn stamp(&self, at: Micros) -> Arc<str> {
+        let set = self.set.filter(|(since, _)| at >= *since).map_or(0, |(_, by)| by);
+        let hub = (at + self.ahead + set).div_euclid(SECOND);
+        Timestamp::from_second(hub).expect("a time").to_string().into()
+    }
+
+    /// The evidence of it. None if the object was never there while somebody looked.
+    pub(super) fn evidence(&self) -> Option<Evidence> {
+        let mut watch = Watch {
+            course: self,
+            histories: Vec::new(),
+            told: 0,
+        };
+        let mut heard = BEGINS;
+        watch.list(BEGINS, Origin::Listed);
+        let ends = self
+            .gaps
+            .iter()
+            .copied()
+            .chain([(self.ends() + 2 * LATE, Micros::MAX)]);
+        for (from, until) in ends {
+            watch.hear(heard, from, self.ends());
+            if until < Micros::MAX {
+                watch.list(until, Origin::Relisted);
+                heard = until;
+            }
+        }
+        if watch.histories.is_empty() {
+            return None;
+        }
+        let mut evidence = Evidence {
+            profiles: watch.histories,
+            ..Evidence::default()
+        };
+        evidence.header.clock_skew_ms = self.measured;
+        evidence.header.window = Some(Window {
+            from: timestamp(BEGINS),
+            until: timestamp(self.ends()),
+        });
+        evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
+        evidence.gaps = self
+            .gaps
+            .iter()
+            .map(|(from, until)| Gap {
+                from: Some(timestamp(*from)),
+                until: Some(timestamp(*until)),
+                ..Gap::of(Kind::Timeline, "interrupted")
+            })
+            .collect();
+        Some(evidence)
+    }
+}
+
+/// A watch on the course.
+struct Watch<'c> {
+    course: &'c Course,
+    histories: Vec<ProfileHistory>,
+    /// How many changes were told, or lost.
+    told: usize,
+}
+
+impl Watch<'_> {
+    /// A list shows the last change of the moment.
+    fn list(&mut self, at: Micros, origin: Origin) {
+        let next = self.course.changes.iter().position(|change| change.at > at);
+        let next = next.unwrap_or(self.course.changes.len());
+        if next > self.told {
+            self.told = next;
+            let is_new = self.course.changes[next - 1].is;
+            self.put(
+                next - 1,
+                at,
+                if is_new == Is::Absent {
+                    Origin::Relisted
+                } else {
+                    origin
+                },
+            );
+        }
+    }
+
+    /// The watch tells what arrives in time, and at the end of the window waits for what happened in it.
+    fn hear(&mut self, since: Micros, until: Micros, end: Micros) {
+        let mut arrival = since;
+        while let Some(change) = self.course.changes.get(self.told) {
+            arrival = arrival.max(change.at + change.late);
+            if arrival > until || change.at > end {
+                return;
+            }
+            self.put(self.told, arrival, Origin::Created);
+            self.told += 1;
+        }
+    }
+
+    /// Adds a change to the evidence. What is told of a life that is over begins another.
+    fn put(&mut self, place: usize, arrival: Micros, origin: Origin) {
+        let changes = &self.course.changes;
+        let change = changes[place];
+        let last_absent = changes[..place]
+            .iter()
+            .rposition(|change| change.is == Is::Absent);
+        let life = last_absent.map_or(0, |absent| absent + 1);
+        let uid = format!("u{life}");
+        let is_known = self
+            .histories
+            .last()
+            .is_some_and(|known| *known.last().metadata.uid == uid);
+        if (!is_known || change.is == Is::Absent)
+            && let Some(gone) = self.histories.last_mut()
+        {
+            gone.deleted.get_or_insert(timestamp(arrival));
+        }
+        if change.is == Is::Absent {
+            return;
+        }
+        let created = changes[life].at;
+        let stamped = changes[life..=place].iter().rfind(|change| change.is_stamped);
+        let mut object = ClusterProfile::default();
+        object.metadata.name = "p".into();
+        object.metadata.namespace = "n".into();
+        object.metadata.uid = uid.as_str().into();
+        object.metadata.resource_version = place.to_string();
+        object.metadata.generation = Some(i64::from(change.is == Is::Bad));
+        object.metadata.creation_timestamp = Some(self.course.stamp(created));
+        object.metadata.writers = stamped.map(|change| {
+            Arc::from([Writer {
+                manager: "m".into(),
+                time: Some(self.course.stamp(change.at)),
+                ..Writer::default()
+            }])
+        });
+        let version = Version {
+            at: timestamp(arrival),
+            object,
+        };
+        if is_known {
+            self.histories.last_mut().expect("known").versions.push(version);
+        } else {
+            self.histories.push(History {
+                origin,
+                versions: vec![version],
+                deleted: None,
+            });
+        }
+    }
+}
+
+fn timestamp(at: Micros) -> Timestamp {
+    Timestamp::from_microsecond(at).expect("a time")
+}

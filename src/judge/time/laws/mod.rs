@@ -1,0 +1,162 @@
+//! The laws that hold of every course of events and of every evidence of it.
+//!
+//! 0. Each change lies within its edge. 1. What is said is true of what happened. 2. Less evidence turns no answer around.
+//! 3. Complete evidence gives an answer.
+
+mod course;
+
+use std::env;
+
+use course::{Course, Is, courses};
+use evidence::{Evidence, ProfileHistory};
+use proptest::{
+    prelude::*,
+    strategy::ValueTree as _,
+    test_runner::{Config, TestRunner},
+};
+
+use super::{Edge, Known, Micros, SECOND, Seen, Timeline, While, Why};
+
+const GRACE: Micros = 120 * SECOND;
+
+/// Tries that many courses; `TIME_COURSES` sets another number.
+fn runner(courses: u32) -> TestRunner {
+    let given = env::var("TIME_COURSES").ok();
+    let cases = given.map_or(courses, |text| text.parse().expect("TIME_COURSES is a number"));
+    TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        max_global_rejects: u32::MAX,
+        ..Config::default()
+    })
+}
+
+fn timeline(evidence: &Evidence) -> Timeline<'_, evidence::api::ClusterProfile> {
+    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+    Timeline::of(evidence, &lives)
+}
+
+fn bad(evidence: &Evidence) -> While {
+    timeline(evidence).while_(|profile| profile.metadata.generation == Some(1))
+}
+
+#[test]
+fn each_change_lies_within_its_edge() {
+    let holds = |course: Course| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let timeline = timeline(&evidence);
+        let mut lived = None;
+        for run in timeline.runs() {
+            // When what was seen began: the change that made the version, or the deletion of the version before.
+            let place = match &run.seen {
+                Seen::Version(version) => version.object.metadata.resource_version.parse().expect("a place"),
+                Seen::Absence => {
+                    let rest = course.changes.iter().enumerate().skip(lived.unwrap_or(0));
+                    rest.clone()
+                        .find(|(_, change)| change.is == Is::Absent)
+                        .expect("a deletion")
+                        .0
+                }
+                Seen::Nothing => continue,
+            };
+            lived = Some(place);
+            let at = course.changes[place].at;
+            prop_assert!(run.from.holds(at), "change {place} at {at}, edge {:?}", run.from);
+        }
+        Ok(())
+    };
+    runner(10_000)
+        .run(&courses(2), holds)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn what_is_said_is_true() {
+    let cases = (courses(2), -100_i64..1300, -10_i64..140);
+    let holds = |(course, asked, width): (Course, i64, i64)| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let (truth, told) = (course.bad(), bad(&evidence));
+        match told.lasting(GRACE) {
+            Known::Yes => prop_assert!(truth.lasts(GRACE)),
+            Known::No => {
+                let seen = truth.and(&told.hidden.not()).until(course.ends());
+                prop_assert!(!seen.lasts(GRACE));
+            }
+            Known::Unknown(_) => {}
+        }
+        let healed = told.not();
+        prop_assert!(healed.sure.and(&truth).is_empty());
+        let missed = healed
+            .possible
+            .or(&truth)
+            .not()
+            .and(&told.hidden.not())
+            .until(course.ends());
+        prop_assert!(missed.is_empty(), "{missed:?}");
+        // What is asked of one moment is asked of the whole edge.
+        let from = course.ends() - 600 * SECOND + asked * SECOND;
+        let edge = Edge::between(from, from + width.max(0) * SECOND / 10);
+        let is_bad_at = |at: Micros| !truth.and(&super::Set::of([(at, at + 1)])).is_empty();
+        match told.at(edge) {
+            Known::Yes => prop_assert!(is_bad_at(edge.earliest) && is_bad_at(edge.latest)),
+            Known::No => prop_assert!(!is_bad_at(edge.earliest) && !is_bad_at(edge.latest)),
+            Known::Unknown(_) => {}
+        }
+        let bad_within = |from: Micros| !truth.and(&super::Set::of([(from, from + GRACE + 1)])).is_empty();
+        match told.within(edge, GRACE) {
+            Known::Yes => prop_assert!(bad_within(edge.earliest) && bad_within(edge.latest)),
+            Known::No => prop_assert!(!bad_within(edge.earliest) && !bad_within(edge.latest)),
+            Known::Unknown(_) => {}
+        }
+        Ok(())
+    };
+    runner(10_000)
+        .run(&cases, holds)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn less_evidence_turns_no_answer_around() {
+    let holds = |course: Course| {
+        let less = course.evidence();
+        let whole = course.watched_without_gaps().evidence();
+        let (Some(less), Some(whole)) = (less, whole) else {
+            return Ok(());
+        };
+        if whole.header.clock_skew_ms.is_some() {
+            let mut clockless = whole.clone();
+            clockless.header.clock_skew_ms = None;
+            let (known, unknown) = (bad(&whole).lasting(GRACE), bad(&clockless).lasting(GRACE));
+            prop_assert!(known == unknown || matches!(unknown, Known::Unknown(_)));
+        }
+        // A gap may hide a fault, but shows none.
+        let (known, told) = (bad(&whole).lasting(GRACE), bad(&less).lasting(GRACE));
+        prop_assert!(!(known == Known::No && told == Known::Yes));
+        Ok(())
+    };
+    runner(10_000)
+        .run(&courses(2), holds)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn complete_evidence_gives_an_answer() {
+    let (mut asked, mut open) = (0, 0);
+    let mut runner = runner(10_000);
+    for _ in 0..runner.config().cases {
+        let course = courses(0).new_tree(&mut runner).expect("a course").current();
+        let Some(evidence) = course.complete().evidence() else {
+            continue;
+        };
+        asked += 1;
+        let answer = bad(&evidence).lasting(GRACE);
+        if matches!(answer, Known::Unknown(_)) && !answer.is_unknown_for(Why::Ended) {
+            open += 1;
+        }
+    }
+    assert!(open * 30 < asked, "{open} of {asked} courses are not decided");
+}

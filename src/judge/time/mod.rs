@@ -1,0 +1,36 @@
+//! When: what the evidence tells about the time of things, and what it does not.
+//!
+//! A watch tells late, is interrupted, begins and ends, and the clocks of the hub and of the runner differ. All of that is
+//! read here and nowhere else. What comes out are values that say how much they know: an [`Edge`] is a span that holds a
+//! change, a [`Timeline`] has runs that nobody saw, and what is asked of them is answered by a [`Known`].
+//!
+//! The assumptions behind all answers: a watch tells what happened within [`LATE`], unless it leaves a gap; a list shows
+//! the hub of one moment; the runner's clock is not set, and where the hub's clock is set, the stamps show it.
+
+mod clock;
+mod edge;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
+mod known;
+#[cfg(test)]
+mod laws;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
+mod set;
+mod timeline;
+#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
+mod while_;
+
+pub(crate) use edge::Edge;
+pub(crate) use known::{Known, Why};
+pub(crate) use set::{Set, Stretch};
+pub(crate) use timeline::{Run, Seen, Timeline};
+pub(crate) use while_::While;
+
+/// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
+/// timestamp.
+pub(crate) type Micros = i64;
+
+/// One second.
+pub(crate) const SECOND: Micros = 1_000_000;
+
+/// Maximum delay of a watch without a gap in the timeline: shorter interruptions leave none.
+pub(crate) const LATE: Micros = 10 * SECOND;

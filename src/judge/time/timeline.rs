@@ -1,0 +1,293 @@
+//! What an object was over time.
+
+use evidence::{Asked, Evidence, Gap, History, Origin, Tracked, Version};
+use jiff::Timestamp;
+
+use super::{
+    LATE, Micros, Set, While,
+    clock::{HubClock, new_stamp},
+    edge::{Edge, put_in_order},
+};
+
+/// What was seen of an object, run by run. One object is one namespace and name, so that it may be deleted and made again.
+pub(crate) struct Timeline<'e, T> {
+    /// In order. Where one ends, the next begins; the last one goes on after the end.
+    runs: Vec<Run<'e, T>>,
+    /// The time in which nobody saw the object.
+    hidden: Set,
+    /// When the runner stopped looking.
+    end: Micros,
+}
+
+/// A run of one state.
+pub(crate) struct Run<'e, T> {
+    /// When it began.
+    pub(crate) from: Edge,
+    /// When the runner saw it begin, for reports.
+    pub(crate) seen_at: Micros,
+    /// The state.
+    pub(crate) seen: Seen<'e, T>,
+}
+
+/// What was seen of an object.
+pub(crate) enum Seen<'e, T> {
+    /// Nobody looked.
+    Nothing,
+    /// There was no such object.
+    Absence,
+    /// This version.
+    Version(&'e Version<T>),
+}
+
+/// The spans in which something held, surely, possibly and as reports tell.
+#[derive(Default)]
+struct Spans {
+    sure: Vec<(Micros, Micros)>,
+    possible: Vec<(Micros, Micros)>,
+    told: Vec<(Micros, Micros)>,
+}
+
+impl Spans {
+    fn push<T>(&mut self, first: &Run<'_, T>, stop: Edge, seen_at: Micros) {
+        self.sure.push((first.from.latest, stop.earliest));
+        self.possible.push((first.from.earliest, stop.latest));
+        self.told.push((first.seen_at, seen_at));
+    }
+}
+
+/// The runs of a timeline while they are found.
+struct Builder<'e, T> {
+    runs: Vec<Run<'e, T>>,
+    hidden: Vec<(Micros, Micros)>,
+    gaps: Vec<(Micros, Micros)>,
+    /// The arrival of the last change.
+    arrived: Micros,
+}
+
+impl<'e, T: Tracked> Timeline<'e, T> {
+    /// The timeline of one object by its lives.
+    pub(crate) fn of(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
+        let mut lives = lives.to_vec();
+        lives.sort_by_key(|life| life.versions[0].at);
+        let metadata = lives[0].first().metadata();
+        let (namespace, name) = (&*metadata.namespace, &*metadata.name);
+        let window = evidence.window_of(namespace);
+        let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
+        let clock = HubClock::of(evidence);
+        let clock = clock.unless_contradicted(stamps(clock, &lives));
+        let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
+        let mut builder = Builder {
+            runs: vec![Run {
+                from: Edge::at(Micros::MIN),
+                seen_at: Micros::MIN,
+                seen: Seen::Nothing,
+            }],
+            hidden: Vec::new(),
+            gaps: Set::of(gaps.filter(|_| window.is_some()).map(span))
+                .spans()
+                .to_vec(),
+            arrived: Micros::MIN,
+        };
+        for life in lives {
+            builder.life(clock, life);
+        }
+        let begins = builder.runs.get(1).map_or(Micros::MIN, |run| run.from.latest);
+        builder.hidden.push((Micros::MIN, begins));
+        let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+        if window.is_some() {
+            builder.unseen_to(end);
+        } else {
+            // A snapshot is judged as settled: what it shows was so, and remains so.
+            builder.runs[1].from = Edge::at(Micros::MIN);
+            builder.runs[1].seen_at = Micros::MIN;
+            builder.hidden.clear();
+        }
+        put_in_order(builder.runs.iter_mut().map(|run| &mut run.from));
+        Self {
+            runs: builder.runs,
+            hidden: Set::of(builder.hidden),
+            end,
+        }
+    }
+
+    /// The runs, in order.
+    pub(crate) fn runs(&self) -> &[Run<'e, T>] {
+        &self.runs
+    }
+
+    /// When something held of the object.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
+    pub(crate) fn while_(&self, holds: impl Fn(&'e T) -> bool) -> While {
+        self.while_until(|version| if holds(version) { Micros::MAX } else { Micros::MIN })
+    }
+
+    /// When something held of the object that time alone may end: `until` says until when it holds of a version, at most.
+    pub(crate) fn while_until(&self, until: impl Fn(&'e T) -> Micros) -> While {
+        let mut found = Spans::default();
+        let mut since: Option<&Run<'e, T>> = None;
+        for (place, run) in self.runs.iter().enumerate() {
+            let limit = match &run.seen {
+                Seen::Version(version) => until(&version.object),
+                Seen::Nothing | Seen::Absence => Micros::MIN,
+            };
+            if limit <= run.from.earliest {
+                if let Some(first) = since.take() {
+                    found.push(first, run.from, run.seen_at);
+                }
+                continue;
+            }
+            let first = *since.get_or_insert(run);
+            let (stop, stop_seen_at) = match self.runs.get(place + 1) {
+                Some(next) => (next.from, next.seen_at),
+                None => (self.after(), self.end),
+            };
+            if place + 1 == self.runs.len() || limit < stop.latest {
+                let stop = Edge {
+                    earliest: stop.earliest.min(limit),
+                    latest: stop.latest.min(limit),
+                };
+                found.push(first, stop, stop_seen_at.min(limit));
+                since = None;
+            }
+        }
+        While {
+            is_open: self.is_open(&until),
+            sure: Set::of(found.sure),
+            possible: Set::of(found.possible),
+            told: Set::of(found.told),
+            hidden: self.hidden.clone(),
+            end: self.end,
+        }
+    }
+
+    /// Whether it held when the object was last seen, and no time has come that ended it.
+    fn is_open(&self, until: impl Fn(&'e T) -> Micros) -> bool {
+        let mut seen = self.runs.iter().rev().map(|run| &run.seen);
+        let last = seen.find(|seen| !matches!(seen, Seen::Nothing));
+        matches!(last, Some(Seen::Version(version)) if until(&version.object) > self.end || self.end == Micros::MAX)
+    }
+
+    /// When the last run ends: some time after the runner stopped looking.
+    fn after(&self) -> Edge {
+        Edge {
+            earliest: self.end,
+            latest: Micros::MAX,
+        }
+    }
+}
+
+impl<'e, T: Tracked> Builder<'e, T> {
+    fn life(&mut self, clock: HubClock, life: &'e History<T>) {
+        for (place, version) in life.versions.iter().enumerate() {
+            let before = life.before(place);
+            let arrival = version.at.as_microsecond();
+            // A first list shows what was there before the runner looked, perhaps since another clock.
+            let is_of_first_list = before.is_none() && life.origin == Origin::Listed;
+            let (earliest, stamp) = if is_of_first_list {
+                (Micros::MIN, None)
+            } else {
+                (arrival - LATE, stamp_of(clock, before, &version.object))
+            };
+            self.change(earliest, stamp, arrival, Seen::Version(version));
+        }
+        if let Some(deleted) = life.deleted {
+            let arrival = deleted.as_microsecond();
+            self.change(arrival - LATE, None, arrival, Seen::Absence);
+        }
+    }
+
+    /// Adds a change that arrived at that time, and before which nothing arrived since the last one. The gaps that ended
+    /// before it hid nothing: the list at their end showed what was there before.
+    fn change(&mut self, earliest: Micros, stamp: Option<Micros>, arrival: Micros, seen: Seen<'e, T>) {
+        self.absent_to(arrival - 1);
+        let around = self
+            .gaps
+            .iter()
+            .filter(|(from, until)| *from <= arrival && *until >= arrival);
+        let lost = around.map(|(from, _)| from.saturating_sub(LATE)).min();
+        // Nobody looked before the first list anyway.
+        let lost = lost.filter(|_| earliest > Micros::MIN);
+        if let Some(lost) = lost {
+            self.hide(lost, arrival);
+        }
+        // In a gap there may have been earlier writes than the one that is stamped.
+        let earliest = match lost {
+            Some(lost) => earliest.min(lost),
+            None => earliest.max(stamp.unwrap_or(Micros::MIN)),
+        };
+        self.runs.push(Run {
+            from: Edge::between(earliest, arrival),
+            seen_at: arrival,
+            seen,
+        });
+        self.arrived = arrival;
+    }
+
+    /// Nobody knows what was there from then on, at the earliest.
+    fn hide(&mut self, from: Micros, until: Micros) {
+        self.hidden.push((from, until));
+        self.runs.push(Run {
+            from: Edge::between(from, until),
+            // The watch was right until the gap, but for what was on its way.
+            seen_at: from.saturating_add(LATE).min(until),
+            seen: Seen::Nothing,
+        });
+    }
+
+    /// Hides the gaps up to a moment while the object was absent: it may have come and gone in each.
+    fn absent_to(&mut self, until: Micros) {
+        if let Some(Run {
+            seen: Seen::Absence, ..
+        }) = self.runs.last()
+        {
+            let since = self.arrived;
+            let within = self.gaps.iter().filter(|gap| (since..=until).contains(&gap.1));
+            self.hidden
+                .extend(within.map(|(from, until)| (from.saturating_sub(LATE), *until)));
+        }
+    }
+
+    /// Hides what a gap at the end of the window hides.
+    fn unseen_to(&mut self, end: Micros) {
+        self.absent_to(end);
+        let open = self
+            .gaps
+            .iter()
+            .filter(|(from, until)| *from <= end && *until >= end);
+        if let Some(from) = open.map(|(from, _)| from.saturating_sub(LATE)).min() {
+            self.hide(from.max(self.arrived), end.max(self.arrived));
+        }
+    }
+}
+
+/// The span of a gap. One without a beginning or an end goes on for ever there.
+fn span(gap: &Gap) -> (Micros, Micros) {
+    let from = gap.from.map_or(Micros::MIN, Timestamp::as_microsecond);
+    (from, gap.until.map_or(Micros::MAX, Timestamp::as_microsecond))
+}
+
+/// The earliest moment at which a version can have been written by what the hub stamped.
+fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
+    let created = || after.metadata().creation_timestamp.as_deref();
+    let written = new_stamp(before, after).and_then(|stamp| clock.earliest(stamp));
+    match before {
+        Some(_) => written,
+        None => written.max(created().and_then(|stamp| clock.earliest(stamp))),
+    }
+}
+
+/// The stamps of an object's versions, with the arrival of each.
+fn stamps<'a, T: Tracked>(
+    clock: HubClock,
+    lives: &'a [&'a History<T>],
+) -> impl Iterator<Item = (Micros, Micros)> + 'a {
+    lives.iter().flat_map(move |life| {
+        life.versions
+            .iter()
+            .enumerate()
+            .filter_map(move |(place, version)| {
+                let stamp = stamp_of(clock, life.before(place), &version.object)?;
+                Some((stamp, version.at.as_microsecond()))
+            })
+    })
+}

@@ -1,0 +1,127 @@
+//! When something held.
+
+use std::collections::BTreeSet;
+
+use super::{Edge, Known, Micros, Set, Stretch, Why};
+
+/// When something held: the time in which it surely did, the time in which it may have, and the time that nobody saw.
+#[derive(Clone, Debug)]
+pub(crate) struct While {
+    pub(super) sure: Set,
+    pub(super) possible: Set,
+    /// As the runner saw it, for reports.
+    pub(super) told: Set,
+    /// The time that nobody saw.
+    pub(super) hidden: Set,
+    /// When the runner stopped looking.
+    pub(super) end: Micros,
+    /// Whether it held when the object was last seen.
+    pub(super) is_open: bool,
+}
+
+impl While {
+    /// Whether it did not hold.
+    pub(crate) fn not(&self) -> Self {
+        let seen = self.hidden.not().until(self.end);
+        Self {
+            sure: self.possible.not().and(&seen),
+            possible: self.sure.not(),
+            told: self.told.not().and(&seen),
+            is_open: !self.is_open,
+            ..self.clone()
+        }
+    }
+
+    /// Whether it held when the object was last seen.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The spans in which the runner saw it.
+    pub(crate) fn told(&self) -> &[(Micros, Micros)] {
+        self.told.spans()
+    }
+
+    /// Whether it held for longer than `d`: see [`Set::lasting`]. No speaks of the time that was seen: what a gap hides,
+    /// nobody can tell.
+    pub(crate) fn lasting(&self, d: Micros) -> Known {
+        if self.sure.lasts(d) {
+            return Known::Yes;
+        }
+        let possible = self.possible.and(&self.hidden.not());
+        if !possible.lasts(d) {
+            return Known::No;
+        }
+        let is_decided_by_the_end = !possible.until(self.end).lasts(d);
+        Known::unknown(if is_decided_by_the_end {
+            Why::Ended
+        } else {
+            Why::Late
+        })
+    }
+
+    /// The stretches in which it surely held for longer than `d`, as the runner saw them.
+    pub(crate) fn stretches(&self, d: Micros) -> Vec<Stretch> {
+        let mut stretches = self.sure.stretches(d);
+        for stretch in &mut stretches {
+            let end = self
+                .told
+                .spans()
+                .iter()
+                .find(|(_, until)| *until >= stretch.until);
+            stretch.until = end.map_or(stretch.until, |(_, until)| *until);
+            let told = self.told.and(&Set::of([(stretch.from, stretch.until)]));
+            stretch.total = told.length();
+            stretch.times = told.spans().len();
+        }
+        stretches
+    }
+
+    /// Whether it held at a moment.
+    pub(crate) fn at(&self, edge: Edge) -> Known {
+        self.throughout(edge.earliest, edge.latest)
+    }
+
+    /// Whether it held at some moment from `edge` on until `d` after it.
+    pub(crate) fn within(&self, edge: Edge, d: Micros) -> Known {
+        let sure = span(edge.latest, edge.earliest.saturating_add(d));
+        if !self.sure.and(&sure).is_empty() {
+            return Known::Yes;
+        }
+        let asked = span(edge.earliest, edge.latest.saturating_add(d));
+        self.no_unless_possible(&asked)
+    }
+
+    /// Whether it held in all of a closed span, however short.
+    fn throughout(&self, from: Micros, until: Micros) -> Known {
+        let asked = span(from, until);
+        if self.sure.and(&asked) == asked {
+            return Known::Yes;
+        }
+        self.no_unless_possible(&asked)
+    }
+
+    fn no_unless_possible(&self, asked: &Set) -> Known {
+        let mut whys = BTreeSet::new();
+        if !self.hidden.and(asked).is_empty() {
+            whys.insert(Why::Gap);
+        }
+        if asked.until(self.end) != *asked {
+            whys.insert(Why::Ended);
+        }
+        let possible = self.possible.and(asked);
+        if whys.is_empty() && !possible.is_empty() {
+            whys.insert(Why::Late);
+        }
+        if whys.is_empty() {
+            Known::No
+        } else {
+            Known::Unknown(whys)
+        }
+    }
+}
+
+/// The moments from one to another, both of them.
+fn span(from: Micros, until: Micros) -> Set {
+    Set::of([(from, until.saturating_add(1))])
+}
