@@ -13,6 +13,7 @@ use crate::{
     excerpt::Excerpt,
     rules::{Division, Findings, Rule},
     side_by_side::side_by_side,
+    subjects::name,
 };
 
 /// How many profiles a chunk has. They take half a megabyte.
@@ -142,11 +143,6 @@ fn by_name(evidence: &Evidence) -> Vec<&ProfileHistory> {
         }
     }
     profiles
-}
-
-fn name(history: &ProfileHistory) -> (&str, &str) {
-    let metadata = &history.last().metadata;
-    (&metadata.namespace, &metadata.name)
 }
 
 /// Parts of so many histories, or a few more: the lives of one profile stay together.

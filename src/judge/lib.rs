@@ -16,6 +16,7 @@ pub mod rules;
 mod selection;
 mod side_by_side;
 mod standing;
+mod subjects;
 mod tally;
 mod time;
 mod verdict;

@@ -6,7 +6,7 @@
 mod course;
 pub(super) mod segments;
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use course::Course;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
@@ -14,15 +14,17 @@ use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
+    hash::HashMap,
+    lasted::{Lasted, lasted},
 };
-use crate::time::{Known, Micros, While};
+use crate::{
+    subjects::{name, profiles},
+    time::{Known, Micros, While},
+};
 
 /// The reason for no verdict if all profiles are new.
 pub(super) const TOO_EARLY: &str =
     "too early to tell: no profile has been there for longer than the grace of 2 min";
-
-/// The reason for no verdict if a fault lasted for about the grace.
-const RESOLUTION: &str = "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of 2 min, it does not show";
 
 /// A fault of one version. Faults of the same path are one fault that lasts.
 #[derive(Clone)]
@@ -63,8 +65,7 @@ pub(super) fn each_state<'e>(
     state: State,
     mut faults: impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
 ) {
-    let mut faulty: Vec<Vec<Life<'e>>> = Vec::new();
-    let mut places: HashMap<Name<'e>, usize> = HashMap::new();
+    let mut faulty: HashMap<(&str, &str), Vec<Life>> = HashMap::default();
     for history in evidence.histories() {
         let life = Life::of(history, state, &mut faults);
         // Nearly all profiles have no fault that nearly any rule looks for.
@@ -72,38 +73,25 @@ pub(super) fn each_state<'e>(
             if life.applies {
                 findings.examine();
             }
-            continue;
+        } else {
+            faulty.entry(name(history)).or_default().push(life);
         }
-        let place = *places.entry(name_of(history)).or_insert(faulty.len());
-        faulty.resize_with(faulty.len().max(place + 1), Vec::new);
-        faulty[place].push(life);
     }
     if faulty.is_empty() {
         return;
     }
-    // The lives without a fault, too.
-    let mut lives: Vec<Vec<&ProfileHistory>> = vec![Vec::new(); faulty.len()];
-    for history in evidence.histories() {
-        if let Some(place) = places.get(&name_of(history)) {
-            lives[*place].push(history);
-        }
-    }
-    for (lives, faulty) in lives.iter().zip(&faulty) {
+    let histories = evidence
+        .histories()
+        .filter(|history| faulty.contains_key(&name(history)));
+    for profile in profiles(evidence, histories) {
+        let lives = &faulty[&name(profile.last_life())];
         Judging {
             evidence,
             state,
-            course: Course::of(evidence, lives, faulty),
+            course: Course::of(evidence, &profile, lives),
         }
-        .judge(faulty, findings);
+        .judge(lives, findings);
     }
-}
-
-/// A namespace and a name.
-type Name<'e> = (&'e str, &'e str);
-
-fn name_of(history: &ProfileHistory) -> Name<'_> {
-    let metadata = &history.last().metadata;
-    (&metadata.namespace, &metadata.name)
 }
 
 impl From<Finding> for Fault {
@@ -171,60 +159,49 @@ struct Judging<'e, 'r> {
 }
 
 impl Judging<'_, '_> {
-    fn judge(&self, faulty: &[Life<'_>], findings: &mut Findings) {
+    fn judge(&self, lives: &[Life<'_>], findings: &mut Findings) {
         let (mut is_new, mut is_found) = (false, false);
         for path in self.course.paths() {
             let found = self.course.lasts(path, |fault| fault.doubt.is_none());
             let doubt = self.course.doubt(path);
-            match self.is_broken(path, &found, findings) {
-                Some(true) => {
+            let doubt = doubt.filter(|_| self.course.lasts(path, |_| true).lasting(GRACE) != Known::No);
+            match (self.lasted(path, &found), doubt) {
+                (Lasted::Long, _) => {
                     is_found = true;
                     let found = self.course.findings(path, &found).into_iter();
                     found.for_each(|finding| findings.report(finding));
                 }
-                _ if doubt.is_some_and(|_| self.course.lasts(path, |_| true).lasting(GRACE) != Known::No) => {
-                    findings.cannot_tell(doubt.unwrap_or_default());
+                (_, Some(doubt)) => findings.cannot_tell(doubt),
+                (Lasted::Untold(reason), None) => {
+                    findings.cannot_tell(reason);
+                    is_new |= found.is_open();
                 }
-                Some(false) => {
+                (Lasted::New | Lasted::Short, None) => {
                     is_new |= found.is_open();
                     self.course.note_short(path, &found, self.state, findings);
                 }
-                None => is_new = true,
             }
         }
         let is_excused = is_new && !is_found && self.state.filled_later;
         if is_excused {
             findings.cannot_tell_unless_examined(TOO_EARLY);
         }
-        let applying = faulty.iter().filter(|life| life.applies);
+        let applying = lives.iter().filter(|life| life.applies);
         applying
             .skip(usize::from(is_excused))
             .for_each(|_| findings.examine());
     }
 
-    /// Whether a fault lasted for longer than the grace; none if the evidence does not tell.
-    fn is_broken(&self, path: &str, found: &While, findings: &mut Findings) -> Option<bool> {
-        let answer = found.lasting(GRACE);
+    fn lasted(&self, path: &str, found: &While) -> Lasted {
         // A single look cannot wait for a fault to pass, and must not pass it.
         let is_awaited = self.state.filled_later || !self.state.called_by.is_empty();
-        let is_look = !self.course.is_watched();
-        match answer {
-            Known::Yes if is_look && is_awaited => {}
-            Known::Yes => return Some(true),
-            Known::Unknown(_) | Known::No if found.is_open() => {}
-            Known::Unknown(_) => {
-                findings.cannot_tell(RESOLUTION);
-                return Some(false);
-            }
-            Known::No => return Some(false),
-        }
-        match self.age(path) {
-            Age::Settled => Some(true),
-            Age::Unsure => {
-                findings.cannot_tell(CLOCKS_UNKNOWN);
-                None
-            }
-            Age::New => Some(false),
+        match lasted(found, || self.age(path)) {
+            Lasted::Long if is_awaited && !self.course.is_watched() => match self.age(path) {
+                Age::Settled => Lasted::Long,
+                Age::Unsure => Lasted::Untold(CLOCKS_UNKNOWN),
+                Age::New => Lasted::New,
+            },
+            other => other,
         }
     }
 

@@ -55,6 +55,34 @@ impl Spans {
     }
 }
 
+/// The span of a run: some moment of its edge to some moment of the next one's.
+struct Span {
+    from: Edge,
+    stop: Edge,
+    /// As the runner saw it.
+    told: (Micros, Micros),
+}
+
+impl Span {
+    fn moments(&self) -> [Micros; 6] {
+        let (from, stop, told) = (self.from, self.stop, self.told);
+        [
+            from.earliest,
+            from.latest,
+            stop.earliest,
+            stop.latest,
+            told.0,
+            told.1,
+        ]
+    }
+}
+
+/// The runs that may be there in a span without an edge's end.
+fn among(spans: &[Span], from: Micros, until: Micros) -> impl Iterator<Item = usize> + Clone {
+    let may_be = move |(_, span): &(usize, &Span)| span.from.earliest <= from && span.stop.latest >= until;
+    spans.iter().enumerate().filter(may_be).map(|(place, _)| place)
+}
+
 /// The runs of a timeline while they are found.
 struct Builder<'e, T> {
     runs: Vec<Run<'e, T>>,
@@ -115,6 +143,16 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         &self.runs
     }
 
+    /// The last version that was seen before a moment.
+    pub(crate) fn seen_before(&self, moment: Micros) -> Option<&'e T> {
+        let runs = self.runs.iter().rev().filter(|run| run.seen_at < moment);
+        let mut versions = runs.filter_map(|run| match &run.seen {
+            Seen::Version(version) => Some(&version.object),
+            Seen::Nothing | Seen::Absence => None,
+        });
+        versions.next()
+    }
+
     /// When something held of the object.
     #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
     pub(crate) fn while_(&self, holds: impl Fn(&'e T) -> bool) -> While {
@@ -160,10 +198,84 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         }
     }
 
+    /// When something held of two objects. No order is known between the changes of one and those of the other.
+    pub(crate) fn with<'o, U: Tracked>(
+        &self,
+        other: &Timeline<'o, U>,
+        holds: impl Fn(&'e T, &'o U) -> bool,
+    ) -> While {
+        let both = |one: &Run<'e, T>, two: &Run<'o, U>| match (&one.seen, &two.seen) {
+            (Seen::Version(one), Seen::Version(two)) => holds(&one.object, &two.object),
+            _ => false,
+        };
+        let (ours, theirs) = (self.spans(), other.spans());
+        let mut moments: Vec<Micros> = ours.iter().chain(&theirs).flat_map(Span::moments).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        let (mut sure, mut possible, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        for (from, until) in moments.windows(2).map(|pair| (pair[0], pair[1])) {
+            let (one, two) = (among(&ours, from, until), among(&theirs, from, until));
+            let mut pairs = one.clone().flat_map(|one| {
+                two.clone()
+                    .map(move |two| both(&self.runs[one], &other.runs[two]))
+            });
+            let (mut any, mut all) = (false, true);
+            pairs.by_ref().for_each(|holds| {
+                any |= holds;
+                all &= holds;
+            });
+            if any {
+                possible.push((from, until));
+            }
+            if any && all {
+                sure.push((from, until));
+            }
+            let seen = |spans: &[Span]| {
+                spans
+                    .iter()
+                    .position(|span| span.told.0 <= from && span.told.1 >= until)
+            };
+            if let (Some(one), Some(two)) = (seen(&ours), seen(&theirs))
+                && both(&self.runs[one], &other.runs[two])
+            {
+                told.push((from, until));
+            }
+        }
+        let last = self.last_seen().zip(other.last_seen());
+        let end = self.end.min(other.end);
+        While {
+            // What came after the end, no run tells.
+            sure: Set::of(sure).until(end),
+            possible: Set::of(possible),
+            told: Set::of(told),
+            hidden: self.hidden.or(&other.hidden),
+            end,
+            is_open: last.is_some_and(|(one, two)| both(one, two)),
+        }
+    }
+
+    /// The spans of the runs.
+    fn spans(&self) -> Vec<Span> {
+        let stops = self.runs.iter().skip(1).map(|run| (run.from, run.seen_at));
+        let stops = stops.chain([(self.after(), self.end)]);
+        let runs = self.runs.iter().zip(stops);
+        runs.map(|(run, (stop, stop_seen_at))| Span {
+            from: run.from,
+            stop,
+            told: (run.seen_at, stop_seen_at),
+        })
+        .collect()
+    }
+
+    /// The run in which the object was last seen.
+    fn last_seen(&self) -> Option<&Run<'e, T>> {
+        let mut runs = self.runs.iter().rev();
+        runs.find(|run| !matches!(run.seen, Seen::Nothing))
+    }
+
     /// Whether it held when the object was last seen, and no time has come that ended it.
     fn is_open(&self, until: impl Fn(&'e T) -> Micros) -> bool {
-        let mut seen = self.runs.iter().rev().map(|run| &run.seen);
-        let last = seen.find(|seen| !matches!(seen, Seen::Nothing));
+        let last = self.last_seen().map(|run| &run.seen);
         matches!(last, Some(Seen::Version(version)) if until(&version.object) > self.end || self.end == Micros::MAX)
     }
 

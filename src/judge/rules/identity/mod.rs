@@ -6,6 +6,7 @@ mod label;
 mod member;
 mod member_id;
 mod member_id_tie;
+mod name_unique;
 mod names;
 mod owners;
 
@@ -19,5 +20,6 @@ pub(super) use member_id::{
     member_id_non_empty, member_id_set, member_id_stable, member_id_unique, ties_of_member_id,
 };
 pub(super) use member_id_tie::member_id_no_tie;
-pub(super) use names::{name_follows_guidance, name_unique, ties_of_name};
+pub(super) use name_unique::{name_unique, ties_of_name};
+pub(super) use names::name_follows_guidance;
 pub(super) use owners::{manager_unique, one_manager_per_profile, ties_of_manager, ties_of_writers};

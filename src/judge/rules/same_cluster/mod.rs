@@ -11,6 +11,6 @@ pub(super) use candidates::Candidates;
 pub(super) use digest_index::{DigestIndex, digest};
 pub(super) use identity_index::{IdentityIndex, identities, is_identified};
 pub(super) use relation::{
-    Relation, by_everything, by_ids, cluster_ids, is_surely_one, may_be_one, note_bounds, note_uncertain,
+    Relation, by_everything, by_ids, cluster_ids, is_surely_one, note_bounds, note_uncertain,
 };
 pub(super) use shared_identity::{MAX_COMPARED, SharedIdentity};

@@ -57,12 +57,6 @@ pub(in crate::rules) fn by_all<'a>(
     }
 }
 
-/// Whether two profiles lead to one place: they have an endpoint or an access provider in common.
-pub(in crate::rules) fn may_be_one(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    let (ours, theirs) = (endpoint_set(one), endpoint_set(other));
-    !are_told_apart(one, other) && (!ours.is_disjoint(&theirs) || share_access(one, other))
-}
-
 /// Compares everything that identifies a cluster, the most reliable first.
 pub(in crate::rules) fn by_everything<'a>(
     sets: &ClusterSets<'a>,

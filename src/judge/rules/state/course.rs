@@ -11,9 +11,10 @@ use super::{Fault, Life, State};
 use crate::{
     rules::{
         clocks::GRACE,
-        finding::{Finding, Findings, Length},
-        write_time::timestamp,
+        finding::{Finding, Findings},
+        lasted::describe,
     },
+    subjects::Profile,
     time::{Micros, Run, Seen, Stretch, Timeline, While},
 };
 
@@ -38,16 +39,16 @@ enum Ending {
 }
 
 impl<'e> Course<'e> {
-    pub(super) fn of(evidence: &'e Evidence, lives: &[&'e ProfileHistory], faulty: &[Life<'e>]) -> Self {
-        let each = faulty
+    pub(super) fn of(evidence: &'e Evidence, profile: &Profile<'e>, lives: &[Life<'e>]) -> Self {
+        let each = lives
             .iter()
             .flat_map(|life| life.history.versions.iter().zip(&life.faults));
         Self {
-            timeline: Timeline::of(evidence, lives),
+            timeline: profile.timeline(evidence),
             faults: each
                 .map(|(version, faults)| (ptr::from_ref(&version.object), faults.clone()))
                 .collect(),
-            lives: lives.to_vec(),
+            lives: profile.lives.clone(),
             is_watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes),
             has_window: evidence.header.window.is_some(),
         }
@@ -111,8 +112,8 @@ impl<'e> Course<'e> {
         };
         let ending = self.ending(path, *place, profile, last);
         let is_all_along = ending == Ending::WindowEnd && self.listed_with(path).is_some();
-        let span = last.filter(|_| self.has_window && self.is_watched && !is_all_along);
-        let span = span.map(|stretch| self.describe(stretch, *first, ending, stretches.len()));
+        let is_told = last.is_some() && self.has_window && self.is_watched && !is_all_along;
+        let span = is_told.then(|| self.describe(&stretches, *first, ending));
         let findings = self.of_version(profile, path).map(|fault| &fault.finding);
         findings
             .map(|finding| match &span {
@@ -143,19 +144,11 @@ impl<'e> Course<'e> {
     }
 
     /// Says from when till when it lasted.
-    fn describe(&self, stretch: &Stretch, first: usize, ending: Ending, stretches: usize) -> String {
-        let (from, until) = (timestamp(stretch.from), timestamp(stretch.until));
+    fn describe(&self, stretches: &[Stretch], first: usize, ending: Ending) -> String {
         let before = first
             .checked_sub(1)
             .map(|before| &self.timeline.runs()[before].seen);
-        let least = match before {
-            Some(Seen::Nothing) if !self.is_created(first) => "at least ",
-            _ => "",
-        };
-        let again = match stretch.times {
-            1 => String::new(),
-            times => format!(" in all, {times} times"),
-        };
+        let may_be_older = matches!(before, Some(Seen::Nothing)) && !self.is_created(first);
         let ending = match ending {
             Ending::Mended => ", then mended",
             Ending::Passed => ", when that time came",
@@ -163,12 +156,7 @@ impl<'e> Course<'e> {
             Ending::Gap => ", when the watch was interrupted",
             Ending::WindowEnd => ", when the window ended",
         };
-        let last = match stretches {
-            1 => String::new(),
-            times => format!(", the last of {times} times"),
-        };
-        let length = Length(stretch.total);
-        format!("wrong for {least}{length}{again}, from {from} until {until}{ending}{last}")
+        format!("wrong for {}", describe(stretches, may_be_older, ending))
     }
 
     fn ending(

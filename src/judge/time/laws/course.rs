@@ -133,6 +133,14 @@ impl Course {
         Set::of(bad.map(|(change, until)| (change.at, until)))
     }
 
+    /// The same, as the watch of another course would tell it.
+    pub(super) fn watched_as(self, other: &Self) -> Self {
+        Self {
+            changes: self.changes,
+            ..other.clone()
+        }
+    }
+
     /// The same, watched without interruptions.
     pub(super) fn watched_without_gaps(mut self) -> Self {
         self.gaps.clear();

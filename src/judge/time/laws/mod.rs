@@ -8,7 +8,7 @@ mod course;
 use std::env;
 
 use course::{Course, Is, courses};
-use evidence::{Evidence, ProfileHistory};
+use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
@@ -31,13 +31,17 @@ fn runner(courses: u32) -> TestRunner {
     })
 }
 
-fn timeline(evidence: &Evidence) -> Timeline<'_, evidence::api::ClusterProfile> {
+fn timeline(evidence: &Evidence) -> Timeline<'_, ClusterProfile> {
     let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
     Timeline::of(evidence, &lives)
 }
 
+fn generation(profile: &ClusterProfile) -> i64 {
+    profile.metadata.generation.unwrap_or_default()
+}
+
 fn bad(evidence: &Evidence) -> While {
-    timeline(evidence).while_(|profile| profile.metadata.generation == Some(1))
+    timeline(evidence).while_(|profile| generation(profile) == 1)
 }
 
 #[test]
@@ -114,6 +118,34 @@ fn what_is_said_is_true() {
         }
         Ok(())
     };
+    runner(10_000)
+        .run(&cases, holds)
+        .unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn what_is_said_of_two_objects_is_true() {
+    let both_bad = |one: &ClusterProfile, other: &ClusterProfile| [one, other].map(generation) == [1, 1];
+    let holds = |(one, other): (Course, Course)| {
+        // One watch has both.
+        let other = other.watched_as(&one);
+        let (Some(of_one), Some(of_other)) = (one.evidence(), other.evidence()) else {
+            return Ok(());
+        };
+        let truth = one.bad().and(&other.bad());
+        let told = timeline(&of_one).with(&timeline(&of_other), both_bad);
+        prop_assert!(told.sure.and(&truth.not()).is_empty());
+        let seen = truth.and(&told.hidden.not()).until(one.ends());
+        prop_assert!(seen.and(&told.possible.not()).is_empty());
+        // Of one object alone, it is the same.
+        let twice = timeline(&of_one)
+            .with(&timeline(&of_one), both_bad)
+            .lasting(GRACE);
+        let once = bad(&of_one).lasting(GRACE);
+        prop_assert!(once == twice || matches!(twice, Known::Unknown(_)));
+        Ok(())
+    };
+    let cases = (courses(2), courses(0));
     runner(10_000)
         .run(&cases, holds)
         .unwrap_or_else(|error| panic!("{error}"));
