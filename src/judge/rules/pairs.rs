@@ -1,5 +1,7 @@
 //! Two profiles, compared over time: what holds of two is a state that lasts, as what holds of one.
 
+use std::collections::BTreeMap;
+
 use evidence::{Evidence, Origin, api::ClusterProfile};
 
 use super::{
@@ -7,7 +9,10 @@ use super::{
     finding::{Finding, Findings},
     lasted::{Lasted, describe, lasted},
 };
-use crate::{subjects::Profile, time::While};
+use crate::{
+    subjects::{ByName, Profile},
+    time::{Micros, While},
+};
 
 /// Two profiles.
 pub(super) struct Pair<'e, 'p> {
@@ -33,29 +38,30 @@ impl<'e, 'p> Pair<'e, 'p> {
         }
     }
 
+    /// Whether something may ever have held of both: nearly all pairs never clash, and need no timeline.
+    pub(super) fn ever(&self, holds: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> bool) -> bool {
+        let [ours, theirs] = self.profiles.map(versions);
+        ours.iter()
+            .any(|one| theirs.iter().any(|other| holds(one, other)))
+    }
+
     /// When something held of both; none if it never did.
     pub(super) fn while_(
         &self,
         holds: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> bool,
     ) -> Option<Held<'e>> {
-        let [ours, theirs] = self.profiles.map(versions);
-        let pairs = || {
-            ours.iter()
-                .flat_map(|one| theirs.iter().map(move |other| (*one, *other)))
-        };
-        // Nearly all pairs never clash, and need no timeline.
-        if !pairs().any(|(one, other)| holds(one, other)) {
-            return None;
-        }
         let [one, other] = self.profiles.map(|profile| profile.timeline(self.evidence));
-        let held = one.with(&other, &holds);
-        if held.told().is_empty() {
-            return None;
-        }
+        let held = one.with(other, holds);
+        // What held at the last look held, though no time of it was seen.
+        let until = match held.told().last() {
+            _ if held.is_open() => Micros::MAX,
+            Some((_, until)) => *until,
+            None => return None,
+        };
         let is_listed =
             |profile: &Profile| profile.lives.len() == 1 && profile.lives[0].origin != Origin::Created;
         let is_all_along =
-            self.profiles.into_iter().all(is_listed) && pairs().all(|(one, other)| holds(one, other));
+            self.profiles.into_iter().all(is_listed) && held.fills(&one.seen().and(&other.seen()));
         let lasted = lasted(&held, || {
             match self
                 .profiles
@@ -65,7 +71,6 @@ impl<'e, 'p> Pair<'e, 'p> {
                 _ => Age::New,
             }
         });
-        let until = held.told().last().map_or(0, |(_, until)| *until);
         Some(Held {
             lasted,
             is_all_along: is_all_along && held.is_open(),
@@ -73,37 +78,134 @@ impl<'e, 'p> Pair<'e, 'p> {
             held,
         })
     }
+}
 
+impl Held<'_> {
     /// Reports what lasted, notes what did not, and doubts what the evidence does not tell.
-    pub(super) fn judge(&self, held: &Held, finding: Finding, findings: &mut Findings) {
-        match held.lasted {
+    pub(super) fn judge(&self, evidence: &Evidence, finding: Finding, findings: &mut Findings) {
+        match self.lasted {
             Lasted::Long => {
-                let stretches = held.held.stretches(GRACE);
-                let is_watched = self.evidence.header.window.is_some();
-                findings.report(if held.is_all_along || !is_watched || stretches.is_empty() {
-                    finding
+                let stretches = self.held.stretches(GRACE);
+                let is_told = evidence.header.window.is_some() && !self.is_all_along && !stretches.is_empty();
+                let ending = if self.held.is_open() {
+                    ", when the window ended"
                 } else {
-                    let ending = if held.held.is_open() {
-                        ", when the window ended"
-                    } else {
-                        ", then mended"
-                    };
-                    let observed = format!(
-                        "{}; wrong for {}",
-                        finding.observed,
-                        describe(&stretches, false, ending)
-                    );
+                    ", then mended"
+                };
+                let observed = format!(
+                    "{}; wrong for {}",
+                    finding.observed,
+                    describe(&stretches, false, ending)
+                );
+                findings.report(if is_told {
                     finding.observed(observed)
+                } else {
+                    finding
                 });
             }
             Lasted::Untold(reason) => findings.cannot_tell(reason),
             Lasted::Short | Lasted::New => {
-                for (from, until) in held.held.told() {
+                for (from, until) in self.held.told() {
                     findings.note_short(&finding, until.saturating_sub(*from));
                 }
             }
         }
     }
+}
+
+/// The profiles that clash with others: of each, the clash that lasted.
+pub(super) struct Clashes<'e> {
+    evidence: &'e Evidence,
+    /// Nearly no fleet has any.
+    by_name: Option<ByName<'e>>,
+    found: BTreeMap<Name<'e>, (usize, Held<'e>, Finding)>,
+}
+
+/// A namespace and a name.
+type Name<'e> = (&'e str, &'e str);
+
+fn name(profile: &ClusterProfile) -> Name<'_> {
+    (&profile.metadata.namespace, &profile.metadata.name)
+}
+
+impl<'e> Clashes<'e> {
+    pub(super) fn new(evidence: &'e Evidence) -> Self {
+        Self {
+            evidence,
+            by_name: None,
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// The evidence that they are of.
+    pub(super) fn evidence(&self) -> &'e Evidence {
+        self.evidence
+    }
+
+    /// Looks at how long a profile clashed with one that came earlier, by any versions of both. `finding` is about the last
+    /// versions that did; none if neither is judged. Returns whether the clash lasted.
+    pub(super) fn put(
+        &mut self,
+        place: usize,
+        versions: [&'e ClusterProfile; 2],
+        clash: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> bool,
+        finding: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> Option<Finding>,
+    ) -> bool {
+        let [_, later] = versions.map(name);
+        let is_long = |held: &Held| held.lasted == Lasted::Long;
+        if self.found.get(&later).is_some_and(|(_, held, _)| is_long(held)) {
+            return true;
+        }
+        let by_name = self.by_name.get_or_insert_with(|| ByName::of(self.evidence));
+        let [one, other] = versions.map(|version| by_name.profile(version));
+        let pair = one
+            .zip(other)
+            .map(|(one, other)| Pair::new(self.evidence, one, other));
+        let Some(held) = pair.and_then(|pair| pair.while_(clash)) else {
+            return false;
+        };
+        let is_lasting = is_long(&held);
+        let finding = held.last.and_then(|(one, other)| finding(one, other));
+        if let Some(finding) = finding
+            && (is_lasting || !self.found.contains_key(&later))
+        {
+            self.found.insert(later, (place, held, finding));
+        }
+        is_lasting
+    }
+
+    /// Whether a version is of a profile of which a clash was found.
+    pub(super) fn has(&self, version: &ClusterProfile) -> bool {
+        self.found.contains_key(&name(version))
+    }
+
+    /// Judges the clashes, in the order of their places.
+    pub(super) fn judge(self, findings: &mut Findings) {
+        let mut found: Vec<_> = self.found.into_values().collect();
+        found.sort_by_key(|(place, ..)| *place);
+        for (_, held, finding) in found {
+            held.judge(self.evidence, finding, findings);
+        }
+    }
+}
+
+/// Whether two versions are of two profiles.
+pub(super) fn is_other(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    name(one) != name(other)
+}
+
+/// Two profiles, one that is judged first; none if neither is.
+pub(super) fn judged_first<'e>(
+    evidence: &Evidence,
+    one: &'e ClusterProfile,
+    other: &'e ClusterProfile,
+) -> Option<[&'e ClusterProfile; 2]> {
+    let [object, other] = if evidence.judges(one) {
+        [one, other]
+    } else {
+        [other, one]
+    };
+    evidence.judges(object).then_some([object, other])
 }
 
 /// The versions of a profile that were seen.

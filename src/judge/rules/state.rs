@@ -152,13 +152,13 @@ impl<'e> Life<'e> {
 }
 
 /// The judging of one profile in which faults were seen.
-struct Judging<'e, 'r> {
+struct Judging<'e, 'r, 'p> {
     evidence: &'e Evidence,
     state: State<'r>,
-    course: Course<'e>,
+    course: Course<'e, 'p>,
 }
 
-impl Judging<'_, '_> {
+impl Judging<'_, '_, '_> {
     fn judge(&self, lives: &[Life<'_>], findings: &mut Findings) {
         let (mut is_new, mut is_found) = (false, false);
         for path in self.course.paths() {

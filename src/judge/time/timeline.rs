@@ -1,5 +1,7 @@
 //! What an object was over time.
 
+use std::ops::Range;
+
 use evidence::{Asked, Evidence, Gap, History, Origin, Tracked, Version};
 use jiff::Timestamp;
 
@@ -77,10 +79,15 @@ impl Span {
     }
 }
 
-/// The runs that may be there in a span without an edge's end.
-fn among(spans: &[Span], from: Micros, until: Micros) -> impl Iterator<Item = usize> + Clone {
-    let may_be = move |(_, span): &(usize, &Span)| span.from.earliest <= from && span.stop.latest >= until;
-    spans.iter().enumerate().filter(may_be).map(|(place, _)| place)
+/// The runs that may be there in a span within which no edge begins or ends.
+fn among(spans: &[Span], from: Micros, until: Micros) -> Range<usize> {
+    let first = spans.partition_point(|span| span.stop.latest < until);
+    first..spans.partition_point(|span| span.from.earliest <= from)
+}
+
+/// The run that the runner saw at a moment.
+fn told_at(spans: &[Span], moment: Micros) -> Option<usize> {
+    spans.partition_point(|span| span.told.0 <= moment).checked_sub(1)
 }
 
 /// The runs of a timeline while they are found.
@@ -141,6 +148,13 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The runs, in order.
     pub(crate) fn runs(&self) -> &[Run<'e, T>] {
         &self.runs
+    }
+
+    /// When the runner saw the object, or that there was none.
+    pub(crate) fn seen(&self) -> Set {
+        let runs = self.runs.iter().zip(self.spans());
+        let seen = runs.filter(|(run, _)| !matches!(run.seen, Seen::Nothing));
+        Set::of(seen.map(|(_, span)| span.told))
     }
 
     /// The last version that was seen before a moment.
@@ -204,45 +218,42 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         other: &Timeline<'o, U>,
         holds: impl Fn(&'e T, &'o U) -> bool,
     ) -> While {
-        let both = |one: &Run<'e, T>, two: &Run<'o, U>| match (&one.seen, &two.seen) {
-            (Seen::Version(one), Seen::Version(two)) => holds(&one.object, &two.object),
-            _ => false,
+        // Each two versions are compared once.
+        let mut known: Vec<Option<bool>> = vec![None; self.runs.len() * other.runs.len()];
+        let mut both = |one: usize, two: usize| {
+            *known[one * other.runs.len() + two].get_or_insert_with(|| {
+                match (&self.runs[one].seen, &other.runs[two].seen) {
+                    (Seen::Version(one), Seen::Version(two)) => holds(&one.object, &two.object),
+                    _ => false,
+                }
+            })
         };
         let (ours, theirs) = (self.spans(), other.spans());
         let mut moments: Vec<Micros> = ours.iter().chain(&theirs).flat_map(Span::moments).collect();
         moments.sort_unstable();
         moments.dedup();
         let (mut sure, mut possible, mut told) = (Vec::new(), Vec::new(), Vec::new());
+        let end = self.end.min(other.end);
         for (from, until) in moments.windows(2).map(|pair| (pair[0], pair[1])) {
             let (one, two) = (among(&ours, from, until), among(&theirs, from, until));
-            let mut pairs = one.clone().flat_map(|one| {
-                two.clone()
-                    .map(move |two| both(&self.runs[one], &other.runs[two]))
-            });
             let (mut any, mut all) = (false, true);
-            pairs.by_ref().for_each(|holds| {
+            for (one, two) in one.flat_map(|one| two.clone().map(move |two| (one, two))) {
+                let holds = both(one, two);
                 any |= holds;
                 all &= holds;
-            });
+            }
             if any {
                 possible.push((from, until));
             }
             if any && all {
                 sure.push((from, until));
             }
-            let seen = |spans: &[Span]| {
-                spans
-                    .iter()
-                    .position(|span| span.told.0 <= from && span.told.1 >= until)
-            };
-            if let (Some(one), Some(two)) = (seen(&ours), seen(&theirs))
-                && both(&self.runs[one], &other.runs[two])
-            {
-                told.push((from, until));
+            let is_seen = told_at(&ours, from).zip(told_at(&theirs, from));
+            if from < end && is_seen.is_some_and(|(one, two)| both(one, two)) {
+                told.push((from, until.min(end)));
             }
         }
         let last = self.last_seen().zip(other.last_seen());
-        let end = self.end.min(other.end);
         While {
             // What came after the end, no run tells.
             sure: Set::of(sure).until(end),
@@ -267,15 +278,15 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         .collect()
     }
 
-    /// The run in which the object was last seen.
-    fn last_seen(&self) -> Option<&Run<'e, T>> {
-        let mut runs = self.runs.iter().rev();
-        runs.find(|run| !matches!(run.seen, Seen::Nothing))
+    /// The place of the run in which the object was last seen.
+    fn last_seen(&self) -> Option<usize> {
+        let mut runs = self.runs.iter();
+        runs.rposition(|run| !matches!(run.seen, Seen::Nothing))
     }
 
     /// Whether it held when the object was last seen, and no time has come that ended it.
     fn is_open(&self, until: impl Fn(&'e T) -> Micros) -> bool {
-        let last = self.last_seen().map(|run| &run.seen);
+        let last = self.last_seen().map(|place| &self.runs[place].seen);
         matches!(last, Some(Seen::Version(version)) if until(&version.object) > self.end || self.end == Micros::MAX)
     }
 

@@ -37,6 +37,11 @@ impl While {
         self.is_open
     }
 
+    /// Whether the runner saw nothing else in that time.
+    pub(crate) fn fills(&self, seen: &Set) -> bool {
+        seen.and(&self.told.not()).is_empty()
+    }
+
     /// The spans in which the runner saw it.
     pub(crate) fn told(&self) -> &[(Micros, Micros)] {
         self.told.spans()

@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectRef, ProfileHistory, api::ClusterProfile};
+use evidence::{Evidence, ObjectKey, ObjectRef, ProfileHistory, api::ClusterProfile};
 
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
-        clocks::is_settled,
-        division::Tie,
+        division::{Tie, ties_of_lives},
         finding::{Finding, Findings},
+        pairs::{Clashes, is_other, judged_first},
         same_cluster::{
-            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identities, is_identified,
-            is_surely_one, note_bounds, note_uncertain,
+            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions,
+            identifying_versions_of, identities, is_identified, is_standing, is_surely_one, note_bounds,
+            note_uncertain,
         },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
@@ -27,32 +28,20 @@ const COMPARED_IN_ALL: usize = 8 * MAX_COMPARED;
 struct Member<'a> {
     profile: &'a ClusterProfile,
     set: &'a str,
-    is_settled: bool,
 }
 
 /// `clustersets/one-set-per-cluster`
 ///
-/// No cluster has profiles in the namespaces of two ClusterSets.
+/// No cluster has profiles in the namespaces of two ClusterSets for longer than the grace.
 ///
-/// A cluster that moves between sets may briefly have both, so a pair with a new or terminating profile is accepted.
+/// A cluster that moves between sets may briefly have both, and a terminating profile does not count.
 pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     note_bounds(evidence, findings);
     let sets = ClusterSets::of(evidence);
-    let members: Vec<Member> = evidence
-        .profiles
-        .iter()
-        .filter_map(|history| {
-            let profile = history.current()?;
-            let set = sets.of_namespace(&profile.metadata.namespace)?;
-            Some(Member {
-                profile,
-                set,
-                is_settled: is_settled(evidence, history),
-            })
-        })
-        .collect();
-    for member in &members {
+    let member = |profile| Member::of(&sets, profile);
+    let current: Vec<Member> = evidence.everyone().filter_map(member).collect();
+    for member in &current {
         let is_judged = evidence.judges(member.profile);
         let is_identified = is_identified(member.profile);
         if is_judged && is_identified {
@@ -64,88 +53,90 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
         // With fewer than two ClusterSets, no cluster is in two, whether or not it is identified.
         findings.examine_if_alike(member.set, is_judged && !is_identified);
     }
+    let members: Vec<Member> = identifying_versions(evidence)
+        .into_iter()
+        .filter_map(member)
+        .collect();
     let different: BTreeSet<&str> = members.iter().map(|member| member.set).collect();
     if different.len() < 2 {
         return;
     }
 
     let index = IdentityIndex::of(members.iter().map(|member| (member.profile, None)));
-    let mut twins = BTreeMap::new();
+    let mut clashes = Clashes::new(evidence);
     let mut uncertain = BTreeSet::new();
     for (kind, groups) in index.groups() {
         for group in groups {
-            for (place, twin) in across_sets(&members, &sets, kind, &group, &mut uncertain) {
-                twins.entry(place).or_insert((kind, twin));
-            }
+            across_sets(&members, &sets, kind, &group, &mut clashes, &mut uncertain);
         }
     }
-    uncertain.retain(|place| !twins.contains_key(place));
+    uncertain.retain(|place| !clashes.has(members[*place].profile));
+    let uncertain: BTreeSet<_> = uncertain
+        .into_iter()
+        .map(|place| ObjectKey::of(members[place].profile))
+        .collect();
     note_uncertain(uncertain.len(), findings);
-    for (place, (kind, twin)) in twins {
-        let (later, earlier) = (members[place], twin);
-        let (object, twin) = if evidence.judges(later.profile) {
-            (later, earlier)
-        } else {
-            (earlier, later)
-        };
-        if evidence.judges(object.profile) {
-            findings.report(finding(kind, object, twin));
-        }
+    clashes.judge(findings);
+}
+
+impl<'a> Member<'a> {
+    /// A version of a profile in a ClusterSet's namespace; none of another one.
+    fn of(sets: &ClusterSets<'a>, profile: &'a ClusterProfile) -> Option<Self> {
+        let set = sets.of_namespace(&profile.metadata.namespace)?;
+        Some(Self { profile, set })
     }
 }
 
-/// The ties of a profile in a ClusterSet's namespace: to all such with which it shares an identity.
+/// The ties of a profile in a ClusterSet's namespace: to all such with which it ever shares an identity.
 pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
     let sets = ClusterSets::of(evidence);
-    let profile = history.current();
-    let profile = profile.filter(|profile| sets.of_namespace(&profile.metadata.namespace).is_some());
-    let identities = profile.map(|profile| identities(profile, None));
-    identities.into_iter().flatten().map(Tie::to_all).collect()
+    let lives = ties_of_lives(evidence, history);
+    let versions = identifying_versions_of(history).filter_map(|profile| Member::of(&sets, profile));
+    let identities = versions.flat_map(|member| identities(member.profile, None));
+    lives.into_iter().chain(identities.map(Tie::to_all)).collect()
 }
 
 /// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's
-/// namespace. Returns each with that one, and adds to `uncertain` those that were not compared with all others.
+/// namespace. Adds to `uncertain` those that were not compared with all others.
 fn across_sets<'a>(
     members: &[Member<'a>],
     sets: &ClusterSets<'a>,
     kind: SharedIdentity,
     group: &[usize],
+    clashes: &mut Clashes<'a>,
     uncertain: &mut BTreeSet<usize>,
-) -> Vec<(usize, Member<'a>)> {
+) {
+    let are_one = |one: &'a ClusterProfile, other: &'a ClusterProfile| {
+        is_other(one, other) && is_standing(one) && is_standing(other) && is_surely_one(sets, one, other)
+    };
+    let evidence = clashes.evidence();
     let mut known: BTreeMap<&str, Candidates> = BTreeMap::new();
-    let mut twins = Vec::new();
     for place in group {
         let member = members[*place];
-        if !member.is_settled {
-            continue;
-        }
         let mut compared = 0;
-        let mut is_cut = false;
-        let mut twin = None;
-        for (set, candidates) in known.iter().filter(|(set, _)| **set != member.set) {
+        let (mut is_cut, mut is_found) = (false, false);
+        for (_, candidates) in known.iter().filter(|(set, _)| **set != member.set) {
             let (profiles, is_sample) = candidates.of(kind, sets, member.profile);
             is_cut |= is_sample || compared >= COMPARED_IN_ALL;
-            if twin.is_some() || compared >= COMPARED_IN_ALL {
+            if is_found || compared >= COMPARED_IN_ALL {
                 break;
             }
             compared += profiles.len();
-            let same = profiles
+            let mut twins = profiles
                 .into_iter()
-                .find(|other| is_surely_one(sets, other, member.profile));
-            twin = same.map(|profile| Member {
-                profile,
-                set,
-                is_settled: true,
+                .filter(|other| are_one(other, member.profile));
+            is_found = twins.any(|twin| {
+                clashes.put(*place, [twin, member.profile], are_one, |twin, profile| {
+                    let [object, twin] = judged_first(evidence, profile, twin)?;
+                    Some(finding(kind, Member::of(sets, object)?, Member::of(sets, twin)?))
+                })
             });
         }
-        match twin {
-            Some(twin) => twins.push((*place, twin)),
-            None if is_cut => _ = uncertain.insert(*place),
-            None => {}
+        if !is_found && is_cut {
+            uncertain.insert(*place);
         }
         known.entry(member.set).or_default().add(sets, member.profile);
     }
-    twins
 }
 
 fn finding(kind: SharedIdentity, member: Member, twin: Member) -> Finding {

@@ -1,17 +1,19 @@
 //! One profile per member cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, ObjectRef, ProfileHistory,
+    Evidence, ObjectKey, ObjectRef, ProfileHistory,
     api::{ClusterProfile, Edition},
 };
 
 use crate::rules::{
-    division::Tie,
+    division::{Tie, ties_of_lives},
     finding::{Finding, Findings},
+    pairs::{Clashes, is_other, judged_first},
     same_cluster::{
-        Candidates, IdentityIndex, SharedIdentity, identities, is_identified, note_bounds, note_uncertain,
+        Candidates, IdentityIndex, SharedIdentity, identifying_versions, identifying_versions_of, identities,
+        is_identified, is_standing, note_bounds, note_uncertain,
     },
     sets::ClusterSets,
     text::redacted_or_absent,
@@ -26,53 +28,66 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     if !by_namespace {
         note_bounds(evidence, findings);
     }
-    // The successor of a terminating profile may already exist.
-    let members: Vec<&ClusterProfile> = evidence.standing().collect();
-    for profile in &members {
+    for profile in evidence.standing() {
         if evidence.judges(profile) && is_identified(profile) {
             findings.examine();
         }
     }
     findings.cannot_tell_unless_examined("no profile identifies its cluster");
 
-    let inventories = members
+    let versions = identifying_versions(evidence);
+    let inventories = versions
         .iter()
         .map(|profile| by_namespace.then_some(&*profile.metadata.namespace));
-    let index = IdentityIndex::of(members.iter().copied().zip(inventories));
+    let index = IdentityIndex::of(versions.iter().copied().zip(inventories));
     let sets = ClusterSets::of(evidence);
-    let mut twins = BTreeMap::new();
+    let mut clashes = Clashes::new(evidence);
     let mut uncertain = BTreeSet::new();
     for (kind, groups) in index.groups() {
+        let are_twins = |earlier: &'_ ClusterProfile, profile: &'_ ClusterProfile| {
+            are_twins(kind, &sets, earlier, profile)
+        };
         for group in groups {
             let mut candidates = Candidates::default();
             for place in group {
-                let profile = members[place];
+                let profile = versions[place];
                 let (earlier, is_cut) = candidates.of(kind, &sets, profile);
-                let twin = earlier.into_iter().find(|earlier| {
-                    kind.joins(&sets, earlier, profile) && !kind.may_be_shared(earlier, profile)
+                let mut twins = earlier.into_iter().filter(|earlier| are_twins(earlier, profile));
+                let is_found = twins.any(|twin| {
+                    clashes.put(place, [twin, profile], are_twins, |twin, profile| {
+                        let [object, twin] = judged_first(evidence, profile, twin)?;
+                        Some(finding(kind, object, twin))
+                    })
                 });
-                match twin {
-                    Some(twin) => _ = twins.entry(place).or_insert((kind, twin)),
-                    None if is_cut => _ = uncertain.insert(place),
-                    None => {}
+                if !is_found && is_cut {
+                    uncertain.insert(place);
                 }
                 candidates.add(&sets, profile);
             }
         }
     }
-    uncertain.retain(|place| !twins.contains_key(place));
+    uncertain.retain(|place| !clashes.has(versions[*place]));
+    let uncertain: BTreeSet<_> = uncertain
+        .into_iter()
+        .map(|place| ObjectKey::of(versions[place]))
+        .collect();
     note_uncertain(uncertain.len(), findings);
-    for (place, (kind, twin)) in twins {
-        let profile = members[place];
-        let (object, twin) = if evidence.judges(profile) {
-            (profile, twin)
-        } else {
-            (twin, profile)
-        };
-        if evidence.judges(object) {
-            findings.report(finding(kind, object, twin));
-        }
-    }
+    clashes.judge(findings);
+}
+
+/// Whether two versions describe one cluster, as what they share shows.
+fn are_twins<'e>(
+    kind: SharedIdentity,
+    sets: &ClusterSets<'e>,
+    one: &'e ClusterProfile,
+    other: &'e ClusterProfile,
+) -> bool {
+    is_other(one, other)
+        && is_standing(one)
+        && is_standing(other)
+        && kind.is_told_by(one)
+        && kind.joins(sets, one, other)
+        && !kind.may_be_shared(one, other)
 }
 
 /// Whether the edition defines an inventory as the profiles of one namespace.
@@ -80,14 +95,15 @@ fn is_by_namespace(evidence: &Evidence) -> bool {
     evidence.header.claim.edition >= Edition::Y2026M09
 }
 
-/// The ties of a profile that stands: to all with which it shares an identity.
+/// The ties of a profile: to all with which it ever shares an identity.
 pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let Some(profile) = history.standing() else {
-        return Vec::new();
-    };
-    let inventory = is_by_namespace(evidence).then_some(&*profile.metadata.namespace);
-    let identities = identities(profile, inventory).into_iter();
-    identities.map(Tie::to_all).collect()
+    let by_namespace = is_by_namespace(evidence);
+    let identities = identifying_versions_of(history).flat_map(|profile| {
+        let inventory = by_namespace.then_some(&*profile.metadata.namespace);
+        identities(profile, inventory)
+    });
+    let lives = ties_of_lives(evidence, history);
+    lives.into_iter().chain(identities.map(Tie::to_all)).collect()
 }
 
 fn finding(kind: SharedIdentity, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {

@@ -1,17 +1,18 @@
 //! The label `inventory-member-id`, which names a member within its inventory.
 
-use std::collections::BTreeMap;
-
 use evidence::{
     Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
 use crate::rules::{
-    division::Tie,
+    division::{Tie, ties_of_lives},
     finding::{Finding, Findings},
+    pairs::{Clashes, is_other, judged_first},
     presence::each_has,
-    same_cluster::{DigestIndex, digest},
+    same_cluster::{
+        DigestIndex, MAX_COMPARED, digest, identifying_versions, identifying_versions_of, is_standing,
+    },
     state::{State, each_state},
     text::{ABSENT, redacted},
 };
@@ -87,49 +88,66 @@ pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Fin
 /// No two profiles of a namespace have the same member id, even from different managers.
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    // The successor of a terminating profile may already exist.
-    let profiles: Vec<&ClusterProfile> = evidence.standing().collect();
+    let standing = evidence.standing().filter(|profile| key(profile).is_some());
+    let judged = standing.filter(|profile| evidence.judges(profile));
+    judged.for_each(|_| findings.examine());
+
+    let versions = identifying_versions(evidence);
     let mut index = DigestIndex::default();
-    for (place, profile) in profiles.iter().enumerate() {
-        if let Some((namespace, id)) = key(profile) {
-            index.add(digest((namespace, id)), place);
-            if evidence.judges(profile) {
-                findings.examine();
+    for (place, profile) in versions.iter().enumerate() {
+        if let Some(key) = key(profile) {
+            index.add(digest(key), place);
+        }
+    }
+    let mut clashes = Clashes::new(evidence);
+    for group in index.groups() {
+        for (before, place) in group.iter().enumerate().skip(1) {
+            let earlier = group[..before]
+                .iter()
+                .take(MAX_COMPARED)
+                .map(|place| versions[*place]);
+            for earlier in earlier.take(MAX_COMPARED) {
+                let is_found = clashes.put(
+                    *place,
+                    [earlier, versions[*place]],
+                    have_one_id,
+                    |rival, profile| {
+                        let [object, rival] = judged_first(evidence, profile, rival)?;
+                        let (_, id) = key(object)?;
+                        Some(
+                            Finding::on(object, "two profiles of one namespace have the same member id")
+                                .at(PATH)
+                                .expected("an id that no other profile of the namespace has")
+                                .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
+                        )
+                    },
+                );
+                if is_found {
+                    break;
+                }
             }
         }
     }
-    let mut twins = BTreeMap::new();
-    for group in index.groups() {
-        let first = profiles[group[0]];
-        let others = group.into_iter().skip(1);
-        twins.extend(
-            others
-                .filter(|place| key(profiles[*place]) == key(first))
-                .map(|place| (place, first)),
-        );
-    }
-    for (place, first) in twins {
-        let profile = profiles[place];
-        let (object, rival) = if evidence.judges(profile) {
-            (profile, first)
-        } else {
-            (first, profile)
-        };
-        if let Some((_, id)) = key(object).filter(|_| evidence.judges(object)) {
-            findings.report(
-                Finding::on(object, "two profiles of one namespace have the same member id")
-                    .at(PATH)
-                    .expected("an id that no other profile of the namespace has")
-                    .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
-            );
-        }
-    }
+    clashes.judge(findings);
 }
 
-/// The ties of a profile that stands: to all of its namespace with its member id.
-pub(in crate::rules) fn ties_of_member_id(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let key = history.standing().and_then(key);
-    key.map(|key| Tie::to_all(digest(key))).into_iter().collect()
+/// Whether two profiles have one member id. The successor of a terminating profile may already exist.
+fn have_one_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    is_other(one, other)
+        && is_standing(one)
+        && is_standing(other)
+        && key(one).is_some()
+        && key(one) == key(other)
+}
+
+/// The ties of a profile: to all of its namespace that ever have its member id.
+pub(in crate::rules) fn ties_of_member_id(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
+    let keys = identifying_versions_of(history).filter_map(key);
+    let lives = ties_of_lives(evidence, history);
+    lives
+        .into_iter()
+        .chain(keys.map(|key| Tie::to_all(digest(key))))
+        .collect()
 }
 
 /// The namespace and the member id, if set.

@@ -76,23 +76,26 @@ fn one_name<'e>(
         let mut is_proven = false;
         let clashes = known.iter().filter_map(|(_, other)| {
             let pair = Pair::new(evidence, other, profile);
-            let clash = [Clash::ClusterIds, Clash::Managers]
+            // Nearly all pairs never clash, and need no timeline.
+            if !pair.ever(|one, other| clash(sets, one, other).is_some()) {
+                return None;
+            }
+            [Clash::ClusterIds, Clash::Managers]
                 .into_iter()
                 .find_map(|worst| {
                     let found = pair
                         .while_(|one, other| clash(sets, one, other).is_some_and(|clash| clash <= worst))?;
                     Some((worst, found))
-                });
-            clash.map(|(clash, found)| (clash, pair, found))
+                })
         });
         // What lasted tells the most, and of that a proof.
-        let worst = clashes.min_by_key(|(clash, _, found)| (found.lasted != Lasted::Long, *clash));
-        if let Some((clash, pair, found)) = worst {
+        let worst = clashes.min_by_key(|(clash, found)| (found.lasted != Lasted::Long, *clash));
+        if let Some((clash, found)) = worst {
             is_proven = clash == Clash::ClusterIds;
             let last = found.last;
             if let Some(finding) = last.and_then(|(earlier, later)| finding(evidence, later, earlier, clash))
             {
-                pair.judge(&found, finding, findings);
+                found.judge(evidence, finding, findings);
             }
         }
         let claims = claims(profile);

@@ -6,6 +6,7 @@ mod digest_index;
 mod identity_index;
 mod relation;
 mod shared_identity;
+mod versions;
 
 pub(super) use candidates::Candidates;
 pub(super) use digest_index::{DigestIndex, digest};
@@ -14,3 +15,4 @@ pub(super) use relation::{
     Relation, by_everything, by_ids, cluster_ids, is_surely_one, note_bounds, note_uncertain,
 };
 pub(super) use shared_identity::{MAX_COMPARED, SharedIdentity};
+pub(super) use versions::{identifying_versions, identifying_versions_of, is_standing};

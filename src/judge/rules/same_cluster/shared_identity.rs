@@ -65,6 +65,16 @@ impl SharedIdentity {
         }
     }
 
+    /// Whether a profile says anything there.
+    pub(in crate::rules) fn is_told_by(self, profile: &ClusterProfile) -> bool {
+        match self {
+            SharedIdentity::MemberId => profile
+                .label(names::LABEL_MEMBER_ID)
+                .is_some_and(|id| !id.is_empty()),
+            SharedIdentity::ClusterId(_) | SharedIdentity::Endpoints | SharedIdentity::Access => true,
+        }
+    }
+
     /// Whether two clusters may share it: nearly every cluster uses a private address, such as that of its own
     /// Service.
     pub(in crate::rules) fn may_be_shared(self, one: &ClusterProfile, other: &ClusterProfile) -> bool {

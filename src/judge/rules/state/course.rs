@@ -19,8 +19,8 @@ use crate::{
 };
 
 /// The timeline of a profile, with the faults of each version.
-pub(super) struct Course<'e> {
-    timeline: Timeline<'e, ClusterProfile>,
+pub(super) struct Course<'e, 'p> {
+    timeline: &'p Timeline<'e, ClusterProfile>,
     faults: HashMap<*const ClusterProfile, Vec<Fault>>,
     lives: Vec<&'e ProfileHistory>,
     is_watched: bool,
@@ -38,8 +38,8 @@ enum Ending {
     WindowEnd,
 }
 
-impl<'e> Course<'e> {
-    pub(super) fn of(evidence: &'e Evidence, profile: &Profile<'e>, lives: &[Life<'e>]) -> Self {
+impl<'e, 'p> Course<'e, 'p> {
+    pub(super) fn of(evidence: &'e Evidence, profile: &'p Profile<'e>, lives: &[Life<'e>]) -> Self {
         let each = lives
             .iter()
             .flat_map(|life| life.history.versions.iter().zip(&life.faults));
