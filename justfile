@@ -39,6 +39,10 @@ pictures:
 imports:
     cargo +nightly fmt --all -- --config imports_granularity=Crate,group_imports=StdExternalCrate
 
+# Random courses of events, each watched late, with gaps and off its clock, against the laws of `src/judge/time`: just laws 1000000
+laws COURSES="1000000":
+    TIME_COURSES={{COURSES}} cargo test --release -p clusterprofile-judge --lib time::laws
+
 # Random histories of a hub whose verdicts are kept up to date, as many as wanted: just standing 1000 SEED
 standing HISTORIES="1000" SEED="0":
     STANDING_SEEDS={{HISTORIES}} STANDING_SEED={{SEED}} cargo test --release --test standing
