@@ -191,9 +191,9 @@ fn writes_where<'a>(
         }
         let arrival = after.at.as_microsecond();
         let moment = match (new_stamp(Some(&before.object), &after.object, counts), stamped) {
-            // A stamp from after the arrival shows that the clocks disagree.
+            // A stamp that contradicts the arrival shows that a clock was set.
             (Some(text), _) => match on_our_clock(evidence, text) {
-                Some(stamp) if stamp <= arrival.saturating_add(SECOND) => {
+                Some(stamp) if agrees(evidence, after, stamp) => {
                     stamped = Some(stamp);
                     WriteTime {
                         earliest: stamp,
@@ -225,6 +225,15 @@ fn writes_where<'a>(
         write.moment.earliest = write.moment.earliest.min(bound);
     }
     writes
+}
+
+/// Whether a version that was written at that time can have arrived when it did: no later than a watch may be or, if it
+/// was interrupted, than the interruption.
+fn agrees(evidence: &Evidence, version: &Version, stamp: Micros) -> bool {
+    let arrival = version.at.as_microsecond();
+    let began = gap_around(evidence, &version.object, version.at).unwrap_or(arrival);
+    let earliest = began.saturating_sub(LATE + 2 * SECOND);
+    (earliest..=arrival.saturating_add(SECOND)).contains(&stamp)
 }
 
 /// The newest time of the counted writers that the version before lacks.
@@ -320,9 +329,14 @@ mod tests {
         }})
     }
 
+    /// The watch was interrupted.
+    fn gap(from: &str, until: &str) -> Value {
+        json!({"kind": "timeline", "reason": "changes came late", "from": from, "until": until})
+    }
+
     #[test]
     fn what_arrives_late_and_all_at_once_was_written_when_the_hub_says() {
-        let late = json!({"observe": "10m", "steps": [
+        let late = json!({"observe": "10m", "gaps": [gap("5s", "200s")], "steps": [
             stamped("200s", "v1.1.0", "${10s}"),
             stamped("200s", "v1.2.0", "${40s}"),
             stamped("200s", "v1.3.0", "${70s}"),
@@ -337,7 +351,7 @@ mod tests {
             {"at": "90s", "change": {"status": {"version": null}}},
         ]});
         assert_eq!(moments(removal), [(10.0, 11.0), (10.0, 90.0)]);
-        let followed = json!({"observe": "10m", "steps": [
+        let followed = json!({"observe": "10m", "gaps": [gap("20s", "90s")], "steps": [
             stamped("10500ms", "v1.1.0", "${10s}"),
             {"at": "90s", "change": {"status": {"version": null}}},
             stamped("90s", "v1.2.0", "${30s}"),
