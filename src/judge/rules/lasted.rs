@@ -10,17 +10,17 @@ use crate::time::{Known, Stretch, While};
 /// The reason for no verdict if a fault lasted for about the grace.
 const RESOLUTION: &str = "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of 2 min, it does not show";
 
-/// Whether something lasted for longer than the grace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether something lasted for longer than the grace; what tells the most comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lasted {
-    /// It did.
-    Long,
     /// It did not.
     Short,
     /// It had just begun when the window ended.
     New,
     /// The evidence does not tell.
     Untold(&'static str),
+    /// It did.
+    Long,
 }
 
 /// Whether something lasted for longer than the grace. `age` says how old it is at the end of the window if that is not

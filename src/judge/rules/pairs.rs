@@ -1,6 +1,6 @@
 //! Two profiles, compared over time: what holds of two is a state that lasts, as what holds of one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Evidence, Origin, api::ClusterProfile};
 
@@ -87,10 +87,11 @@ impl Held<'_> {
             Lasted::Long => {
                 let stretches = self.held.stretches(GRACE);
                 let is_told = evidence.header.window.is_some() && !self.is_all_along && !stretches.is_empty();
-                let ending = if self.held.is_open() {
+                let is_to_the_end = self.held.is_open() && self.held.ends_with(stretches.last());
+                let ending = if is_to_the_end {
                     ", when the window ended"
                 } else {
-                    ", then mended"
+                    ", and no more"
                 };
                 let observed = format!(
                     "{}; wrong for {}",
@@ -119,6 +120,8 @@ pub(super) struct Clashes<'e> {
     /// Nearly no fleet has any.
     by_name: Option<ByName<'e>>,
     found: BTreeMap<Name<'e>, (usize, Held<'e>, Finding)>,
+    /// The pairs that were looked at.
+    looked_at: BTreeSet<[Name<'e>; 2]>,
 }
 
 /// A namespace and a name.
@@ -134,6 +137,7 @@ impl<'e> Clashes<'e> {
             evidence,
             by_name: None,
             found: BTreeMap::new(),
+            looked_at: BTreeSet::new(),
         }
     }
 
@@ -151,10 +155,14 @@ impl<'e> Clashes<'e> {
         clash: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> bool,
         finding: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> Option<Finding>,
     ) -> bool {
-        let [_, later] = versions.map(name);
-        let is_long = |held: &Held| held.lasted == Lasted::Long;
-        if self.found.get(&later).is_some_and(|(_, held, _)| is_long(held)) {
+        let names = versions.map(name);
+        let [_, later] = names;
+        if self.lasted(later) == Some(Lasted::Long) {
             return true;
+        }
+        // All versions of both are looked at together.
+        if !self.looked_at.insert(names) {
+            return false;
         }
         let by_name = self.by_name.get_or_insert_with(|| ByName::of(self.evidence));
         let [one, other] = versions.map(|version| by_name.profile(version));
@@ -164,19 +172,24 @@ impl<'e> Clashes<'e> {
         let Some(held) = pair.and_then(|pair| pair.while_(clash)) else {
             return false;
         };
-        let is_lasting = is_long(&held);
+        let lasted = held.lasted;
         let finding = held.last.and_then(|(one, other)| finding(one, other));
         if let Some(finding) = finding
-            && (is_lasting || !self.found.contains_key(&later))
+            && self.lasted(later) < Some(lasted)
         {
             self.found.insert(later, (place, held, finding));
         }
-        is_lasting
+        lasted == Lasted::Long
     }
 
-    /// Whether a version is of a profile of which a clash was found.
+    fn lasted(&self, name: Name<'e>) -> Option<Lasted> {
+        self.found.get(&name).map(|(_, held, _)| held.lasted)
+    }
+
+    /// Whether a clash that lasted was found of the profile of a version.
     pub(super) fn has(&self, version: &ClusterProfile) -> bool {
-        self.found.contains_key(&name(version))
+        let found = self.found.get(&name(version));
+        found.is_some_and(|(_, held, _)| held.lasted == Lasted::Long)
     }
 
     /// Judges the clashes, in the order of their places.

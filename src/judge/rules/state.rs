@@ -6,7 +6,7 @@
 mod course;
 pub(super) mod segments;
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use course::Course;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
@@ -53,8 +53,8 @@ pub(super) struct Life<'e> {
     history: &'e ProfileHistory,
     /// Whether the rule applies to any of its versions.
     applies: bool,
-    /// The faults of each version.
-    faults: Vec<Vec<Fault>>,
+    /// The faults of each version. Versions in which the rule sees the same share them.
+    faults: Vec<Rc<[Fault]>>,
 }
 
 /// Judges every version of each profile. `faults` returns the faults of one version, or none if the rule does not apply
@@ -134,17 +134,16 @@ impl<'e> Life<'e> {
             applies: false,
             faults: Vec::new(),
         };
-        let mut known: Option<Vec<Fault>> = None;
+        let mut known: Option<Rc<[Fault]>> = None;
         for (place, version) in history.versions.iter().enumerate() {
             let is_same = state.same.zip(history.before(place));
             if !is_same.is_some_and(|(same, before)| same(before, &version.object)) {
-                known = faults(&version.object);
+                known = faults(&version.object).map(Rc::from);
             }
             life.applies |= known.is_some();
-            let faults = known.as_deref().unwrap_or_default();
-            if !faults.is_empty() {
-                life.faults.resize(place, Vec::new());
-                life.faults.push(faults.to_vec());
+            if let Some(faults) = known.as_ref().filter(|faults| !faults.is_empty()) {
+                life.faults.resize_with(place, Rc::default);
+                life.faults.push(Rc::clone(faults));
             }
         }
         life

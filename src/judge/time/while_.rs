@@ -42,12 +42,19 @@ impl While {
         seen.and(&self.told.not()).is_empty()
     }
 
+    /// Whether that stretch is the last time that it was seen.
+    pub(crate) fn ends_with(&self, stretch: Option<&Stretch>) -> bool {
+        let last = self.told.spans().last();
+        last.zip(stretch)
+            .is_some_and(|((_, until), stretch)| *until == stretch.until)
+    }
+
     /// The spans in which the runner saw it.
     pub(crate) fn told(&self) -> &[(Micros, Micros)] {
         self.told.spans()
     }
 
-    /// Whether it held for longer than `d`: see [`Set::lasting`]. No speaks of the time that was seen: what a gap hides,
+    /// Whether it held for longer than `d`: see [`Set::lasts`]. No speaks of the time that was seen: what a gap hides,
     /// nobody can tell.
     pub(crate) fn lasting(&self, d: Micros) -> Known {
         if self.sure.lasts(d) {

@@ -1,5 +1,7 @@
 //! The label `inventory-member-id`, which names a member within its inventory.
 
+use std::collections::BTreeSet;
+
 use evidence::{
     Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, names},
@@ -12,6 +14,7 @@ use crate::rules::{
     presence::each_has,
     same_cluster::{
         DigestIndex, MAX_COMPARED, digest, identifying_versions, identifying_versions_of, is_standing,
+        note_uncertain,
     },
     state::{State, each_state},
     text::{ABSENT, redacted},
@@ -100,13 +103,20 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
         }
     }
     let mut clashes = Clashes::new(evidence);
+    let mut uncertain = BTreeSet::new();
     for group in index.groups() {
         for (before, place) in group.iter().enumerate().skip(1) {
             let earlier = group[..before]
                 .iter()
                 .take(MAX_COMPARED)
                 .map(|place| versions[*place]);
-            for earlier in earlier.take(MAX_COMPARED) {
+            let mut names = BTreeSet::new();
+            for earlier in earlier {
+                names.insert((&earlier.metadata.namespace, &earlier.metadata.name));
+                if names.len() > MAX_COMPARED {
+                    uncertain.insert(*place);
+                    break;
+                }
                 let is_found = clashes.put(
                     *place,
                     [earlier, versions[*place]],
@@ -128,6 +138,8 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
             }
         }
     }
+    uncertain.retain(|place| !clashes.has(versions[*place]));
+    note_uncertain(uncertain.len(), findings);
     clashes.judge(findings);
 }
 

@@ -1,7 +1,9 @@
 //! One name, one cluster.
 
+use std::cmp::Reverse;
+
 use evidence::{
-    Evidence, ObjectRef, ProfileHistory,
+    Evidence, ObjectRef, Origin, ProfileHistory,
     api::{ClusterProfile, names::CONDITION_JOINED},
 };
 
@@ -9,13 +11,12 @@ use crate::{
     rules::{
         division::Tie,
         finding::{Finding, Findings},
-        lasted::Lasted,
         pairs::Pair,
         same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, note_bounds},
         sets::ClusterSets,
         text::redacted,
     },
-    subjects::{Profile, profiles},
+    subjects::{Profile, name, profiles},
 };
 
 /// Maximum number of different profiles of one name that another one of that name is compared with.
@@ -89,7 +90,7 @@ fn one_name<'e>(
                 })
         });
         // What lasted tells the most, and of that a proof.
-        let worst = clashes.min_by_key(|(clash, found)| (found.lasted != Lasted::Long, *clash));
+        let worst = clashes.min_by_key(|(clash, found)| (Reverse(found.lasted), *clash));
         if let Some((clash, found)) = worst {
             is_proven = clash == Clash::ClusterIds;
             let last = found.last;
@@ -160,15 +161,25 @@ fn is_leaving(profile: &ClusterProfile) -> bool {
     profile.metadata.deletion_timestamp.is_some() || joined.is_some_and(|joined| &*joined.status == "False")
 }
 
-/// A digest of the managers and the cluster ids that a profile claims over time.
+/// A digest of the managers and the cluster ids that a profile claims over time. A profile that was not there all the time
+/// stands for no other.
 fn claims(profile: &Profile) -> u64 {
-    let versions = profile.lives.iter().flat_map(|life| &life.versions);
-    let claims = versions.map(|version| {
+    let [life] = &profile.lives[..] else {
+        return digest(name(profile.last_life()));
+    };
+    if life.origin != Origin::Listed || life.deleted.is_some() {
+        return digest(name(life));
+    }
+    let claims = life.versions.iter().map(|version| {
         let profile = &version.object;
         let ids: Vec<(usize, &str)> = cluster_ids(profile).collect();
         digest((is_leaving(profile), profile.manager(), ids))
     });
     let mut claims: Vec<u64> = claims.collect();
     claims.dedup();
+    // When it changed its claims matters, too.
+    if claims.len() > 1 {
+        return digest(name(life));
+    }
     digest(claims)
 }

@@ -68,7 +68,15 @@ impl<'a> Candidates<'a> {
 }
 
 impl<'a> Sample<'a> {
+    /// Adds a version, unless the sample has one of that profile: profiles are compared in all versions.
     fn add(&mut self, profile: &'a ClusterProfile) {
+        let metadata = &profile.metadata;
+        let is_same = |known: &&ClusterProfile| {
+            known.metadata.name == metadata.name && known.metadata.namespace == metadata.namespace
+        };
+        if self.profiles.iter().any(is_same) {
+            return;
+        }
         if self.profiles.len() < MAX_COMPARED {
             self.profiles.push(profile);
         } else {

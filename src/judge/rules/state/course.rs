@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     ptr,
+    rc::Rc,
 };
 
 use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, api::ClusterProfile};
@@ -21,7 +22,7 @@ use crate::{
 /// The timeline of a profile, with the faults of each version.
 pub(super) struct Course<'e, 'p> {
     timeline: &'p Timeline<'e, ClusterProfile>,
-    faults: HashMap<*const ClusterProfile, Vec<Fault>>,
+    faults: HashMap<*const ClusterProfile, Rc<[Fault]>>,
     lives: Vec<&'e ProfileHistory>,
     is_watched: bool,
     has_window: bool,
@@ -46,7 +47,7 @@ impl<'e, 'p> Course<'e, 'p> {
         Self {
             timeline: profile.timeline(evidence),
             faults: each
-                .map(|(version, faults)| (ptr::from_ref(&version.object), faults.clone()))
+                .map(|(version, faults)| (ptr::from_ref(&version.object), Rc::clone(faults)))
                 .collect(),
             lives: profile.lives.clone(),
             is_watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes),
@@ -60,7 +61,7 @@ impl<'e, 'p> Course<'e, 'p> {
 
     /// What is wrong in any version.
     pub(super) fn paths(&self) -> BTreeSet<&str> {
-        let faults = self.faults.values().flatten();
+        let faults = self.faults.values().flat_map(|faults| &**faults);
         faults.map(|fault| &*fault.finding.path).collect()
     }
 
@@ -200,7 +201,11 @@ impl<'e, 'p> Course<'e, 'p> {
     }
 
     fn of_version(&self, profile: &ClusterProfile, path: &str) -> impl Iterator<Item = &Fault> {
-        let faults = self.faults.get(&ptr::from_ref(profile)).into_iter().flatten();
+        let faults = self
+            .faults
+            .get(&ptr::from_ref(profile))
+            .into_iter()
+            .flat_map(|faults| &**faults);
         faults.filter(move |fault| fault.finding.path == path)
     }
 }

@@ -28,6 +28,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "fills the status of a member's profile minutes after it joined",
         |world| world.lapses.add(Lapse::FillsLate),
     )
+    // The member leaves about as long after it joined as their grace is.
+    .hides(&[
+        "properties/cluster-endpoints-present",
+        "conditions/control-plane-healthy-reported",
+        "conditions/joined-reported",
+    ])
     .driven(),
     FaultInfo::new(
         "lifecycle/leave-retires-profile",
