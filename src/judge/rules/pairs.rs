@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, Origin, api::ClusterProfile};
+use evidence::{Evidence, Origin, Window, api::ClusterProfile};
 
 use super::{
     clocks::{Age, GRACE, age},
@@ -52,9 +52,14 @@ impl<'e, 'p> Pair<'e, 'p> {
     ) -> Option<Held<'e>> {
         let [one, other] = self.profiles.map(|profile| profile.timeline(self.evidence));
         let held = one.with(other, holds);
+        // Shares of one fleet may have been watched at different times.
+        let [ours, theirs] = self.profiles.map(|profile| window(self.evidence, profile));
+        let overlap = ours
+            .zip(theirs)
+            .is_none_or(|(ours, theirs)| ours.from <= theirs.until && theirs.from <= ours.until);
         // What held at the last look held, though no time of it was seen.
         let until = match held.told().last() {
-            _ if held.is_open() => Micros::MAX,
+            _ if held.is_open() && overlap => Micros::MAX,
             Some((_, until)) => *until,
             None => return None,
         };
@@ -200,6 +205,11 @@ impl<'e> Clashes<'e> {
             held.judge(self.evidence, finding, findings);
         }
     }
+}
+
+/// When the runner looked at a profile.
+fn window(evidence: &Evidence, profile: &Profile) -> Option<Window> {
+    evidence.window_of(&profile.last_life().last().metadata.namespace)
 }
 
 /// Whether two versions are of two profiles.

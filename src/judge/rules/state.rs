@@ -194,8 +194,8 @@ impl Judging<'_, '_, '_> {
     fn lasted(&self, path: &str, found: &While) -> Lasted {
         // A single look cannot wait for a fault to pass, and must not pass it.
         let is_awaited = self.state.filled_later || !self.state.called_by.is_empty();
-        match lasted(found, || self.age(path)) {
-            Lasted::Long if is_awaited && !self.course.is_watched() => match self.age(path) {
+        match lasted(found, || self.age(path, found)) {
+            Lasted::Long if is_awaited && !self.course.is_watched() => match self.age(path, found) {
                 Age::Settled => Lasted::Long,
                 Age::Unsure => Lasted::Untold(CLOCKS_UNKNOWN),
                 Age::New => Lasted::New,
@@ -206,8 +206,8 @@ impl Judging<'_, '_, '_> {
 
     /// How long a fault has lasted at the end of the window that the watch has not seen for longer than the grace. One
     /// that was there from the first list on is as old as the profile, or as the transition that called for an answer.
-    fn age(&self, path: &str) -> Age {
-        match self.course.listed_with(path) {
+    fn age(&self, path: &str, found: &While) -> Age {
+        match self.course.listed_with(path, found) {
             None => Age::New,
             Some(history) => {
                 let called = age_of_transitions(self.evidence, history.first(), self.state.called_by);

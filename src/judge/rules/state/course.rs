@@ -83,14 +83,15 @@ impl<'e, 'p> Course<'e, 'p> {
     }
 
     /// The first life, if each version since the first list has the fault.
-    pub(super) fn listed_with(&self, path: &str) -> Option<&'e ProfileHistory> {
+    pub(super) fn listed_with(&self, path: &str, found: &While) -> Option<&'e ProfileHistory> {
         let first = *self.lives.first()?;
         let is_listed = first.origin != Origin::Created;
         let has_fault = |profile: Option<&ClusterProfile>| {
             profile.is_some_and(|profile| self.of_version(profile, path).next().is_some())
         };
         let all = self.versions().all(|(_, profile)| has_fault(profile));
-        (is_listed && all).then_some(first)
+        // A time that has come ends a fault without a version.
+        (is_listed && all && found.fills(&self.timeline.seen())).then_some(first)
     }
 
     /// What is wrong there, in the last version that was wrong for longer than the grace.
@@ -112,7 +113,7 @@ impl<'e, 'p> Course<'e, 'p> {
             return Vec::new();
         };
         let ending = self.ending(path, *place, profile, last);
-        let is_all_along = ending == Ending::WindowEnd && self.listed_with(path).is_some();
+        let is_all_along = ending == Ending::WindowEnd && self.listed_with(path, found).is_some();
         let is_told = last.is_some() && self.has_window && self.is_watched && !is_all_along;
         let span = is_told.then(|| self.describe(&stretches, *first, ending));
         let findings = self.of_version(profile, path).map(|fault| &fault.finding);
