@@ -4,16 +4,15 @@
 //! the time. So the rules that look at one profile at a time take turns on a few profiles, which then come from the
 //! processor's cache.
 
-use std::{collections::HashMap, iter, num::NonZero, thread};
+use std::{iter, num::NonZero, thread};
 
-use evidence::{Asked, Evidence, Kind, ProfileHistory};
-use foldhash::fast::RandomState;
+use evidence::{Evidence, ProfileHistory};
 
 use crate::{
     excerpt::Excerpt,
     rules::{Division, Findings, Rule},
     side_by_side::side_by_side,
-    subjects::name,
+    subjects::{name, profiles},
 };
 
 /// How many profiles a chunk has. They take half a megabyte.
@@ -128,21 +127,8 @@ impl Chunked {
 
 /// The histories of all profiles. A profile that was deleted and made again has its lives beside each other.
 fn by_name(evidence: &Evidence) -> Vec<&ProfileHistory> {
-    let mut profiles: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
-    // Without a watch, each name is there once.
-    if matches!(evidence.asked(Kind::Timeline), Asked::Yes) {
-        let mut first: HashMap<(&str, &str), usize, RandomState> = HashMap::default();
-        let places = profiles.iter().enumerate();
-        let places: Vec<usize> = places
-            .map(|(place, history)| *first.entry(name(history)).or_insert(place))
-            .collect();
-        if first.len() < profiles.len() {
-            let mut in_order: Vec<(usize, &ProfileHistory)> = places.into_iter().zip(profiles).collect();
-            in_order.sort_by_key(|(place, _)| *place);
-            profiles = in_order.into_iter().map(|(_, history)| history).collect();
-        }
-    }
-    profiles
+    let profiles = profiles(evidence, evidence.profiles.iter()).into_iter();
+    profiles.flat_map(|profile| profile.lives).collect()
 }
 
 /// Parts of so many histories, or a few more: the lives of one profile stay together.
@@ -152,7 +138,8 @@ fn parts<'s, 'e>(
 ) -> impl Iterator<Item = &'s [&'e ProfileHistory]> {
     iter::from_fn(move || {
         let mut end = size.min(profiles.len());
-        while end > 0 && end < profiles.len() && name(profiles[end - 1]) == name(profiles[end]) {
+        while end > 0 && end < profiles.len() && name(profiles[end - 1].last()) == name(profiles[end].last())
+        {
             end += 1;
         }
         let (part, rest) = profiles.split_at(end);

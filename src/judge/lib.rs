@@ -5,6 +5,7 @@
 mod chunks;
 mod decision;
 mod excerpt;
+mod hash;
 mod judgement;
 mod judging;
 mod missing;

@@ -1,11 +1,10 @@
 //! What rules are asked of: profiles, each with all of its lives.
 
-use std::{cell::OnceCell, collections::HashMap};
+use std::cell::OnceCell;
 
 use evidence::{Asked, Evidence, Kind, ProfileHistory, api::ClusterProfile};
-use foldhash::fast::RandomState;
 
-use crate::time::Timeline;
+use crate::{hash::HashMap, time::Timeline};
 
 /// A profile: one namespace and name, which may be deleted and made again.
 pub(crate) struct Profile<'e> {
@@ -34,14 +33,14 @@ impl<'e> Profile<'e> {
 }
 
 /// All profiles by name.
-pub(crate) struct ByName<'e>(HashMap<(&'e str, &'e str), Profile<'e>, RandomState>);
+pub(crate) struct ByName<'e>(HashMap<Name<'e>, Profile<'e>>);
 
 impl<'e> ByName<'e> {
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
-        let mut profiles: HashMap<_, Profile<'e>, RandomState> = HashMap::default();
+        let mut profiles: HashMap<Name<'e>, Profile<'e>> = HashMap::default();
         for life in &evidence.profiles {
             let profile = profiles
-                .entry(name(life))
+                .entry(name(life.last()))
                 .or_insert_with(|| Profile::of(Vec::new()));
             profile.lives.push(life);
         }
@@ -50,15 +49,16 @@ impl<'e> ByName<'e> {
 
     /// The profile that this is a version of.
     pub(crate) fn profile(&self, version: &'e ClusterProfile) -> Option<&Profile<'e>> {
-        let metadata = &version.metadata;
-        self.0.get(&(&*metadata.namespace, &*metadata.name))
+        self.0.get(&name(version))
     }
 }
 
+/// A namespace and a name.
+pub(crate) type Name<'e> = (&'e str, &'e str);
+
 /// The namespace and the name of a profile.
-pub(crate) fn name(history: &ProfileHistory) -> (&str, &str) {
-    let metadata = &history.last().metadata;
-    (&metadata.namespace, &metadata.name)
+pub(crate) fn name(profile: &ClusterProfile) -> Name<'_> {
+    (&profile.metadata.namespace, &profile.metadata.name)
 }
 
 /// The profiles of these histories, in the order of their first lives.
@@ -71,9 +71,9 @@ pub(crate) fn profiles<'e>(
         return histories.map(|life| Profile::of(vec![life])).collect();
     }
     let mut profiles: Vec<Profile<'e>> = Vec::new();
-    let mut places: HashMap<(&str, &str), usize, RandomState> = HashMap::default();
+    let mut places: HashMap<Name, usize> = HashMap::default();
     for life in histories {
-        let place = *places.entry(name(life)).or_insert(profiles.len());
+        let place = *places.entry(name(life.last())).or_insert(profiles.len());
         match profiles.get_mut(place) {
             Some(profile) => profile.lives.push(life),
             None => profiles.push(Profile::of(vec![life])),

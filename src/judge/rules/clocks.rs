@@ -4,12 +4,10 @@
 use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, api::ClusterProfile, parse_time};
 
 use super::write_time::{CLOCKS_APART, LATE, Micros, SECOND, end_of, gap_around, on_our_clock};
+pub(super) use crate::time::known_skew;
 
 /// The default grace of the ledger: 2 min.
 pub(super) const GRACE: Micros = GRACE_SECONDS * SECOND;
-
-/// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
-const BELIEVABLE: Micros = 86_400 * SECOND;
 
 /// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
 pub(super) const CLOCKS_UNKNOWN: &str =
@@ -28,12 +26,6 @@ pub(super) enum Age {
     Unsure,
     /// Not longer than the grace.
     New,
-}
-
-/// How far the hub's clock is ahead of the runner's, if that is known.
-pub(super) fn known_skew(evidence: &Evidence) -> Option<Micros> {
-    let told = evidence.header.clock_skew_ms?.saturating_mul(1000);
-    (told.saturating_abs() <= BELIEVABLE).then_some(told)
 }
 
 /// The latest time that a stamp may have without lying in the future of `now`, which is by the runner's clock. Managers

@@ -23,16 +23,23 @@ pub(super) enum Lasted {
     Long,
 }
 
+impl From<Age> for Lasted {
+    /// What is as old as that at the end of the window.
+    fn from(age: Age) -> Self {
+        match age {
+            Age::Settled => Lasted::Long,
+            Age::Unsure => Lasted::Untold(CLOCKS_UNKNOWN),
+            Age::New => Lasted::New,
+        }
+    }
+}
+
 /// Whether something lasted for longer than the grace. `age` says how old it is at the end of the window if that is not
 /// seen: what the first list showed may be older than the window.
 pub(super) fn lasted(found: &While, age: impl FnOnce() -> Age) -> Lasted {
     match found.lasting(GRACE) {
         Known::Yes => Lasted::Long,
-        Known::Unknown(_) | Known::No if found.is_open() => match age() {
-            Age::Settled => Lasted::Long,
-            Age::Unsure => Lasted::Untold(CLOCKS_UNKNOWN),
-            Age::New => Lasted::New,
-        },
+        Known::Unknown(_) | Known::No if found.is_open() => age().into(),
         Known::Unknown(_) => Lasted::Untold(RESOLUTION),
         Known::No => Lasted::Short,
     }
@@ -54,5 +61,5 @@ pub(super) fn describe(stretches: &[Stretch], at_least: bool, ending: &str) -> S
         times => format!(", the last of {times} times"),
     };
     let length = Length(stretch.total);
-    format!("{least}{length}{again}, from {from} until {until}{ending}{last}")
+    format!("wrong for {least}{length}{again}, from {from} until {until}{ending}{last}")
 }

@@ -8,10 +8,8 @@ use evidence::{
     leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under, names_credential},
 };
 
-use super::{
-    finding::{Finding, Findings},
-    hash::HashSet,
-};
+use super::finding::{Finding, Findings};
+use crate::hash::HashSet;
 
 /// Maximum number of credentials that are reported per object.
 const MOST: usize = 20;

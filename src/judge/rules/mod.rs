@@ -16,7 +16,6 @@ pub mod example;
 mod examples_text;
 mod facts;
 mod finding;
-mod hash;
 mod held_against;
 mod identity;
 mod lasted;

@@ -8,9 +8,10 @@ use super::{
     clocks::{Age, GRACE, age},
     finding::{Finding, Findings},
     lasted::{Lasted, describe, lasted},
+    same_cluster::note_uncertain,
 };
 use crate::{
-    subjects::{ByName, Profile},
+    subjects::{ByName, Name, Profile, name},
     time::{Micros, While},
 };
 
@@ -98,11 +99,7 @@ impl Held<'_> {
                 } else {
                     ", and no more"
                 };
-                let observed = format!(
-                    "{}; wrong for {}",
-                    finding.observed,
-                    describe(&stretches, false, ending)
-                );
+                let observed = format!("{}; {}", finding.observed, describe(&stretches, false, ending));
                 findings.report(if is_told {
                     finding.observed(observed)
                 } else {
@@ -127,13 +124,8 @@ pub(super) struct Clashes<'e> {
     found: BTreeMap<Name<'e>, (usize, Held<'e>, Finding)>,
     /// The pairs that were looked at.
     looked_at: BTreeSet<[Name<'e>; 2]>,
-}
-
-/// A namespace and a name.
-type Name<'e> = (&'e str, &'e str);
-
-fn name(profile: &ClusterProfile) -> Name<'_> {
-    (&profile.metadata.namespace, &profile.metadata.name)
+    /// The profiles that were not compared with all others.
+    uncertain: BTreeSet<Name<'e>>,
 }
 
 impl<'e> Clashes<'e> {
@@ -143,6 +135,7 @@ impl<'e> Clashes<'e> {
             by_name: None,
             found: BTreeMap::new(),
             looked_at: BTreeSet::new(),
+            uncertain: BTreeSet::new(),
         }
     }
 
@@ -191,14 +184,21 @@ impl<'e> Clashes<'e> {
         self.found.get(&name).map(|(_, held, _)| held.lasted)
     }
 
-    /// Whether a clash that lasted was found of the profile of a version.
-    pub(super) fn has(&self, version: &ClusterProfile) -> bool {
-        let found = self.found.get(&name(version));
-        found.is_some_and(|(_, held, _)| held.lasted == Lasted::Long)
+    /// Says that the profile of a version was not compared with all others.
+    pub(super) fn is_cut(&mut self, version: &'e ClusterProfile) {
+        self.uncertain.insert(name(version));
     }
 
     /// Judges the clashes, in the order of their places.
-    pub(super) fn judge(self, findings: &mut Findings) {
+    pub(super) fn judge(mut self, findings: &mut Findings) {
+        let found = &self.found;
+        let is_found = |name: &Name| {
+            found
+                .get(name)
+                .is_some_and(|(_, held, _)| held.lasted == Lasted::Long)
+        };
+        self.uncertain.retain(|name| !is_found(name));
+        note_uncertain(self.uncertain.len(), findings);
         let mut found: Vec<_> = self.found.into_values().collect();
         found.sort_by_key(|(place, ..)| *place);
         for (_, held, finding) in found {

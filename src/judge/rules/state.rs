@@ -4,7 +4,6 @@
 //! and name: a profile that is deleted and made again takes its faults along.
 
 mod course;
-pub(super) mod segments;
 
 use std::{rc::Rc, sync::Arc};
 
@@ -12,13 +11,13 @@ use course::Course;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions},
+    clocks::{Age, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
-    hash::HashMap,
     lasted::{Lasted, lasted},
 };
 use crate::{
-    subjects::{name, profiles},
+    hash::HashMap,
+    subjects::{Name, name, profiles},
     time::{Known, Micros, While},
 };
 
@@ -65,7 +64,7 @@ pub(super) fn each_state<'e>(
     state: State,
     mut faults: impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
 ) {
-    let mut faulty: HashMap<(&str, &str), Vec<Life>> = HashMap::default();
+    let mut faulty: HashMap<Name, Vec<Life>> = HashMap::default();
     for history in evidence.histories() {
         let life = Life::of(history, state, &mut faults);
         // Nearly all profiles have no fault that nearly any rule looks for.
@@ -74,7 +73,7 @@ pub(super) fn each_state<'e>(
                 findings.examine();
             }
         } else {
-            faulty.entry(name(history)).or_default().push(life);
+            faulty.entry(name(history.last())).or_default().push(life);
         }
     }
     if faulty.is_empty() {
@@ -82,9 +81,9 @@ pub(super) fn each_state<'e>(
     }
     let histories = evidence
         .histories()
-        .filter(|history| faulty.contains_key(&name(history)));
+        .filter(|history| faulty.contains_key(&name(history.last())));
     for profile in profiles(evidence, histories) {
-        let lives = &faulty[&name(profile.last_life())];
+        let lives = &faulty[&name(profile.last_life().last())];
         Judging {
             evidence,
             state,
@@ -195,11 +194,7 @@ impl Judging<'_, '_, '_> {
         // A single look cannot wait for a fault to pass, and must not pass it.
         let is_awaited = self.state.filled_later || !self.state.called_by.is_empty();
         match lasted(found, || self.age(path, found)) {
-            Lasted::Long if is_awaited && !self.course.is_watched() => match self.age(path, found) {
-                Age::Settled => Lasted::Long,
-                Age::Unsure => Lasted::Untold(CLOCKS_UNKNOWN),
-                Age::New => Lasted::New,
-            },
+            Lasted::Long if is_awaited && !self.course.is_watched() => self.age(path, found).into(),
             other => other,
         }
     }

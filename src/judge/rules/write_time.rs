@@ -11,8 +11,8 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::clocks::known_skew;
 pub(super) use crate::time::{LATE, Micros, SECOND};
+use crate::time::{known_skew, new_stamp};
 
 /// Maximum difference between clocks: 5 min.
 pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
@@ -234,24 +234,6 @@ fn agrees(evidence: &Evidence, version: &Version, stamp: Micros) -> bool {
     let began = gap_around(evidence, &version.object, version.at).unwrap_or(arrival);
     let earliest = began.saturating_sub(LATE + 2 * SECOND);
     (earliest..=arrival.saturating_add(SECOND)).contains(&stamp)
-}
-
-/// The newest time of the counted writers that the version before lacks.
-fn new_stamp<'a, T: Tracked>(
-    before: Option<&T>,
-    after: &'a T,
-    counts: fn(&Writer) -> bool,
-) -> Option<&'a str> {
-    let old = before.and_then(|before| before.metadata().writers.as_deref());
-    let old = old.unwrap_or_default();
-    let writers = after.metadata().writers.as_deref().unwrap_or_default();
-    writers
-        .iter()
-        .filter(|writer| counts(writer))
-        .filter_map(|writer| writer.time.as_deref())
-        .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))
-        // The hub writes all of them in UTC to the second, so text order is time order.
-        .max()
 }
 
 /// The earliest time at which a version can have been written: the hub's stamp or, without one, the maximum delay of

@@ -1,6 +1,6 @@
 //! What the stamps of the hub are worth on the runner's clock.
 
-use evidence::{Evidence, Tracked, parse_time};
+use evidence::{Evidence, Tracked, api::Writer, parse_time};
 
 use super::{Micros, SECOND};
 
@@ -20,13 +20,8 @@ pub(crate) struct HubClock {
 impl HubClock {
     /// The clock of the hub that the evidence is of.
     pub(crate) fn of(evidence: &Evidence) -> Self {
-        let skew = evidence
-            .header
-            .clock_skew_ms
-            .map(|skew| skew.saturating_mul(1000));
-        let skew = skew.filter(|skew| skew.saturating_abs() <= BELIEVABLE);
         Self {
-            most_ahead: skew.map(|skew| skew + SKEW_ERROR),
+            most_ahead: known_skew(evidence).map(|skew| skew + SKEW_ERROR),
         }
     }
 
@@ -45,12 +40,24 @@ impl HubClock {
     }
 }
 
-/// The newest time of a field manager that the version before lacks. The write that made the version was no earlier.
-pub(super) fn new_stamp<'a, T: Tracked>(before: Option<&T>, after: &'a T) -> Option<&'a str> {
+/// How far the hub's clock is ahead of the runner's, if that is known.
+pub(crate) fn known_skew(evidence: &Evidence) -> Option<Micros> {
+    let told = evidence.header.clock_skew_ms?.saturating_mul(1000);
+    (told.saturating_abs() <= BELIEVABLE).then_some(told)
+}
+
+/// The newest time of the counted field managers that the version before lacks. The write that made the version was no
+/// earlier.
+pub(crate) fn new_stamp<'a, T: Tracked>(
+    before: Option<&T>,
+    after: &'a T,
+    counts: fn(&Writer) -> bool,
+) -> Option<&'a str> {
     let old = before.and_then(|before| before.metadata().writers.as_deref());
     let old = old.unwrap_or_default();
     let writers = after.metadata().writers.as_deref().unwrap_or_default();
-    let times = writers.iter().filter_map(|writer| writer.time.as_deref());
+    let counted = writers.iter().filter(|writer| counts(writer));
+    let times = counted.filter_map(|writer| writer.time.as_deref());
     // The hub writes all of them in UTC to the second, so text order is time order.
     times
         .filter(|time| !old.iter().any(|writer| writer.time.as_deref() == Some(*time)))

@@ -13,16 +13,16 @@ mod edge;
 mod known;
 #[cfg(test)]
 mod laws;
-#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod set;
 mod timeline;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod while_;
 
+pub(crate) use clock::{known_skew, new_stamp};
 pub(crate) use edge::Edge;
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
-pub(crate) use timeline::{Run, Seen, Timeline};
+pub(crate) use timeline::{Run, Seen, Timeline, span_of};
 pub(crate) use while_::While;
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a

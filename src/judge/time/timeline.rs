@@ -118,7 +118,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 seen: Seen::Nothing,
             }],
             hidden: Vec::new(),
-            gaps: Set::of(gaps.filter(|_| window.is_some()).map(span))
+            gaps: Set::of(gaps.filter(|_| window.is_some()).map(span_of))
                 .spans()
                 .to_vec(),
             arrived: Micros::MIN,
@@ -384,7 +384,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
 }
 
 /// The span of a gap. One without a beginning or an end goes on for ever there.
-fn span(gap: &Gap) -> (Micros, Micros) {
+pub(crate) fn span_of(gap: &Gap) -> (Micros, Micros) {
     let from = gap.from.map_or(Micros::MIN, Timestamp::as_microsecond);
     (from, gap.until.map_or(Micros::MAX, Timestamp::as_microsecond))
 }
@@ -392,7 +392,7 @@ fn span(gap: &Gap) -> (Micros, Micros) {
 /// The earliest moment at which a version can have been written by what the hub stamped.
 fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
     let created = || after.metadata().creation_timestamp.as_deref();
-    let written = new_stamp(before, after).and_then(|stamp| clock.earliest(stamp));
+    let written = new_stamp(before, after, |_| true).and_then(|stamp| clock.earliest(stamp));
     match before {
         Some(_) => written,
         None => written.max(created().and_then(|stamp| clock.earliest(stamp))),

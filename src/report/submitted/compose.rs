@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, path::Path};
 
 use evidence::{Checksum, Claim, Evidence};
 use jiff::{Timestamp, civil::Date};
-use judge::{RuleVerdict, Selection, Verdict, rules};
+use judge::{
+    RuleVerdict, Selection, Verdict,
+    rules::{self, Facts},
+};
 
 use super::{
     document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
@@ -41,11 +44,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         waivers: report.judgement.waivers.iter().map(Waived::from).collect(),
         shards: Vec::new(),
     };
-    let verdicts = report.judgement.verdicts.iter();
-    let entries: Vec<Entry> = verdicts
-        .filter(|verdict| document.has(&verdict.rule.facts))
-        .map(|verdict| entry(verdict, report.evidence))
-        .collect();
+    let entries = entries_where(report, |facts| document.has(facts));
     document.suites = suites(&entries);
     // Without the rules of later days it may be another.
     document.decision = decision(
@@ -59,8 +58,13 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
 
 /// Every rule of the edition, those that passed too.
 pub(super) fn entries(report: &Report) -> Vec<Entry> {
+    entries_where(report, |_| true)
+}
+
+fn entries_where(report: &Report, is_wanted: impl Fn(&Facts) -> bool) -> Vec<Entry> {
     let verdicts = report.judgement.verdicts.iter();
-    verdicts.map(|verdict| entry(verdict, report.evidence)).collect()
+    let wanted = verdicts.filter(|verdict| is_wanted(&verdict.rule.facts));
+    wanted.map(|verdict| entry(verdict, report.evidence)).collect()
 }
 
 fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {

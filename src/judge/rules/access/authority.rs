@@ -8,10 +8,12 @@ use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
 use super::entries::{each_filled, each_present, entries};
-use crate::rules::{
-    finding::Findings,
+use crate::{
     hash::HashMap,
-    write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+    rules::{
+        finding::Findings,
+        write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+    },
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";

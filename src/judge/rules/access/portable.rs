@@ -9,7 +9,10 @@ use evidence::{
 use serde_json::Value;
 
 use super::entries::{Entry, NO_PROVIDER, entries, of_profile};
-use crate::rules::{division::Tie, finding::Findings, hash::HashMap, same_cluster::digest, text::redacted};
+use crate::{
+    hash::HashMap,
+    rules::{division::Tie, finding::Findings, same_cluster::digest, text::redacted},
+};
 
 /// What [`Extra::names`] holds for arguments that are no options.
 const POSITIONAL: &str = "arguments without an option";

@@ -3,11 +3,13 @@
 use evidence::Evidence;
 
 use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
-use crate::rules::{
-    finding::{Finding, Findings},
+use crate::{
     hash::HashSet,
-    state::each_state,
-    text::{ABSENT, redacted},
+    rules::{
+        finding::{Finding, Findings},
+        state::each_state,
+        text::{ABSENT, redacted},
+    },
 };
 
 /// `access/provider-named`

@@ -9,10 +9,12 @@ use evidence::{
 };
 
 use super::{authority, entries::of_profile};
-use crate::rules::{
-    finding::Findings,
+use crate::{
     hash::HashSet,
-    leak_search::{Clean, LeakSearch, is_known},
+    rules::{
+        finding::Findings,
+        leak_search::{Clean, LeakSearch, is_known},
+    },
 };
 
 /// `access/no-secrets`

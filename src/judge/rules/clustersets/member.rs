@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectKey, ObjectRef, ProfileHistory, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, ProfileHistory, api::ClusterProfile};
 
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
@@ -13,7 +13,6 @@ use crate::{
         same_cluster::{
             Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions,
             identifying_versions_of, identities, is_identified, is_standing, is_surely_one, note_bounds,
-            note_uncertain,
         },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
@@ -64,18 +63,11 @@ pub(in crate::rules) fn one_set_per_cluster(evidence: &Evidence, findings: &mut 
 
     let index = IdentityIndex::of(members.iter().map(|member| (member.profile, None)));
     let mut clashes = Clashes::new(evidence);
-    let mut uncertain = BTreeSet::new();
     for (kind, groups) in index.groups() {
         for group in groups {
-            across_sets(&members, &sets, kind, &group, &mut clashes, &mut uncertain);
+            across_sets(&members, &sets, kind, &group, &mut clashes);
         }
     }
-    uncertain.retain(|place| !clashes.has(members[*place].profile));
-    let uncertain: BTreeSet<_> = uncertain
-        .into_iter()
-        .map(|place| ObjectKey::of(members[place].profile))
-        .collect();
-    note_uncertain(uncertain.len(), findings);
     clashes.judge(findings);
 }
 
@@ -97,14 +89,13 @@ pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHi
 }
 
 /// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's
-/// namespace. Adds to `uncertain` those that were not compared with all others.
+/// namespace.
 fn across_sets<'a>(
     members: &[Member<'a>],
     sets: &ClusterSets<'a>,
     kind: SharedIdentity,
     group: &[usize],
     clashes: &mut Clashes<'a>,
-    uncertain: &mut BTreeSet<usize>,
 ) {
     let are_one = |one: &'a ClusterProfile, other: &'a ClusterProfile| {
         is_other(one, other) && is_standing(one) && is_standing(other) && is_surely_one(sets, one, other)
@@ -133,7 +124,7 @@ fn across_sets<'a>(
             });
         }
         if !is_found && is_cut {
-            uncertain.insert(*place);
+            clashes.is_cut(member.profile);
         }
         known.entry(member.set).or_default().add(sets, member.profile);
     }

@@ -1,9 +1,7 @@
 //! One profile per member cluster.
 
-use std::collections::BTreeSet;
-
 use evidence::{
-    Evidence, ObjectKey, ObjectRef, ProfileHistory,
+    Evidence, ObjectRef, ProfileHistory,
     api::{ClusterProfile, Edition},
 };
 
@@ -13,7 +11,7 @@ use crate::rules::{
     pairs::{Clashes, is_other, judged_first},
     same_cluster::{
         Candidates, IdentityIndex, SharedIdentity, identifying_versions, identifying_versions_of, identities,
-        is_identified, is_standing, note_bounds, note_uncertain,
+        is_identified, is_standing, note_bounds,
     },
     sets::ClusterSets,
     text::redacted_or_absent,
@@ -42,7 +40,6 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     let index = IdentityIndex::of(versions.iter().copied().zip(inventories));
     let sets = ClusterSets::of(evidence);
     let mut clashes = Clashes::new(evidence);
-    let mut uncertain = BTreeSet::new();
     for (kind, groups) in index.groups() {
         let are_twins = |earlier: &'_ ClusterProfile, profile: &'_ ClusterProfile| {
             are_twins(kind, &sets, earlier, profile)
@@ -60,18 +57,12 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
                     })
                 });
                 if !is_found && is_cut {
-                    uncertain.insert(place);
+                    clashes.is_cut(profile);
                 }
                 candidates.add(&sets, profile);
             }
         }
     }
-    uncertain.retain(|place| !clashes.has(versions[*place]));
-    let uncertain: BTreeSet<_> = uncertain
-        .into_iter()
-        .map(|place| ObjectKey::of(versions[place]))
-        .collect();
-    note_uncertain(uncertain.len(), findings);
     clashes.judge(findings);
 }
 

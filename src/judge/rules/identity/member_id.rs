@@ -7,17 +7,19 @@ use evidence::{
     api::{ClusterProfile, names},
 };
 
-use crate::rules::{
-    division::{Tie, ties_of_lives},
-    finding::{Finding, Findings},
-    pairs::{Clashes, is_other, judged_first},
-    presence::each_has,
-    same_cluster::{
-        DigestIndex, MAX_COMPARED, digest, identifying_versions, identifying_versions_of, is_standing,
-        note_uncertain,
+use crate::{
+    rules::{
+        division::{Tie, ties_of_lives},
+        finding::{Finding, Findings},
+        pairs::{Clashes, is_other, judged_first},
+        presence::each_has,
+        same_cluster::{
+            DigestIndex, MAX_COMPARED, digest, identifying_versions, identifying_versions_of, is_standing,
+        },
+        state::{State, each_state},
+        text::{ABSENT, redacted},
     },
-    state::{State, each_state},
-    text::{ABSENT, redacted},
+    subjects::name,
 };
 
 pub(super) const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
@@ -103,43 +105,33 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
         }
     }
     let mut clashes = Clashes::new(evidence);
-    let mut uncertain = BTreeSet::new();
     for group in index.groups() {
         for (before, place) in group.iter().enumerate().skip(1) {
-            let earlier = group[..before]
-                .iter()
-                .take(MAX_COMPARED)
-                .map(|place| versions[*place]);
-            let mut names = BTreeSet::new();
-            for earlier in earlier {
-                names.insert((&earlier.metadata.namespace, &earlier.metadata.name));
-                if names.len() > MAX_COMPARED {
-                    uncertain.insert(*place);
+            let profile = versions[*place];
+            let mut compared = BTreeSet::new();
+            let earlier = group[..before].iter().map(|earlier| versions[*earlier]);
+            for earlier in earlier.filter(|earlier| have_one_id(earlier, profile)) {
+                compared.insert(name(earlier));
+                if compared.len() > MAX_COMPARED {
+                    clashes.is_cut(profile);
                     break;
                 }
-                let is_found = clashes.put(
-                    *place,
-                    [earlier, versions[*place]],
-                    have_one_id,
-                    |rival, profile| {
-                        let [object, rival] = judged_first(evidence, profile, rival)?;
-                        let (_, id) = key(object)?;
-                        Some(
-                            Finding::on(object, "two profiles of one namespace have the same member id")
-                                .at(PATH)
-                                .expected("an id that no other profile of the namespace has")
-                                .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
-                        )
-                    },
-                );
+                let is_found = clashes.put(*place, [earlier, profile], have_one_id, |rival, profile| {
+                    let [object, rival] = judged_first(evidence, profile, rival)?;
+                    let (_, id) = key(object)?;
+                    Some(
+                        Finding::on(object, "two profiles of one namespace have the same member id")
+                            .at(PATH)
+                            .expected("an id that no other profile of the namespace has")
+                            .observed(format!("{}, as has {}", redacted(id), ObjectRef::from(rival))),
+                    )
+                });
                 if is_found {
                     break;
                 }
             }
         }
     }
-    uncertain.retain(|place| !clashes.has(versions[*place]));
-    note_uncertain(uncertain.len(), findings);
     clashes.judge(findings);
 }
 

@@ -165,10 +165,10 @@ fn is_leaving(profile: &ClusterProfile) -> bool {
 /// stands for no other.
 fn claims(profile: &Profile) -> u64 {
     let [life] = &profile.lives[..] else {
-        return digest(name(profile.last_life()));
+        return digest(name(profile.last_life().last()));
     };
     if life.origin != Origin::Listed || life.deleted.is_some() {
-        return digest(name(life));
+        return digest(name(life.last()));
     }
     let claims = life.versions.iter().map(|version| {
         let profile = &version.object;
@@ -179,7 +179,7 @@ fn claims(profile: &Profile) -> u64 {
     claims.dedup();
     // When it changed its claims matters, too.
     if claims.len() > 1 {
-        return digest(name(life));
+        return digest(name(life.last()));
     }
     digest(claims)
 }

@@ -6,6 +6,7 @@ mod logical;
 mod moments;
 mod reasons;
 mod related;
+mod segments;
 mod versions;
 
 pub(super) use course::{DecisionId, News, each_news};

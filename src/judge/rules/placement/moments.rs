@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Kind, SliceHistory, api::PlacementDecision};
 
 use crate::rules::{
-    state::segments::{segments, spans},
+    placement::segments::{segments, spans},
     write_time::{Micros, SECOND, written},
 };
 

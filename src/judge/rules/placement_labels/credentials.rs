@@ -2,10 +2,12 @@
 
 use evidence::{Evidence, api::PlacementDecision, leak::leaks_in_text};
 
-use crate::rules::{
-    finding::Findings,
+use crate::{
     hash::HashSet,
-    leak_search::{Clean, LeakSearch, is_known},
+    rules::{
+        finding::Findings,
+        leak_search::{Clean, LeakSearch, is_known},
+    },
 };
 
 /// `placement-labels/reason-is-public`

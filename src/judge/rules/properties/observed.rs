@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 
-use crate::rules::{
-    clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
-    finding::{Finding, Findings},
+use crate::{
     hash::HashMap,
-    text::redacted,
-    write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
+    rules::{
+        clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
+        finding::{Finding, Findings},
+        text::redacted,
+        write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
+    },
 };
 
 const IN_FUTURE: &str = "lastObservedTime of a property is in the future";

@@ -2,12 +2,14 @@
 
 use evidence::{Evidence, api::names};
 
-use crate::rules::{
-    finding::{Finding, Findings},
+use crate::{
     hash::HashMap,
-    misspelling::{self, meant},
-    state::{State, each_state, same_properties},
-    text::redacted,
+    rules::{
+        finding::{Finding, Findings},
+        misspelling::{self, meant},
+        state::{State, each_state, same_properties},
+        text::redacted,
+    },
 };
 
 /// `properties/well-known-spelling`

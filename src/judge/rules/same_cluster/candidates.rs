@@ -9,7 +9,7 @@ use super::{
     relation::cluster_ids,
     shared_identity::{MAX_COMPARED, SharedIdentity},
 };
-use crate::rules::sets::ClusterSets;
+use crate::{rules::sets::ClusterSets, subjects::name};
 
 /// One bit for each kind of cluster id.
 const ID_KINDS: usize = 1 << names::PROPERTIES_CLUSTER_ID.len();
@@ -70,11 +70,7 @@ impl<'a> Candidates<'a> {
 impl<'a> Sample<'a> {
     /// Adds a version, unless the sample has one of that profile: profiles are compared in all versions.
     fn add(&mut self, profile: &'a ClusterProfile) {
-        let metadata = &profile.metadata;
-        let is_same = |known: &&ClusterProfile| {
-            known.metadata.name == metadata.name && known.metadata.namespace == metadata.namespace
-        };
-        if self.profiles.iter().any(is_same) {
+        if self.profiles.iter().any(|known| name(known) == name(profile)) {
             return;
         }
         if self.profiles.len() < MAX_COMPARED {

@@ -133,9 +133,7 @@ impl<'e, 'p> Course<'e, 'p> {
             let (Some(profile), Some((from, until))) = (profile, span) else {
                 continue;
             };
-            let life = self.lives.iter().find(|life| ptr::eq(life.first(), profile));
-            let is_since_creation = life.is_some_and(|life| life.origin == Origin::Created);
-            if is_since_creation && state.filled_later {
+            if self.is_created(place) && state.filled_later {
                 continue;
             }
             let length = if self.is_watched { until - from } else { 0 };
@@ -158,7 +156,7 @@ impl<'e, 'p> Course<'e, 'p> {
             Ending::Gap => ", when the watch was interrupted",
             Ending::WindowEnd => ", when the window ended",
         };
-        format!("wrong for {}", describe(stretches, may_be_older, ending))
+        describe(stretches, may_be_older, ending)
     }
 
     fn ending(

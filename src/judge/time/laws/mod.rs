@@ -12,23 +12,30 @@ use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
-    test_runner::{Config, TestRunner},
+    test_runner::{Config, TestCaseResult, TestRunner},
 };
 
 use super::{Edge, Known, Micros, SECOND, Seen, Timeline, While, Why};
 
 const GRACE: Micros = 120 * SECOND;
 
-/// Tries that many courses; `TIME_COURSES` sets another number.
-fn runner(courses: u32) -> TestRunner {
+/// Tries 10,000 courses; `TIME_COURSES` sets another number.
+fn runner() -> TestRunner {
     let given = env::var("TIME_COURSES").ok();
-    let cases = given.map_or(courses, |text| text.parse().expect("TIME_COURSES is a number"));
+    let cases = given.map_or(10_000, |text| text.parse().expect("TIME_COURSES is a number"));
     TestRunner::new(Config {
         cases,
         failure_persistence: None,
         max_global_rejects: u32::MAX,
         ..Config::default()
     })
+}
+
+/// Holds a law to random cases.
+fn assert_law<S: Strategy>(cases: S, holds: impl Fn(S::Value) -> TestCaseResult) {
+    runner()
+        .run(&cases, holds)
+        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn timeline(evidence: &Evidence) -> Timeline<'_, ClusterProfile> {
@@ -71,9 +78,7 @@ fn each_change_lies_within_its_edge() {
         }
         Ok(())
     };
-    runner(10_000)
-        .run(&courses(2), holds)
-        .unwrap_or_else(|error| panic!("{error}"));
+    assert_law(courses(2), holds);
 }
 
 #[test]
@@ -118,9 +123,7 @@ fn what_is_said_is_true() {
         }
         Ok(())
     };
-    runner(10_000)
-        .run(&cases, holds)
-        .unwrap_or_else(|error| panic!("{error}"));
+    assert_law(cases, holds);
 }
 
 #[test]
@@ -146,9 +149,7 @@ fn what_is_said_of_two_objects_is_true() {
         Ok(())
     };
     let cases = (courses(2), courses(0));
-    runner(10_000)
-        .run(&cases, holds)
-        .unwrap_or_else(|error| panic!("{error}"));
+    assert_law(cases, holds);
 }
 
 #[test]
@@ -170,15 +171,13 @@ fn less_evidence_turns_no_answer_around() {
         prop_assert!(!(known == Known::No && told == Known::Yes));
         Ok(())
     };
-    runner(10_000)
-        .run(&courses(2), holds)
-        .unwrap_or_else(|error| panic!("{error}"));
+    assert_law(courses(2), holds);
 }
 
 #[test]
 fn complete_evidence_gives_an_answer() {
     let (mut asked, mut open) = (0, 0);
-    let mut runner = runner(10_000);
+    let mut runner = runner();
     for _ in 0..runner.config().cases {
         let course = courses(0).new_tree(&mut runner).expect("a course").current();
         let Some(evidence) = course.complete().evidence() else {

@@ -2,7 +2,7 @@
 
 use evidence::Gap;
 
-use crate::rules::write_time::Micros;
+use crate::time::{Micros, span_of};
 
 /// A span in which a version is known to have existed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +15,7 @@ pub(in crate::rules) struct Segment {
 
 /// The spans of gaps, in order. A gap without a beginning or an end goes on for ever there.
 pub(in crate::rules) fn spans<'e>(gaps: impl Iterator<Item = &'e Gap>) -> Vec<(Micros, Micros)> {
-    let mut spans: Vec<(Micros, Micros)> = gaps
-        .map(|gap| {
-            let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
-            let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
-            (from, until)
-        })
-        .collect();
+    let mut spans: Vec<(Micros, Micros)> = gaps.map(span_of).collect();
     spans.sort_unstable();
     spans
 }

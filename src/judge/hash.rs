@@ -8,7 +8,7 @@ use std::collections;
 use foldhash::fast::RandomState;
 
 /// A map that is made by `default`.
-pub(super) type HashMap<K, V> = collections::HashMap<K, V, RandomState>;
+pub(crate) type HashMap<K, V> = collections::HashMap<K, V, RandomState>;
 
 /// A set that is made by `default`.
-pub(super) type HashSet<K> = collections::HashSet<K, RandomState>;
+pub(crate) type HashSet<K> = collections::HashSet<K, RandomState>;
