@@ -1,6 +1,7 @@
 //! The write budget of one object: a token bucket (KEP-4322 › Scalability implication).
 
-use super::write_time::{Micros, SECOND, WriteTime, timestamp};
+use super::write_time::{Micros, SECOND, timestamp};
+use crate::time::{Bucket, Events, Known, Series};
 
 /// The bucket's capacity: the maximum burst of writes on one object.
 pub const BURST: i64 = 10;
@@ -9,6 +10,16 @@ pub const BURST: i64 = 10;
 pub const REFILL_SECONDS: i64 = 30;
 
 const REFILL: Micros = REFILL_SECONDS * SECOND;
+
+/// The bucket that the documents allow each object.
+pub(super) const BUDGET: Bucket = Bucket {
+    burst: BURST,
+    refill: REFILL,
+    at_least: 0,
+};
+
+/// The reason for no verdict where writes seem to overdraw the bucket, and may have been slower.
+pub(super) const TOO_CLOSE: &str = "writes were seen in quicker succession than the budget allows, but their times are not exact enough to tell";
 
 /// A series of writes that overdraws the bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,78 +34,60 @@ pub(super) struct Overdraw {
     pub(super) allowed: i64,
 }
 
-/// Maximum number of writes that a bucket of that capacity allows in a span.
-pub(super) fn allowed(capacity: i64, span: Micros) -> i64 {
-    capacity + span.max(0) / REFILL
-}
-
-/// The state of the bucket after one write.
+/// What the evidence tells of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Draw {
-    /// The index of the earlier write from which the balance is worst.
-    first: usize,
-    /// The index of the write.
-    last: usize,
-    /// The balance, as the time that it takes to earn it; negative if the bucket is overdrawn.
-    left: Micros,
+pub(super) enum Spent {
+    /// It was overdrawn, whenever the writes took place.
+    Overdrawn(Overdraw),
+    /// It seems so, but the writes may have kept to it.
+    Doubtful,
+    /// No such thing was seen.
+    Kept,
 }
 
-/// Finds the first write that overdraws a bucket that was full before the first write, at any possible time of each
-/// write. Only series that last at least `at_least` count. The write times must be in order.
-pub(super) fn overdraw(moments: &[WriteTime], capacity: i64, at_least: Micros) -> Option<Overdraw> {
-    let draw = draws(moments, capacity, at_least).find(Draw::is_too_much)?;
-    let (first, last) = (moments[draw.first], moments[draw.last]);
-    Some(Overdraw {
-        writes: i64::try_from(draw.last - draw.first + 1).unwrap_or(i64::MAX),
-        from: first.reported,
-        until: last.reported,
-        allowed: allowed(capacity, last.latest - first.earliest),
-    })
+/// Whether writes overdraw a bucket that was full before the first write.
+pub(super) fn spent(writes: &Events, bucket: Bucket) -> Spent {
+    // Nearly no object is written so often.
+    if i64::try_from(writes.len()).is_ok_and(|count| count <= bucket.burst) {
+        return Spent::Kept;
+    }
+    match writes.exceed(&bucket) {
+        Known::Yes => writes.excess(&bucket).map_or(Spent::Doubtful, |series| {
+            Spent::Overdrawn(Overdraw::of(series, bucket))
+        }),
+        Known::Unknown(_) if writes.seem_to_exceed(&bucket) => Spent::Doubtful,
+        Known::Unknown(_) | Known::No => Spent::Kept,
+    }
 }
 
-/// Returns the best possible balance after each write, given the uncertainty of the write times.
-///
-/// Writes keep to the bucket if, between any two of them, they are at most the capacity plus what was earned meanwhile.
-/// So each write needs only the earlier one from which the balance is worst.
-pub(super) fn draws(
-    moments: &[WriteTime],
-    capacity: i64,
-    at_least: Micros,
-) -> impl Iterator<Item = Draw> + '_ {
-    // The unit is time: a write costs one refill, and time earns it back.
-    let cost = |index: usize| REFILL.saturating_mul(i64::try_from(index).unwrap_or(i64::MAX));
-    let start_balance = move |index: usize| cost(index).saturating_sub(moments[index].earliest);
-    let mut worst: Option<usize> = None;
-    let mut next = 0;
-    moments.iter().enumerate().filter_map(move |(last, moment)| {
-        while next <= last && moment.latest.saturating_sub(moments[next].earliest) >= at_least {
-            if worst.is_none_or(|first| start_balance(next) < start_balance(first)) {
-                worst = Some(next);
-            }
-            next += 1;
+impl Spent {
+    /// The worse of two.
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Overdrawn(_), _) | (Self::Doubtful, Self::Kept) => self,
+            _ => other,
         }
-        let first = worst?;
-        let balance = cost(last + 1)
-            .saturating_sub(moment.latest)
-            .saturating_sub(start_balance(first));
-        let left = (capacity * REFILL).saturating_sub(balance);
-        Some(Draw { first, last, left })
-    })
-}
-
-impl Draw {
-    /// Whether the write overdraws the bucket.
-    fn is_too_much(&self) -> bool {
-        self.left < 0
     }
 
-    /// How many writes are left.
-    pub(super) fn writes_left(&self) -> f64 {
-        self.left as f64 / REFILL as f64
+    /// The series that overdraws it, if one does.
+    pub(super) fn overdraw(self) -> Option<Overdraw> {
+        match self {
+            Self::Overdrawn(found) => Some(found),
+            Self::Doubtful | Self::Kept => None,
+        }
     }
 }
 
 impl Overdraw {
+    fn of(series: Series, bucket: Bucket) -> Self {
+        Self {
+            writes: i64::try_from(series.count).unwrap_or(i64::MAX),
+            from: series.first.reported,
+            until: series.last.reported,
+            allowed: bucket.allowed(series.span),
+        }
+    }
+
     /// Describes the number of writes and their time.
     pub(super) fn observed(&self, what: &str) -> String {
         format!(
@@ -125,13 +118,23 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
+    use crate::rules::write_time::WriteTime;
 
     /// Writes that were seen at these seconds.
-    fn seen(seconds: impl IntoIterator<Item = i64>) -> Vec<WriteTime> {
+    fn seen(seconds: impl IntoIterator<Item = i64>) -> Events {
+        let seconds = seconds.into_iter();
         seconds
-            .into_iter()
             .map(|second| WriteTime::seen(timestamp(second * SECOND)))
             .collect()
+    }
+
+    fn overdraw(writes: &Events, capacity: i64, at_least: Micros) -> Option<Overdraw> {
+        let bucket = Bucket {
+            burst: capacity,
+            at_least,
+            ..BUDGET
+        };
+        spent(writes, bucket).overdraw()
     }
 
     #[test]
@@ -184,14 +187,14 @@ mod tests {
     }
 
     /// The writes as a watch delivers them: in order, each delayed by less than a second.
-    fn delivered(times: &[Micros], delays: &[u32]) -> Vec<WriteTime> {
+    fn delivered(times: &[Micros], delays: &[u32]) -> Events {
         let mut last = Micros::MIN;
         let mut moments = Vec::new();
         for (time, delay) in times.iter().zip(delays.iter().cycle()) {
             last = last.max(time + Micros::from(*delay));
             moments.push(WriteTime::seen(timestamp(last)));
         }
-        moments
+        moments.into()
     }
 
     proptest! {

@@ -10,6 +10,9 @@ const BELIEVABLE: Micros = 86_400 * SECOND;
 /// How far a measured skew may be from the true one: `Date` has whole seconds.
 const SKEW_ERROR: Micros = SECOND;
 
+/// How far the clocks of two API servers of one hub may be apart without a stamp that shows it.
+pub(super) const SERVERS_APART: Micros = 2 * SECOND;
+
 /// The hub's clock, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HubClock {
@@ -27,14 +30,23 @@ impl HubClock {
 
     /// The earliest moment, by the runner's clock, at which the hub can have written that stamp.
     pub(super) fn earliest(self, stamp: &str) -> Option<Micros> {
-        let stamp = parse_time(stamp)?.as_microsecond();
+        self.earliest_at(parse_time(stamp)?.as_microsecond())
+    }
+
+    /// The same for a stamp that was read.
+    pub(super) fn earliest_at(self, stamp: Micros) -> Option<Micros> {
         Some(stamp.saturating_sub(self.most_ahead?))
     }
 
-    /// The same hub, if none of an object's stamps is from after its arrival: else its clock was set, and no stamp tells.
-    pub(super) fn unless_contradicted(self, mut stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
-        if stamps.any(|(stamp, arrival)| stamp > arrival) {
-            return Self { most_ahead: None };
+    /// The same hub, if none of an object's stamps, in order, is from after its arrival or from before the last one. Else its
+    /// clock was set or two API servers have two clocks, and no stamp tells.
+    pub(super) fn unless_contradicted(self, stamps: impl Iterator<Item = (Micros, Micros)>) -> Self {
+        let mut newest = Micros::MIN;
+        for (stamp, arrival) in stamps {
+            if stamp > arrival || stamp < newest {
+                return Self { most_ahead: None };
+            }
+            newest = stamp;
         }
         self
     }

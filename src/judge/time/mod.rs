@@ -7,8 +7,10 @@
 //! The assumptions behind all answers: a watch tells what happened within [`LATE`], unless it leaves a gap; a list shows
 //! the hub of one moment; the runner's clock is not set, and where the hub's clock is set, the stamps show it.
 
+mod bucket;
 mod clock;
 mod edge;
+mod events;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod known;
 #[cfg(test)]
@@ -17,13 +19,17 @@ mod set;
 mod timeline;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod while_;
+mod writes;
 
+pub(crate) use bucket::Bucket;
 pub(crate) use clock::{known_skew, new_stamp};
 pub(crate) use edge::Edge;
+pub(crate) use events::{AtMost, Event, Events, Limit, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, span_of};
 pub(crate) use while_::While;
+pub(crate) use writes::{Write, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
 /// timestamp.

@@ -7,11 +7,14 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use crate::rules::{
-    bucket::whole_seconds,
-    finding::{Finding, Findings},
-    text::redacted,
-    write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
+use crate::{
+    rules::{
+        bucket::whole_seconds,
+        finding::{Finding, Findings},
+        text::redacted,
+        write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
+    },
+    time::{AtMost, Events},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one second keeps the same time. From two
@@ -131,9 +134,11 @@ fn whole(time: Timestamp) -> i64 {
     time.as_microsecond().div_euclid(SECOND)
 }
 
-/// More changes than this in [`FLAPPING_SPAN`] are flapping (the ledger's 6 in 5 min).
-const MOST_CHANGES: usize = 6;
-const FLAPPING_SPAN: Micros = 300 * SECOND;
+/// More changes than these are flapping (the ledger's 6 in 5 min).
+const CALM: AtMost = AtMost {
+    count: 6,
+    within: 300 * SECOND,
+};
 
 /// `conditions/not-flapping`
 ///
@@ -149,7 +154,7 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             continue;
         }
         findings.examine();
-        let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
+        let mut changes: Vec<(&str, Events)> = Vec::new();
         for write in status_writes(evidence, history) {
             for (old, new) in pairs(&write.before.object, &write.after.object) {
                 if old.status == new.status {
@@ -157,21 +162,20 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
                 }
                 match changes.iter_mut().find(|(kind, _)| **kind == *new.kind) {
                     Some((_, moments)) => moments.push(write.moment),
-                    None => changes.push((&new.kind, vec![write.moment])),
+                    None => changes.push((&new.kind, Events::from(vec![write.moment]))),
                 }
             }
         }
         for (kind, moments) in changes {
-            let flaps = moments
-                .windows(MOST_CHANGES + 1)
-                .find(|run| run[MOST_CHANGES].latest - run[0].earliest <= FLAPPING_SPAN);
-            let Some(run) = flaps else { continue };
-            let seconds = whole_seconds(run[MOST_CHANGES].reported - run[0].reported);
+            let Some(found) = moments.excess(&CALM) else {
+                continue;
+            };
+            let seconds = whole_seconds(found.last.reported - found.first.reported);
             findings.report(
                 Finding::on(history.last(), "a condition changes its status too often")
                     .at(format!("status.conditions[{}].status", redacted(kind)))
                     .expected("at most 6 changes in 5 min")
-                    .observed(format!("{} changes in {seconds} s", run.len())),
+                    .observed(format!("{} changes in {seconds} s", found.count)),
             );
         }
     }

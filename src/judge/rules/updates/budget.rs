@@ -6,10 +6,13 @@ use super::{
     log::{Key, Life, Log, Names},
     publishers::{Counted, Users, counted, sure_if},
 };
-use crate::rules::{
-    bucket::{BURST, Overdraw, REFILL_SECONDS, allowed, overdraw},
-    finding::{Finding, Findings},
-    write_time::{Micros, SECOND, WriteTime, status_writes},
+use crate::{
+    rules::{
+        bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+        finding::{Finding, Findings},
+        write_time::{Micros, SECOND, status_writes},
+    },
+    time::Events,
 };
 
 /// Minimum time for a meaningful mean, in seconds (the ledger's 10 min).
@@ -26,9 +29,8 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
         if watched {
             for history in evidence.histories() {
                 findings.examine();
-                if let Some(found) = watched_overdraw(evidence, history) {
-                    findings.report(too_often(Finding::on(history.last(), TOO_OFTEN), found));
-                }
+                let spent = spent(&watched_writes(evidence, history), BUDGET);
+                judge(spent, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
         return;
@@ -38,11 +40,10 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
     for key in names.judged(&log) {
         findings.examine();
         let lives = log.lives(key);
-        if let Some(found) = lives.iter().find_map(|life| overdraw(&life.writes, BURST, 0)) {
-            findings.report(too_often(Finding::on(names.reference(key), TOO_OFTEN), found));
-            continue;
-        }
-        if !watched {
+        let logged = lives.iter().map(|life| spent(&life.writes, BUDGET));
+        let logged = logged.fold(Spent::Kept, Spent::or);
+        judge(logged, || Finding::on(names.reference(key), TOO_OFTEN), findings);
+        if !watched || logged.overdraw().is_some() {
             continue;
         }
         // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
@@ -50,9 +51,8 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
         let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
         lacking += usize::from(!is_told_by(&log, key, histories.iter().map(seen).sum()));
         for history in histories {
-            if let Some(found) = watched_overdraw(evidence, history) {
-                findings.report(too_often(Finding::on(history.last(), TOO_OFTEN), found));
-            }
+            let spent = spent(&watched_writes(evidence, history), BUDGET);
+            judge(spent, || Finding::on(history.last(), TOO_OFTEN), findings);
         }
     }
     if lacking > 0 {
@@ -64,14 +64,18 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
 
 const TOO_OFTEN: &str = "the status is written more often than the budget allows";
 
-fn watched_overdraw(evidence: &Evidence, history: &ProfileHistory) -> Option<Overdraw> {
-    overdraw(&watched_writes(evidence, history), BURST, 0)
-}
-
 /// When the watch saw status writes.
-pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Vec<WriteTime> {
+pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Events {
     let writes = status_writes(evidence, history);
     writes.iter().map(|write| write.moment).collect()
+}
+
+fn judge(spent: Spent, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+    match spent {
+        Spent::Overdrawn(found) => findings.report(too_often(finding(), found)),
+        Spent::Doubtful => findings.cannot_tell(TOO_CLOSE),
+        Spent::Kept => {}
+    }
 }
 
 fn too_often(finding: Finding, found: Overdraw) -> Finding {
@@ -99,7 +103,7 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
     let caught = |seconds: i64| {
         format!(
             "over its {seconds} s more than {BURST} at once are caught, or more than {} in all",
-            allowed(BURST, seconds.saturating_mul(SECOND))
+            BUDGET.allowed(seconds.saturating_mul(SECOND))
         )
     };
     if let Some(log) = log {
@@ -197,7 +201,7 @@ impl Mean {
 
     /// The allowed writes, plus the burst and one second: the ends of the span are no more exact.
     fn allowed(&self) -> i64 {
-        allowed(BURST, self.span.saturating_add(SECOND))
+        BUDGET.allowed(self.span.saturating_add(SECOND))
     }
 
     fn is_too_much(&self) -> bool {

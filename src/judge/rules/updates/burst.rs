@@ -8,7 +8,7 @@ use super::{
     publishers::{Counted, Users, counted, sure_if},
 };
 use crate::rules::{
-    bucket::{BURST, Overdraw, REFILL_SECONDS, overdraw},
+    bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
     finding::{Finding, Findings},
 };
 
@@ -41,7 +41,7 @@ pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut 
     for key in names.judged(&log.all) {
         let are_known = log.users.are_known(key, findings);
         let mut found = Found {
-            status: found_by_log(log.status.lives(key)).is_some(),
+            status: found_by_log(log.status.lives(key)).overdraw().is_some(),
             all: found_by_log(log.all.lives(key)),
             is_sure: log.tells_changes && are_known,
         };
@@ -90,8 +90,8 @@ impl<'a> ChangeLog<'a> {
 struct Found {
     /// Whether the status writes alone do.
     status: bool,
-    /// The first run of writes that does.
-    all: Option<Overdraw>,
+    /// Whether all writes do.
+    all: Spent,
     /// Whether it is known of these that they are changes, and by those who publish profiles.
     is_sure: bool,
 }
@@ -100,7 +100,13 @@ impl Found {
     /// Both, of which the sure one counts.
     fn or(self, other: Self) -> Self {
         let status = self.status || other.status;
-        let weight = |found: &Self| (found.all.is_some(), found.is_sure);
+        let weight = |found: &Self| {
+            (
+                found.all.overdraw().is_some(),
+                found.all != Spent::Kept,
+                found.is_sure,
+            )
+        };
         let found = if weight(&other) > weight(&self) {
             other
         } else {
@@ -115,7 +121,10 @@ fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Finding
         return;
     }
     findings.examine();
-    if let Some(writes) = found.all {
+    if found.all == Spent::Doubtful && found.is_sure {
+        findings.cannot_tell(TOO_CLOSE);
+    }
+    if let Some(writes) = found.all.overdraw() {
         let finding = finding()
             .at("metadata.resourceVersion")
             .expected(format!(
@@ -127,15 +136,18 @@ fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Finding
     }
 }
 
-fn found_by_log(lives: &[Life]) -> Option<Overdraw> {
-    lives.iter().find_map(|life| overdraw(&life.writes, BURST, 0))
+fn found_by_log(lives: &[Life]) -> Spent {
+    let lives = lives.iter().map(|life| spent(&life.writes, BUDGET));
+    lives.fold(Spent::Kept, Spent::or)
 }
 
 fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
     let Counted { writes, is_sure } = counted(evidence, history);
     Found {
-        status: overdraw(&watched_writes(evidence, history), BURST, 0).is_some(),
-        all: overdraw(&writes, BURST, 0),
+        status: spent(&watched_writes(evidence, history), BUDGET)
+            .overdraw()
+            .is_some(),
+        all: spent(&writes.into(), BUDGET),
         is_sure,
     }
 }

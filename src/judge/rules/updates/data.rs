@@ -5,14 +5,22 @@ use std::sync::Arc;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
-    bucket::{BURST, overdraw},
+    bucket::{BUDGET, Spent, TOO_CLOSE, spent},
     finding::{Finding, Findings},
     text::redacted,
-    write_time::{SECOND, WriteTime, status_writes},
+    write_time::{SECOND, status_writes},
 };
+use crate::time::{Bucket, Events};
 
 /// How long a property must change at a pace until it counts as dynamic, not as a burst (the ledger's 10 min).
 const LASTING: i64 = 600 * SECOND;
+
+/// The burst is for joins and storms, so a property that keeps changing does not get it.
+const WITHOUT_BURST: Bucket = Bucket {
+    burst: 1,
+    at_least: LASTING,
+    ..BUDGET
+};
 
 /// `updates/no-dynamic-data`
 ///
@@ -29,23 +37,23 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
         }
         findings.examine();
         for (name, moments) in changes(evidence, history) {
-            // The burst is for joins and storms, so a property that keeps changing does not get it.
-            let found = overdraw(&moments, BURST, 0).or_else(|| overdraw(&moments, 1, LASTING));
-            if let Some(found) = found {
-                findings.report(
+            match spent(&moments, BUDGET).or(spent(&moments, WITHOUT_BURST)) {
+                Spent::Overdrawn(found) => findings.report(
                     Finding::on(history.last(), "a property changes too often")
                         .at(format!("status.properties[{}].value", redacted(name)))
                         .expected(found.expected())
                         .observed(found.observed("changes")),
-                );
+                ),
+                Spent::Doubtful => findings.cannot_tell(TOO_CLOSE),
+                Spent::Kept => {}
             }
         }
     }
 }
 
 /// When the value of each property changed, appeared or disappeared. Properties are in order of their first change.
-fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<WriteTime>)> {
-    let mut changes: Vec<(&str, Vec<WriteTime>)> = Vec::new();
+fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Events)> {
+    let mut changes: Vec<(&str, Events)> = Vec::new();
     for write in status_writes(evidence, history) {
         let (before, after) = (&write.before.object, &write.after.object);
         if Arc::ptr_eq(&before.status.properties, &after.status.properties) {
@@ -58,7 +66,7 @@ fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str
             }
             match changes.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, moments)) => moments.push(write.moment),
-                None => changes.push((name, vec![write.moment])),
+                None => changes.push((name, Events::from(vec![write.moment]))),
             }
         }
     }

@@ -7,7 +7,7 @@ use evidence::{
 use super::log::Log;
 use crate::rules::{
     answer::{Span, alive, states, steps},
-    bucket::{BURST, REFILL_SECONDS, overdraw},
+    bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
     finding::{Finding, Findings},
     lifecycle::joined_profile,
     write_time::{Micros, SECOND, Write, WriteTime, skew, status_writes, writes},
@@ -67,7 +67,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
         let overdrawn = evidence
             .histories_named(&profile.namespace, &profile.name)
             .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
-            .find_map(|account| overdraw(&account.within(&span), BURST, 0));
+            .find_map(|account| spent(&account.within(&span).into(), BUDGET).overdraw());
         if let Some(overdrawn) = overdrawn {
             let object: Option<&ClusterProfile> =
                 states(evidence, profile).last().and_then(|state| state.object);
@@ -141,12 +141,8 @@ fn accounts<'a>(
         let lives = log.lives((&metadata.namespace, &metadata.name)).iter();
         Account {
             writes: lives
-                .flat_map(|life| &life.writes)
-                .map(|moment| WriteTime {
-                    earliest: ours(moment.earliest),
-                    latest: ours(moment.latest),
-                    reported: ours(moment.reported),
-                })
+                .flat_map(|life| life.writes.iter())
+                .map(|write| write.back(skew(evidence)))
                 .collect(),
             since: ours(requests.covers.from.as_microsecond()).max(watched.since),
         }

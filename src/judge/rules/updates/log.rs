@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
 pub(super) use crate::rules::logged::Key;
-use crate::rules::{
-    logged::{Creations, Logged, creates, deletes, key_of, logged_key},
-    write_time::{self, Micros, SECOND, WriteTime, skew},
+use crate::{
+    rules::{
+        logged::{Creations, Logged, creates, deletes, key_of, logged_key},
+        write_time::{self, Micros, SECOND, skew},
+    },
+    time::{Event, Events},
 };
 
 /// An object from its creation on. One name may have several lives, one after the other, each with its own budget.
@@ -20,7 +23,7 @@ pub(super) struct Life {
     /// When it was last written or deleted, whatever came last, or when the log ends if it was not deleted.
     pub(super) until: Micros,
     /// The writes on it that count.
-    pub(super) writes: Vec<WriteTime>,
+    pub(super) writes: Events,
 }
 
 /// The writes of the audit log by object, by the hub's clock.
@@ -46,7 +49,7 @@ impl<'a> Log<'a> {
         let life = |from| Life {
             from,
             until: stop,
-            writes: Vec::new(),
+            writes: Events::default(),
         };
         let mut seen = Creations::of(&evidence.profiles, begins);
         for event in requests.events.iter().filter(|event| event.is_write()) {
@@ -77,7 +80,7 @@ impl<'a> Log<'a> {
                     lives.push(life(begins));
                 }
                 if let Some(current) = lives.last_mut() {
-                    current.writes.push(WriteTime::seen(event.at));
+                    current.writes.push(Event::logged(at));
                     // A deletion before it has not taken place.
                     current.until = stop;
                 }

@@ -7,9 +7,12 @@ use super::{
     budget::{is_told_by, was_watched, watched_writes},
     log::{Log, Names},
 };
-use crate::rules::{
-    bucket::{BURST, draws},
-    write_time::{WriteTime, skew, timestamp},
+use crate::{
+    rules::{
+        bucket::BUDGET,
+        write_time::{skew, timestamp},
+    },
+    time::Events,
 };
 
 /// The known budgets of a hub's profiles.
@@ -33,7 +36,7 @@ pub struct Spending {
 pub struct Draw {
     /// When it was reported, by the runner's clock.
     pub at: Timestamp,
-    /// Best possible number of writes left, as times are known to about a second: at most [`BURST`]; negative if
+    /// Best possible number of writes left, as far as times are known: at most [`BURST`](crate::rules::BURST); negative if
     /// overdrawn.
     pub left: f64,
 }
@@ -86,11 +89,12 @@ impl<'a> Spendings<'a> {
 
 impl Spending {
     /// The bucket after each write; the clock of the source is ahead by `ahead`.
-    fn of(source: Source, writes: &[WriteTime], ahead: i64) -> Self {
+    fn of(source: Source, writes: &Events, ahead: i64) -> Self {
         let told = writes
             .iter()
             .map(|moment| timestamp(moment.reported.saturating_sub(ahead)));
-        let left = draws(writes, BURST, 0).map(|draw| draw.writes_left());
+        let balances = writes.balances(BUDGET).into_iter();
+        let left = balances.map(|left| left as f64 / BUDGET.refill as f64);
         Self {
             source,
             draws: told.zip(left).map(|(at, left)| Draw { at, left }).collect(),

@@ -31,7 +31,9 @@ pub(super) struct Change {
     /// How late the watch tells.
     late: Micros,
     /// Whether the hub stamps the write.
-    is_stamped: bool,
+    pub(super) is_stamped: bool,
+    /// Whether the write went through the hub's other API server.
+    by_other: bool,
 }
 
 /// What happened, and how it was watched.
@@ -48,6 +50,8 @@ pub(super) struct Course {
     measured: Option<i64>,
     /// When the hub's clock was set, and by how much.
     set: Option<(Micros, Micros)>,
+    /// How far the clock of the hub's other API server is ahead of the first one's.
+    other: Micros,
 }
 
 fn seconds(span: std::ops::Range<i64>) -> impl Strategy<Value = Micros> {
@@ -59,10 +63,10 @@ fn span() -> impl Strategy<Value = Micros> {
     prop_oneof![seconds(0..5), seconds(0..40), seconds(90..150), seconds(0..400)]
 }
 
-fn change() -> impl Strategy<Value = (Micros, Is, Micros, bool)> {
+fn change() -> impl Strategy<Value = (Micros, Is, Micros, bool, bool)> {
     let late = prop_oneof![Just(0), seconds(0..2), seconds(0..10)];
     let is = select(vec![Is::Bad, Is::Bad, Is::Good, Is::Good, Is::Absent]);
-    (span(), is, late, prop::bool::weighted(0.7))
+    (span(), is, late, prop::bool::weighted(0.7), any::<bool>())
 }
 
 /// A course of events with that many gaps, at most.
@@ -72,51 +76,64 @@ pub(super) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
         0.2,
         (
             seconds(-200..600),
-            select(vec![-3600, -30, -8, -3, 30, 3600]),
+            select(vec![-3600, -30, -8, -3, 3, 8, 30, 3600]),
             any::<bool>(),
         ),
     );
     let gaps = vec((span(), span()), 0..=gaps);
     let begins = seconds(-700..-1);
-    (begins, vec(change(), 1..12), seconds(1..1200), gaps, clock, set).prop_map(
-        |(begins, changes, length, gaps, (ahead, error, is_measured), set)| {
-            let mut at = BEGINS + begins;
-            let mut all = Vec::new();
-            for (after, is, late, is_stamped) in changes {
-                all.push(Change {
-                    at,
-                    is,
-                    late,
-                    is_stamped,
-                });
-                at += after.max(1000);
-            }
-            let mut from = BEGINS;
-            let gaps = gaps.into_iter().map(|(after, long)| {
-                let begin = from + after;
-                from = begin + long.max(1000);
-                (begin, from)
-            });
-            let gaps: Vec<_> = gaps.filter(|(_, until)| *until < BEGINS + length).collect();
-            // A clock that was set by less than a watch may be late shows it only if it was measured before.
-            let measures_last = set.is_some_and(|(_, by, is_last)| is_last && i64::abs(by) > 10);
-            let set = set.map(|(at, by, _)| (BEGINS + at, by * SECOND));
-            let measured = ahead
-                + if measures_last {
-                    set.map_or(0, |(_, by)| by)
-                } else {
-                    0
-                };
-            Course {
-                changes: all,
-                length,
-                gaps,
-                ahead,
-                measured: is_measured.then_some(measured / 1000 + error),
-                set,
-            }
-        },
+    let other = prop_oneof![3 => Just(0), 1 => seconds(-2..3)];
+    (
+        begins,
+        vec(change(), 1..12),
+        seconds(1..1200),
+        gaps,
+        clock,
+        set,
+        other,
     )
+        .prop_map(
+            |(begins, changes, length, gaps, (ahead, error, is_measured), set, other)| {
+                let mut at = BEGINS + begins;
+                let mut all = Vec::new();
+                for (after, is, late, is_stamped, by_other) in changes {
+                    all.push(Change {
+                        at,
+                        is,
+                        late,
+                        is_stamped,
+                        by_other,
+                    });
+                    at += after.max(1000);
+                }
+                let mut from = BEGINS;
+                let gaps = gaps.into_iter().map(|(after, long)| {
+                    let begin = from + after;
+                    from = begin + long.max(1000);
+                    (begin, from)
+                });
+                let gaps: Vec<_> = gaps.filter(|(_, until)| *until < BEGINS + length).collect();
+                // A clock that was set by less than a watch may be late shows it only if it was measured before.
+                let measures_last = set.is_some_and(|(_, by, is_last)| is_last && i64::abs(by) > 10);
+                let set = set.map(|(at, by, _)| (BEGINS + at, by * SECOND));
+                let measured = ahead
+                    + if measures_last {
+                        set.map_or(0, |(_, by)| by)
+                    } else {
+                        0
+                    };
+                let course = Course {
+                    changes: all,
+                    length,
+                    gaps,
+                    ahead,
+                    measured: is_measured.then_some(measured / 1000 + error),
+                    set,
+                    other,
+                };
+                course.told_in_time_where_a_clock_is_ahead()
+            },
+        )
 }
 
 impl Course {
@@ -135,10 +152,11 @@ impl Course {
 
     /// The same, as the watch of another course would tell it.
     pub(super) fn watched_as(self, other: &Self) -> Self {
-        Self {
+        let watched = Self {
             changes: self.changes,
             ..other.clone()
-        }
+        };
+        watched.told_in_time_where_a_clock_is_ahead()
     }
 
     /// The same, watched without interruptions.
@@ -151,6 +169,7 @@ impl Course {
     pub(super) fn complete(mut self) -> Self {
         self.gaps.clear();
         self.set = None;
+        self.other = 0;
         self.measured = Some(self.ahead / 1000);
         self.changes
             .iter_mut()
@@ -158,11 +177,35 @@ impl Course {
         self
     }
 
-    /// The stamp of the hub for a moment.
-    fn stamp(&self, at: Micros) -> Arc<str> {
-        let set = self.set.filter(|(since, _)| at >= *since).map_or(0, |(_, by)| by);
-        let hub = (at + self.ahead + set).div_euclid(SECOND);
+    /// The clock of the API server that stamped a change.
+    fn hub_clock(&self, change: &Change) -> Micros {
+        let set = self.set.filter(|(since, _)| change.at >= *since);
+        let other = if change.by_other { self.other } else { 0 };
+        change.at + self.ahead + set.map_or(0, |(_, by)| by) + other
+    }
+
+    /// The stamp of the hub for a change.
+    fn stamp(&self, change: &Change) -> Arc<str> {
+        let hub = self.hub_clock(change).div_euclid(SECOND);
         Timestamp::from_second(hub).expect("a time").to_string().into()
+    }
+
+    /// If a write was stamped by a clock that is further ahead than it was measured, the watch is never late. Else nothing in
+    /// the evidence might show that it is.
+    fn told_in_time_where_a_clock_is_ahead(mut self) -> Self {
+        let Some(measured) = self.measured else {
+            return self;
+        };
+        let is_ahead = |change: &Change| self.hub_clock(change) - measured * 1000 > change.at + SECOND;
+        if self.changes.iter().any(is_ahead) {
+            self.changes.iter_mut().for_each(|change| change.late = 0);
+        }
+        self
+    }
+
+    /// Whether the hub's clock may have been set while nobody watched, by more than a watch may be late.
+    pub(super) fn may_set_its_clock_unseen(&self) -> bool {
+        !self.gaps.is_empty() && self.set.is_some_and(|(_, by)| by.abs() >= LATE)
     }
 
     /// The evidence of it. None if the object was never there while somebody looked.
@@ -274,7 +317,6 @@ impl Watch<'_> {
         if change.is == Is::Absent {
             return;
         }
-        let created = changes[life].at;
         let stamped = changes[life..=place].iter().rfind(|change| change.is_stamped);
         let mut object = ClusterProfile::default();
         object.metadata.name = "p".into();
@@ -282,11 +324,11 @@ impl Watch<'_> {
         object.metadata.uid = uid.as_str().into();
         object.metadata.resource_version = place.to_string();
         object.metadata.generation = Some(i64::from(change.is == Is::Bad));
-        object.metadata.creation_timestamp = Some(self.course.stamp(created));
+        object.metadata.creation_timestamp = Some(self.course.stamp(&changes[life]));
         object.metadata.writers = stamped.map(|change| {
             Arc::from([Writer {
                 manager: "m".into(),
-                time: Some(self.course.stamp(change.at)),
+                time: Some(self.course.stamp(change)),
                 ..Writer::default()
             }])
         });

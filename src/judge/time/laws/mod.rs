@@ -4,6 +4,7 @@
 //! 3. Complete evidence gives an answer.
 
 mod course;
+mod events;
 
 use std::env;
 
