@@ -63,6 +63,22 @@ impl Event {
         }
     }
 
+    /// When it took place if its stamp is right, by the runner's clock.
+    pub(crate) fn by_stamp(self) -> Edge {
+        match self.stamp {
+            Some(_) => Edge::between(self.reported, self.reported.saturating_add(SECOND)),
+            None => self.edge(),
+        }
+    }
+
+    /// The same if, without a stamp, it was seen within a second.
+    fn as_reported(self) -> Edge {
+        match self.stamp {
+            Some(_) => self.by_stamp(),
+            None => Edge::between(self.reported.saturating_sub(SECOND), self.reported),
+        }
+    }
+
     fn edge(self) -> Edge {
         Edge::between(self.earliest, self.latest)
     }
@@ -182,13 +198,11 @@ impl Events {
         })
     }
 
-    /// Whether they exceed a limit if the watch was never late, and also if the hub's clock was right, to the second.
-    /// Where it is unknown whether they do, this tells whether it is worth a doubt.
+    /// Whether they exceed a limit if all took place when they are reported, to the second. Where it is unknown whether they
+    /// do, this tells whether it is worth a doubt: by right stamps, who keeps to a limit never seems to exceed it.
     pub(crate) fn seem_to_exceed(&self, limit: &impl Limit) -> bool {
-        let seen = |event: &Event| Edge::between(event.latest.saturating_sub(SECOND), event.latest);
-        let seen = self.0.iter().map(seen).collect();
-        let mut readings = [Some(seen), self.by_hub(0)].into_iter().flatten();
-        readings.all(|edges| limit.excess(&edges).is_some())
+        let edges: Vec<Edge> = self.0.iter().map(|event| event.as_reported()).collect();
+        limit.excess(&edges).is_some()
     }
 
     /// The best possible balance of a bucket after each event.
@@ -207,14 +221,15 @@ impl Events {
     fn readings(&self) -> impl Iterator<Item = Vec<Edge>> {
         let by_runner = self.0.iter().map(|event| event.edge()).collect();
         // Found only if the first one does not decide.
-        iter::once(by_runner).chain(iter::once_with(|| self.by_hub(LATE)).flatten())
+        iter::once(by_runner).chain(iter::once_with(|| self.by_hub()).flatten())
     }
 
-    /// The edges by the hub's clock, which may have been set by so much without a stamp that shows it.
-    pub(super) fn by_hub(&self, set: Micros) -> Option<Vec<Edge>> {
+    /// The edges by the hub's clock, if there are stamps. A clock that is set by less than a watch may be late contradicts no
+    /// arrival.
+    pub(super) fn by_hub(&self) -> Option<Vec<Edge>> {
         self.0.iter().find_map(|event| event.stamp)?;
         let edge = |event: &Event| match event.stamp {
-            Some(stamp) => Edge::between(stamp, stamp.saturating_add(SECOND + set)),
+            Some(stamp) => Edge::between(stamp, stamp.saturating_add(SECOND + LATE)),
             None => Edge::between(Micros::MIN, Micros::MAX),
         };
         let mut edges: Vec<Edge> = self.0.iter().map(edge).collect();

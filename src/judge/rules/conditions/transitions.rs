@@ -89,14 +89,14 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     told.map_or(first, |told| told.min(first))
                 });
                 since.retain(|(known, _)| *known != kind);
-                since.push((kind, write.moment.latest));
+                since.push((kind, write.moment.by_stamp().latest));
 
                 let time =
                     |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);
                 let (Some(was), Some(is)) = (time(old), time(new)) else {
                     continue;
                 };
-                let later = write.moment.earliest - old_since >= SURELY_LATER;
+                let later = write.moment.by_stamp().earliest - old_since >= SURELY_LATER;
                 let stood_still = is_same(was, is) && later && !missed;
                 if (is_before(is, was) || stood_still) && !reported.contains(&kind) {
                     reported.push(kind);
@@ -154,6 +154,9 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             continue;
         }
         findings.examine();
+        if history.versions.len() - 1 <= CALM.count {
+            continue;
+        }
         let mut changes: Vec<(&str, Events)> = Vec::new();
         for write in status_writes(evidence, history) {
             for (old, new) in pairs(&write.before.object, &write.after.object) {

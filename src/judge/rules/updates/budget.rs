@@ -29,8 +29,11 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
         if watched {
             for history in evidence.histories() {
                 findings.examine();
-                let spent = spent(&watched_writes(evidence, history), BUDGET);
-                judge(spent, || Finding::on(history.last(), TOO_OFTEN), findings);
+                judge(
+                    seen_to_spend(evidence, history),
+                    || Finding::on(history.last(), TOO_OFTEN),
+                    findings,
+                );
             }
         }
         return;
@@ -51,8 +54,11 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
         let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
         lacking += usize::from(!is_told_by(&log, key, histories.iter().map(seen).sum()));
         for history in histories {
-            let spent = spent(&watched_writes(evidence, history), BUDGET);
-            judge(spent, || Finding::on(history.last(), TOO_OFTEN), findings);
+            judge(
+                seen_to_spend(evidence, history),
+                || Finding::on(history.last(), TOO_OFTEN),
+                findings,
+            );
         }
     }
     if lacking > 0 {
@@ -63,6 +69,20 @@ pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, finding
 }
 
 const TOO_OFTEN: &str = "the status is written more often than the budget allows";
+
+/// What the watch tells of the bucket of a profile's status writes.
+pub(super) fn seen_to_spend(evidence: &Evidence, history: &ProfileHistory) -> Spent {
+    if may_overdraw(history) {
+        spent(&watched_writes(evidence, history), BUDGET)
+    } else {
+        Spent::Kept
+    }
+}
+
+/// Whether the watch saw enough writes of any kind to overdraw the bucket. Of nearly all profiles it did not.
+pub(super) fn may_overdraw(history: &ProfileHistory) -> bool {
+    i64::try_from(history.versions.len() - 1).is_ok_and(|writes| writes > BURST)
+}
 
 /// When the watch saw status writes.
 pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Events {
@@ -187,12 +207,17 @@ impl Mean {
             Origin::Listed => window.map_or(first, |window| window.from),
         };
         let until = history.deleted.or(window.map(|window| window.until));
-        let Counted { writes, is_sure } = counted(evidence, history);
-        Self {
-            writes: writes.len(),
+        let mut mean = Self {
+            writes: history.versions.len() - 1,
             span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
-            is_sure,
+            is_sure: true,
+        };
+        // Whose writes they are matters only if all together are too many.
+        if mean.is_long_enough() && mean.is_too_much() {
+            let Counted { writes, is_sure } = counted(evidence, history);
+            (mean.writes, mean.is_sure) = (writes.len(), is_sure);
         }
+        mean
     }
 
     fn is_long_enough(&self) -> bool {

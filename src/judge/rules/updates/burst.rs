@@ -3,7 +3,7 @@
 use evidence::{Evidence, ProfileHistory, Request};
 
 use super::{
-    budget::{is_told_by, was_watched, watched_writes},
+    budget::{is_told_by, may_overdraw, seen_to_spend, was_watched},
     log::{Life, Log, Names},
     publishers::{Counted, Users, counted, sure_if},
 };
@@ -142,11 +142,16 @@ fn found_by_log(lives: &[Life]) -> Spent {
 }
 
 fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
+    if !may_overdraw(history) {
+        return Found {
+            status: false,
+            all: Spent::Kept,
+            is_sure: true,
+        };
+    }
     let Counted { writes, is_sure } = counted(evidence, history);
     Found {
-        status: spent(&watched_writes(evidence, history), BUDGET)
-            .overdraw()
-            .is_some(),
+        status: seen_to_spend(evidence, history).overdraw().is_some(),
         all: spent(&writes.into(), BUDGET),
         is_sure,
     }

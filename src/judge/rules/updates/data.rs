@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
-use crate::rules::{
-    bucket::{BUDGET, Spent, TOO_CLOSE, spent},
-    finding::{Finding, Findings},
-    text::redacted,
-    write_time::{SECOND, status_writes},
+use super::budget::may_overdraw;
+use crate::{
+    rules::{
+        bucket::{BUDGET, Spent, TOO_CLOSE, spent},
+        finding::{Finding, Findings},
+        text::redacted,
+        write_time::{SECOND, status_writes},
+    },
+    time::{Bucket, Events},
 };
-use crate::time::{Bucket, Events};
 
 /// How long a property must change at a pace until it counts as dynamic, not as a burst (the ledger's 10 min).
 const LASTING: i64 = 600 * SECOND;
@@ -36,6 +39,9 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
             continue;
         }
         findings.examine();
+        if !may_overdraw(history) {
+            continue;
+        }
         for (name, moments) in changes(evidence, history) {
             match spent(&moments, BUDGET).or(spent(&moments, WITHOUT_BURST)) {
                 Spent::Overdrawn(found) => findings.report(

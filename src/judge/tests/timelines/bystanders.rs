@@ -14,7 +14,7 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 10] = [
+const MATTERS: [(&str, &str); 9] = [
     // Something was written, so that there is something to examine.
     (
         "conditions/transition-time-kept",
@@ -30,8 +30,6 @@ const MATTERS: [(&str, &str); 10] = [
         "updates/status-by-subresource",
         "neither managedFields nor bodies to tell",
     ),
-    // Where nothing is stamped, each write is dated by its arrival. Here one is.
-    ("updates/writes-within-burst", "eleven labels in eleven seconds"),
     // Whoever writes to the profile of another manager deserves a hint.
     ("lifecycle/foreign-profiles-untouched", "nobody touches it"),
     (

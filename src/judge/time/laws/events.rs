@@ -8,7 +8,7 @@ use super::{
     course::{Course, courses},
     runner,
 };
-use crate::time::{AtMost, Bucket, Edge, Events, Known, LATE, Limit, Micros, SECOND, Write, writes};
+use crate::time::{AtMost, Bucket, Edge, Events, Known, Micros, SECOND, Write, events::Limit, writes};
 
 /// Small enough to be overdrawn by few changes.
 const BUCKET: Bucket = Bucket {
@@ -90,7 +90,7 @@ fn each_write_lies_within_its_edge() {
             }
             // By the hub's clock, one skew explains them all.
             if !course.may_set_its_clock_unseen()
-                && let Some(edges) = events(&writes).by_hub(LATE)
+                && let Some(edges) = events(&writes).by_hub()
             {
                 let ahead = edges.iter().zip(&seen);
                 let least = ahead
