@@ -1,7 +1,7 @@
 //! The write budget of one object: a token bucket (KEP-4322 › Scalability implication).
 
 use super::write_time::{Micros, SECOND, timestamp};
-use crate::time::{Bucket, Events, Known, Series};
+use crate::time::{Bucket, Events, Excess, Series};
 
 /// The bucket's capacity: the maximum burst of writes on one object.
 pub const BURST: i64 = 10;
@@ -47,16 +47,10 @@ pub(super) enum Spent {
 
 /// Whether writes overdraw a bucket that was full before the first write.
 pub(super) fn spent(writes: &Events, bucket: Bucket) -> Spent {
-    // Nearly no object is written so often.
-    if i64::try_from(writes.len()).is_ok_and(|count| count <= bucket.burst) {
-        return Spent::Kept;
-    }
-    match writes.exceed(&bucket) {
-        Known::Yes => writes.excess(&bucket).map_or(Spent::Doubtful, |series| {
-            Spent::Overdrawn(Overdraw::of(series, bucket))
-        }),
-        Known::Unknown(_) if writes.seem_to_exceed(&bucket) => Spent::Doubtful,
-        Known::Unknown(_) | Known::No => Spent::Kept,
+    match writes.excess(&bucket) {
+        Excess::Sure(series) => Spent::Overdrawn(Overdraw::of(series, bucket)),
+        Excess::Doubtful => Spent::Doubtful,
+        Excess::None => Spent::Kept,
     }
 }
 

@@ -96,8 +96,22 @@ impl From<Vec<Event>> for Events {
     }
 }
 
+/// What the evidence tells of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excess {
+    /// This series exceeds it, whenever the events took place.
+    Sure(Series),
+    /// They seem to exceed it, but may have kept to it.
+    Doubtful,
+    /// They seem to keep to it.
+    None,
+}
+
 /// A limit that events may exceed.
 pub(crate) trait Limit {
+    /// The most events that keep to it, however close together they are.
+    fn burst(&self) -> usize;
+
     /// The places of the first and the last event of a series that exceeds it, whenever the events took place within their
     /// edges.
     fn excess(&self, edges: &[Edge]) -> Option<(usize, usize)>;
@@ -116,6 +130,10 @@ pub(crate) struct AtMost {
 }
 
 impl Limit for AtMost {
+    fn burst(&self) -> usize {
+        self.count
+    }
+
     /// Takes the earliest schedule that keeps to it: if that is too late for some event, there is none.
     fn excess(&self, edges: &[Edge]) -> Option<(usize, usize)> {
         let mut schedule: Vec<Micros> = Vec::with_capacity(edges.len());
@@ -142,6 +160,10 @@ impl Limit for AtMost {
 }
 
 impl Limit for Bucket {
+    fn burst(&self) -> usize {
+        usize::try_from(self.burst).unwrap_or(usize::MAX)
+    }
+
     fn excess(&self, edges: &[Edge]) -> Option<(usize, usize)> {
         let draw = self.draws(edges).find(Draw::is_too_much)?;
         Some((draw.first, draw.last))
@@ -171,7 +193,11 @@ impl Events {
     /// Whether they exceed a limit, however they fall within their edges, in their order. No speaks of the events that
     /// were seen: what a gap hides, nobody can tell.
     pub(crate) fn exceed(&self, limit: &impl Limit) -> Known {
-        if self.excess(limit).is_some() {
+        // Nearly no object has so many events.
+        if self.0.len() <= limit.burst() {
+            return Known::No;
+        }
+        if self.first_excess(limit).is_some() {
             return Known::Yes;
         }
         if self.readings().any(|edges| !limit.may_be_exceeded(&edges)) {
@@ -185,8 +211,17 @@ impl Events {
         })
     }
 
+    /// What rules report. What is unknown is worth a doubt if the events exceed the limit as they are reported.
+    pub(crate) fn excess(&self, limit: &impl Limit) -> Excess {
+        match self.exceed(limit) {
+            Known::Yes => self.first_excess(limit).map_or(Excess::Doubtful, Excess::Sure),
+            Known::Unknown(_) if self.seem_to_exceed(limit) => Excess::Doubtful,
+            Known::Unknown(_) | Known::No => Excess::None,
+        }
+    }
+
     /// The first series that exceeds a limit, however the events fall.
-    pub(crate) fn excess(&self, limit: &impl Limit) -> Option<Series> {
+    fn first_excess(&self, limit: &impl Limit) -> Option<Series> {
         self.readings().find_map(|edges| {
             let (first, last) = limit.excess(&edges)?;
             Some(Series {
@@ -198,9 +233,9 @@ impl Events {
         })
     }
 
-    /// Whether they exceed a limit if all took place when they are reported, to the second. Where it is unknown whether they
-    /// do, this tells whether it is worth a doubt: by right stamps, who keeps to a limit never seems to exceed it.
-    pub(crate) fn seem_to_exceed(&self, limit: &impl Limit) -> bool {
+    /// Whether they exceed a limit if all took place when they are reported, to the second. By right stamps, who keeps to a
+    /// limit never seems to exceed it.
+    fn seem_to_exceed(&self, limit: &impl Limit) -> bool {
         let edges: Vec<Edge> = self.0.iter().map(|event| event.as_reported()).collect();
         limit.excess(&edges).is_some()
     }

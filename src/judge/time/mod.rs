@@ -24,7 +24,7 @@ mod writes;
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{known_skew, new_stamp};
 pub(crate) use edge::Edge;
-pub(crate) use events::{AtMost, Event, Events, Series};
+pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, span_of};

@@ -14,7 +14,7 @@ use crate::{
         text::redacted,
         write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
     },
-    time::{AtMost, Events},
+    time::{AtMost, Events, Excess},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one second keeps the same time. From two
@@ -140,6 +140,9 @@ const CALM: AtMost = AtMost {
     within: 300 * SECOND,
 };
 
+/// The reason for no verdict where a condition seems to flap, and may have changed more slowly.
+const TOO_CLOSE: &str = "more than 6 changes were seen in about 5 min, but their times are not exact enough to tell whether they took longer";
+
 /// `conditions/not-flapping`
 ///
 /// No condition changes its status more often than six times in five minutes.
@@ -170,8 +173,13 @@ pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Finding
             }
         }
         for (kind, moments) in changes {
-            let Some(found) = moments.excess(&CALM) else {
-                continue;
+            let found = match moments.excess(&CALM) {
+                Excess::Sure(found) => found,
+                Excess::Doubtful => {
+                    findings.cannot_tell(TOO_CLOSE);
+                    continue;
+                }
+                Excess::None => continue,
             };
             let seconds = whole_seconds(found.last.reported - found.first.reported);
             findings.report(
