@@ -120,13 +120,13 @@ pub(super) fn gap_around(evidence: &Evidence, profile: &ClusterProfile, at: Time
 }
 
 /// The status writes that the watch saw on a profile, in order, each with its moment.
-pub(super) fn status_writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+pub(super) fn status_writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
     let differ = |one: &ClusterProfile, other: &ClusterProfile| one.status != other.status;
     time::writes(evidence, history, differ, writes_status)
 }
 
 /// All writes that the watch saw on a profile, whatever they changed.
-pub(super) fn writes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+pub(super) fn writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
     let differ = |one: &ClusterProfile, other: &ClusterProfile| {
         one.metadata.resource_version != other.metadata.resource_version
     };

@@ -30,11 +30,7 @@ impl HubClock {
 
     /// The earliest moment, by the runner's clock, at which the hub can have written that stamp.
     pub(super) fn earliest(self, stamp: &str) -> Option<Micros> {
-        self.earliest_at(parse_time(stamp)?.as_microsecond())
-    }
-
-    /// The same for a stamp that was read.
-    pub(super) fn earliest_at(self, stamp: Micros) -> Option<Micros> {
+        let stamp = parse_time(stamp)?.as_microsecond();
         Some(stamp.saturating_sub(self.most_ahead?))
     }
 

@@ -150,6 +150,20 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         &self.runs
     }
 
+    /// The steps from each version to the next one of the same life, with the time in which that was written. Several writes in
+    /// a gap are one step.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&'e Version<T>, &'e Version<T>, Edge)> {
+        let versions = self.runs.iter().filter_map(|run| match &run.seen {
+            Seen::Version(version) => Some((*version, run.from)),
+            Seen::Nothing | Seen::Absence => None,
+        });
+        let next = versions.clone().skip(1);
+        let steps = versions
+            .zip(next)
+            .map(|((before, _), (after, edge))| (before, after, edge));
+        steps.filter(|(before, after, _)| before.object.metadata().uid == after.object.metadata().uid)
+    }
+
     /// When the runner saw the object, or that there was none.
     pub(crate) fn seen(&self) -> Set {
         let runs = self.runs.iter().zip(self.spans());

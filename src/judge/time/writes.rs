@@ -3,10 +3,8 @@
 use evidence::{Evidence, History, Tracked, Version, api::Writer, parse_time};
 
 use super::{
-    Edge, Event, LATE, Micros, SECOND,
-    clock::{HubClock, SERVERS_APART, known_skew, new_stamp},
-    edge::put_in_order,
-    span_of,
+    Edge, Event, Micros, SECOND, Timeline,
+    clock::{SERVERS_APART, known_skew, new_stamp},
 };
 
 /// A step between two versions.
@@ -20,121 +18,76 @@ pub(crate) struct Write<'e, T> {
     pub(crate) moment: Event,
 }
 
-/// A step between two versions, whatever it changed.
-struct Step {
-    /// When it took place by its arrival alone.
-    arrived: Edge,
-    /// Whether it came at the end of a gap.
-    is_after_gap: bool,
-    /// When it took place.
-    edge: Edge,
-    /// What the hub stamped, by its clock.
-    stamp: Option<Micros>,
-}
-
 /// The writes between successive versions of an object that differ, stamped by the writers that count.
 pub(crate) fn writes<'e, T: Tracked>(
-    evidence: &Evidence,
+    evidence: &'e Evidence,
     history: &'e History<T>,
     differ: fn(&T, &T) -> bool,
     counts: fn(&Writer) -> bool,
 ) -> Vec<Write<'e, T>> {
-    let is_write = |(before, after): (&Version<T>, &Version<T>)| differ(&before.object, &after.object);
-    if !history.steps().any(is_write) {
+    if !history
+        .steps()
+        .any(|(before, after)| differ(&before.object, &after.object))
+    {
         return Vec::new();
     }
-    let mut steps = steps(evidence, history, counts);
-    believe_stamps(HubClock::of(evidence), &mut steps);
-    put_in_order(steps.iter_mut().map(|step| &mut step.edge));
     let skew = known_skew(evidence).unwrap_or(0);
-    let mut writes = Vec::new();
-    let mut next = Micros::MAX;
-    let pairs = history.versions.windows(2).zip(&steps).rev();
-    for (pair, step) in pairs.filter(|(pair, _)| is_write((&pair[0], &pair[1]))) {
-        // What was written before something is reported so.
-        next = next.min(step.reported(skew));
-        writes.push(Write {
-            before: &pair[0],
-            after: &pair[1],
+    let timeline = Timeline::of(evidence, &[history]);
+    let steps = timeline
+        .steps()
+        .filter(|(before, after, _)| differ(&before.object, &after.object));
+    let write = |(before, after, edge): (&'e Version<T>, &'e Version<T>, Edge)| {
+        let stamp = new_stamp(Some(&before.object), &after.object, counts).and_then(parse_time);
+        let stamp = stamp.map(|stamp| stamp.as_microsecond());
+        Write {
+            before,
+            after,
             moment: Event {
-                earliest: step.edge.earliest,
-                latest: step.edge.latest,
-                stamp: step.stamp,
-                reported: next,
+                stamp,
+                reported: reported(edge, stamp.map(|stamp| stamp.saturating_sub(skew))),
+                ..Event::between(edge.earliest, edge.latest)
             },
-        });
+        }
+    };
+    let mut writes: Vec<Write<'e, T>> = steps.map(write).collect();
+    if !is_one_clock(&writes) {
+        for Write { moment, .. } in &mut writes {
+            (moment.stamp, moment.reported) = (None, moment.latest);
+        }
     }
-    writes.reverse();
+    // What was written before something is reported so.
+    let mut next = Micros::MAX;
+    for Write { moment, .. } in writes.iter_mut().rev() {
+        next = next.min(moment.reported);
+        moment.reported = next;
+    }
     writes
 }
 
-/// The steps of an object by their arrival. One that came at the end of a gap may be of any time of it.
-fn steps<T: Tracked>(evidence: &Evidence, history: &History<T>, counts: fn(&Writer) -> bool) -> Vec<Step> {
-    let metadata = history.last().metadata();
-    let gaps = evidence.gaps_of(T::WATCHED, &metadata.namespace, &metadata.name);
-    let gaps: Vec<_> = gaps.map(span_of).collect();
-    let step = |(before, after): (&Version<T>, &Version<T>)| {
-        let arrival = after.at.as_microsecond();
-        let around = gaps
-            .iter()
-            .filter(|(from, until)| (*from..=*until).contains(&arrival));
-        let began = around.map(|(from, _)| *from).min();
-        let arrived = Edge::between(began.unwrap_or(arrival).saturating_sub(LATE), arrival);
-        let stamp = new_stamp(Some(&before.object), &after.object, counts);
-        Step {
-            arrived,
-            is_after_gap: began.is_some(),
-            edge: arrived,
-            stamp: stamp.and_then(parse_time).map(|stamp| stamp.as_microsecond()),
-        }
-    };
-    history.steps().map(step).collect()
+/// When a write is reported: when the hub stamped it, by the runner's clock, unless that contradicts its arrival.
+fn reported(edge: Edge, stamp: Option<Micros>) -> Micros {
+    let believed = edge.earliest.saturating_sub(2 * SECOND)..=edge.latest.saturating_add(SECOND);
+    stamp
+        .filter(|stamp| believed.contains(stamp))
+        .unwrap_or(edge.latest)
 }
 
-/// Narrows the steps by their stamps, and forgets the stamps if they contradict each other.
-fn believe_stamps(clock: HubClock, steps: &mut [Step]) {
-    let earliest = |step: &Step| clock.earliest_at(step.stamp?);
-    let stamps = steps
-        .iter()
-        .filter_map(|step| Some((earliest(step)?, step.arrived.latest)));
-    let clock = clock.unless_contradicted(stamps);
-    let is_one_clock = is_one_clock(steps);
-    for step in steps {
-        // After a gap, no arrival would contradict a stamp.
-        let stamp = step.stamp.filter(|_| !step.is_after_gap);
-        let earliest = stamp
-            .and_then(|stamp| clock.earliest_at(stamp))
-            .unwrap_or(Micros::MIN);
-        step.edge = Edge::between(earliest.max(step.arrived.earliest), step.arrived.latest);
-        step.stamp = step.stamp.filter(|_| is_one_clock);
-    }
-}
-
-/// Whether one clock may have stamped all steps: one skew explains all of them, and it never goes back. Only differences
+/// Whether one clock may have stamped all writes: one skew explains all of them, and it never goes back. Only differences
 /// of stamps are compared, so the skew need not be known.
-fn is_one_clock(steps: &[Step]) -> bool {
+fn is_one_clock<T>(writes: &[Write<'_, T>]) -> bool {
     let (mut least, mut most, mut newest) = (Micros::MIN, Micros::MAX, Micros::MIN);
-    for (step, stamp) in steps.iter().filter_map(|step| Some((step, step.stamp?))) {
+    let moments = writes.iter().map(|write| write.moment);
+    for (moment, stamp) in moments.filter_map(|moment| Some((moment, moment.stamp?))) {
         // Servers that differ stamp in another order what they write in turns.
         if stamp < newest.saturating_sub(SERVERS_APART) {
             return false;
         }
         newest = newest.max(stamp);
-        least = least.max(stamp.saturating_sub(step.arrived.latest));
-        let ahead = stamp.saturating_sub(step.arrived.earliest);
+        least = least.max(stamp.saturating_sub(moment.latest));
+        let ahead = stamp.saturating_sub(moment.earliest);
         most = most.min(ahead.saturating_add(SECOND + SERVERS_APART));
     }
     least <= most
-}
-
-impl Step {
-    /// When it is reported: when the hub stamped it, by the runner's clock, unless that contradicts its arrival.
-    fn reported(&self, skew: Micros) -> Micros {
-        let (from, until) = (self.arrived.earliest, self.arrived.latest);
-        let believed = from.saturating_sub(2 * SECOND)..=until.saturating_add(SECOND);
-        let stamp = self.stamp.map(|stamp| stamp.saturating_sub(skew));
-        stamp.filter(|stamp| believed.contains(stamp)).unwrap_or(until)
-    }
 }
 
 #[cfg(test)]

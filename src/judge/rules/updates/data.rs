@@ -58,7 +58,7 @@ pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Find
 }
 
 /// When the value of each property changed, appeared or disappeared. Properties are in order of their first change.
-fn changes<'a>(evidence: &Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Events)> {
+fn changes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Events)> {
     let mut changes: Vec<(&str, Events)> = Vec::new();
     for write in status_writes(evidence, history) {
         let (before, after) = (&write.before.object, &write.after.object);

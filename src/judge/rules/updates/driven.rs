@@ -120,7 +120,7 @@ fn accounts<'a>(
     evidence: &'a Evidence,
     log: Option<&Log<'a>>,
     history: &'a ProfileHistory,
-    writes: impl Fn(&Evidence, &'a ProfileHistory) -> Vec<Write<'a>>,
+    writes: impl Fn(&'a Evidence, &'a ProfileHistory) -> Vec<Write<'a>>,
 ) -> Vec<Account> {
     let first = history.versions[0].at;
     let window = evidence.header.window.map_or(first, |window| window.from);
