@@ -5,7 +5,10 @@
 //! change, a [`Timeline`] has runs that nobody saw, and what is asked of them is answered by a [`Known`].
 //!
 //! The assumptions behind all answers: a watch tells what happened within [`LATE`], unless it leaves a gap; a list shows
-//! the hub of one moment; the runner's clock is not set, and where the hub's clock is set, the stamps show it.
+//! the hub of one moment; the runner's clock is not set. Where the hub's clock is set, or two of its API servers have two
+//! clocks, a stamp shows it: by going back, or by being later than an arrival. Only a clock that is further ahead than it was
+//! measured, behind a watch that is late, and one that is set by more than [`LATE`] within a gap, show nothing.
+//! [`Events`] have a second reading by the hub's clock alone.
 
 mod bucket;
 mod clock;
