@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Kind, ObjectKey, Shard, Share,
+    Asked, Kind, ObjectKey, Settled, Shard, Share,
     policies::{InstalledPolicy, PolicyFailures},
 };
 use crate::api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names};
@@ -36,6 +36,10 @@ pub struct Header {
     /// When the runner observed the hub; none for a dump. In merged evidence, from the first start to the last end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// How the run looked on after the window; none for a dump, and in evidence of older suites. In merged evidence, until
+    /// the last end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
     /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]

@@ -19,6 +19,7 @@ mod input;
 pub mod json_list;
 pub mod json_schema;
 mod kind;
+mod later;
 pub mod leak;
 pub mod lenient;
 mod limits;
@@ -51,6 +52,7 @@ pub use header::{
 pub use history::{History, Origin, ProfileHistory, SliceHistory, Version};
 pub use input::{InputError, read_input, read_input_bounded, read_packed};
 pub use kind::{Asked, Gap, Kind};
+pub use later::{Awaited, Later, Settled};
 pub use limits::{LARGEST_OBJECT, LimitError, Limits};
 pub use member::{
     ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
@@ -82,6 +84,8 @@ pub struct Evidence {
     pub profiles: Vec<ProfileHistory>,
     /// The slices of decisions, each with every version seen, in the order of their first appearance.
     pub slices: Vec<SliceHistory>,
+    /// What was seen after the window of the profiles and slices that the run waited for.
+    pub later: Later,
     /// Labelled Secrets, as last seen; never their values.
     pub secrets: Vec<Secret>,
     /// Secrets of consumers' namespaces that hold a kubeconfig and lack the label, as last seen.

@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Shard, Traffic,
+    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Settled, Shard,
+    Traffic,
     Window,
 };
 
@@ -342,6 +343,12 @@ impl Whole {
         let unreadable = unreadable.filter(|unreadable| unreadable.object.kind != NAMESPACE);
         evidence.unreadable.extend(unreadable);
         evidence.profiles.extend(own.profiles);
+        evidence.later.profiles.extend(own.later.profiles);
+        let later = own.later.gaps.into_iter().map(|gap| Gap {
+            share: Some(shard.index),
+            ..gap
+        });
+        evidence.later.gaps.extend(later);
         evidence.secrets.extend(own.secrets);
         evidence.unlabelled_secrets.extend(own.unlabelled_secrets);
         evidence.probes.extend(own.probes);
@@ -355,6 +362,7 @@ impl Whole {
 
     /// Restores the order in which one runner records: the first list by namespace and name, then what came later.
     fn sort(&mut self) {
+        self.evidence.later.sort();
         let path = |object: &ObjectRef| format!("{}/{}", object.namespace, object.name);
         self.evidence.profiles.sort_by_cached_key(|history| {
             let first = &history.versions[0];
@@ -401,6 +409,7 @@ fn header(parts: &[Piece]) -> Header {
             .collect(),
         hub,
         window: headers().filter_map(|header| header.window).reduce(Window::with),
+        settled: headers().filter_map(|header| header.settled).reduce(Settled::with),
         cut_short: (!cut_short.is_empty()).then(|| cut_short.join("; ")),
         clock_skew_ms: common_skew(parts),
         traffic: headers()

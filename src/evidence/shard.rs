@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Evidence, Gap, Kind, Window};
+use super::{Evidence, Gap, Kind, Settled, Window};
 
 /// One share of several. The shares of one count divide all namespaces between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +31,9 @@ pub struct Share {
     /// When its runner observed the hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
+    /// How its runner looked on after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
 }
 
 /// Why a text or a number is no share.
@@ -119,7 +122,7 @@ impl Evidence {
     }
 
     /// The share of merged evidence that a namespace falls to; none if the evidence comes from one runner.
-    fn share_of(&self, namespace: &str) -> Option<&Share> {
+    pub(super) fn share_of(&self, namespace: &str) -> Option<&Share> {
         let count = self.merged_from()?;
         let index = Shard::index_of(namespace, count);
         let mut shares = self.header.shares.iter();
@@ -139,11 +142,23 @@ impl Evidence {
 
     /// The gaps of a kind that concern one object: its own, and those of its whole share.
     pub fn gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
+        self.concerning(self.gaps.iter(), kind, namespace, name)
+    }
+
+    /// Those of the gaps that are of a kind and concern one object.
+    pub(super) fn concerning<'g>(
+        &self,
+        gaps: impl Iterator<Item = &'g Gap>,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> impl Iterator<Item = &'g Gap> {
         let share = self.share_of(namespace).map(|share| share.shard.index);
-        self.gaps(kind).filter(move |gap| {
+        gaps.filter(move |gap| {
+            let is_of_kind = gap.kind == kind;
             let is_of_share = gap.share.is_none() || share.is_none() || gap.share == share;
             let of_object = gap.object.as_ref();
-            is_of_share && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)
+            is_of_kind && is_of_share && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use crate::{
-    Evidence, History, Kind, ObjectRef, Unreadable,
+    Evidence, History, Kind, Later, ObjectRef, Unreadable,
     api::{ClusterProfile, Metadata, PlacementDecision, names},
     lenient::{self, Untyped},
 };
@@ -21,6 +21,9 @@ pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync 
 
     /// The histories of that kind.
     fn histories(evidence: &Evidence) -> &[History<Self>];
+
+    /// The histories of that kind that go on after the window.
+    fn later(later: &Later) -> &[History<Self>];
 
     /// The histories of that kind, to add to.
     fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>>;
@@ -60,6 +63,10 @@ impl Tracked for ClusterProfile {
         &evidence.profiles
     }
 
+    fn later(later: &Later) -> &[History<Self>] {
+        &later.profiles
+    }
+
     fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>> {
         &mut evidence.profiles
     }
@@ -85,6 +92,10 @@ impl Tracked for PlacementDecision {
 
     fn histories(evidence: &Evidence) -> &[History<Self>] {
         &evidence.slices
+    }
+
+    fn later(later: &Later) -> &[History<Self>] {
+        &later.slices
     }
 
     fn histories_mut(evidence: &mut Evidence) -> &mut Vec<History<Self>> {

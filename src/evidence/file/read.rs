@@ -13,7 +13,7 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, LimitError, Limits, ObjectRef, Request,
+    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectRef, Request,
     Requests, Tracked, Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
@@ -73,7 +73,8 @@ pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<
             Err(_) if line.cut && number > 1 => break,
             Err(flaw) => return Err(broken(number, flaw)),
         }
-        if gathered.evidence.unreadable.len() > limits.unreadable {
+        let unreadable = gathered.evidence.unreadable.len() + gathered.later.unreadable.len();
+        if unreadable > limits.unreadable {
             return too_large(number, LimitError::Unreadable(limits.unreadable));
         }
         whole = number;
@@ -150,6 +151,7 @@ enum Section {
     Probes,
     Profiles,
     Slices,
+    Later,
     Workloads,
     ConsumerAccess,
     Requests,
@@ -187,6 +189,8 @@ const LONGEST_KIND: usize = 100;
 #[derive(Default)]
 struct Gathered {
     evidence: Evidence,
+    /// What was seen after the window.
+    later: Evidence,
     section: Section,
     /// Skipped records of unknown kinds, counted by kind.
     unknown: BTreeMap<String, usize>,
@@ -213,6 +217,13 @@ impl Gathered {
             return Ok(());
         }
         self.skips &= !matches!(record, Record::Profile(_) | Record::Slice(_));
+        if let Record::Later(record) = record {
+            std::mem::swap(&mut self.evidence, &mut self.later);
+            let taken = self.take(*record, line);
+            std::mem::swap(&mut self.evidence, &mut self.later);
+            self.section = self.section.max(Section::Later);
+            return taken;
+        }
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
@@ -334,6 +345,7 @@ impl Gathered {
                 evidence.driver = Some(driver);
                 Section::Driver
             }
+            Record::Later(_) => Section::Later,
             Record::End => Section::End,
             Record::Misfit(misfit) => {
                 self.give_up(misfit, line);
@@ -385,11 +397,16 @@ impl Gathered {
     fn finish(self, lines: usize) -> Input {
         let Self {
             mut evidence,
+            later,
             section,
             unknown,
             unknown_others,
             skips: _,
         } = self;
+        // What became of an object may be behind the cut.
+        if section > Section::Later {
+            evidence.later = whole(later, &mut evidence.unreadable);
+        }
         if section != Section::End {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
                 // The section of the cut may lack records; later sections lack all.
@@ -418,6 +435,21 @@ impl Gathered {
         }
         Input { evidence, notes }
     }
+}
+
+/// What was seen after the window. If a part of it cannot be read, nothing is known of that time.
+fn whole(later: Evidence, unreadable: &mut Vec<Unreadable>) -> Later {
+    if !later.unreadable.is_empty() {
+        unreadable.extend(later.unreadable);
+        return Later::default();
+    }
+    let mut whole = Later {
+        profiles: later.profiles,
+        slices: later.slices,
+        gaps: later.gaps,
+    };
+    whole.sort();
+    whole
 }
 
 /// Begins a history. Neighbours in the file share much: the API version, the namespace, the manager.

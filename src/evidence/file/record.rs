@@ -42,6 +42,7 @@ pub(super) enum Line<'a> {
     Slice(FirstSliceLine<'a>),
     SliceVersion(SliceVersionLine<'a>),
     Gone(Gone),
+    Later(&'a Line<'a>),
     Workload(&'a Workload),
     ConsumerAccess(&'a ConsumerAccess),
     Requests(Covers),
@@ -70,6 +71,7 @@ pub(super) enum Record {
     Slice(Box<First<PlacementDecision>>),
     SliceVersion(Box<Version<PlacementDecision>>),
     Gone(Gone),
+    Later(Box<Record>),
     Workload(Workload),
     ConsumerAccess(ConsumerAccess),
     Requests(Covers),
@@ -85,6 +87,9 @@ pub(super) enum Record {
     Unknown(String),
     Misfit(Misfit),
 }
+
+/// The kinds of records of which there are later ones.
+const LATER: [&str; 6] = ["gap", "profile", "change", "slice", "sliceVersion", "gone"];
 
 /// A record of an object that does not have the shape of its kind.
 pub(super) struct Misfit {
@@ -211,10 +216,17 @@ impl Record {
         } else {
             Self::of(&kind, content.as_bytes())
         };
-        read.or_else(|error| match Misfit::of(&kind, content, error.to_string()) {
-            Some(misfit) => Ok(Record::Misfit(misfit)),
-            None => Err(error),
-        })
+        read.or_else(|error| Self::misfit(&kind, content, &error).ok_or(error))
+    }
+
+    /// The record of an object that does not fit; none if it is not the object that is wrong.
+    fn misfit(kind: &str, content: &str, error: &LineError) -> Option<Self> {
+        if kind != "later" {
+            return Misfit::of(kind, content, error.to_string()).map(Record::Misfit);
+        }
+        let OneKey { kind, content } = parse(content.as_bytes()).ok()?;
+        let misfit = Misfit::of(&kind, content.get(), error.to_string())?;
+        Some(Record::Later(Box::new(Record::Misfit(misfit))))
     }
 
     fn of(kind: &str, content: &[u8]) -> Result<Self, LineError> {
@@ -249,6 +261,12 @@ impl Record {
                     object: object(slice.get().as_bytes())?,
                 }))
             }
+            "later" => match parse(content)? {
+                OneKey { kind, content } if LATER.contains(&&*kind) => {
+                    Record::Later(Box::new(Self::of(&kind, content.get().as_bytes())?))
+                }
+                _ => Record::Unknown(kind.to_owned()),
+            },
             "workload" => Record::Workload(parse(content)?),
             "consumerAccess" => Record::ConsumerAccess(parse(content)?),
             "sliceRequests" => Record::SliceRequests(parse(content)?),

@@ -299,10 +299,15 @@ fn header() -> impl Strategy<Value = Header> {
                 shard: Shard { index: 1, count: 2 },
                 namespaces: vec!["a".to_owned()],
                 window: Some(window),
+                settled: Some(Settled::at_once(window)),
             })
             .into_iter()
             .collect(),
         window: rest.0,
+        settled: rest.0.map(|window| Settled {
+            profiles: usize::from(rest.1.is_some()),
+            ..Settled::at_once(window)
+        }),
         read_at: rest.0.map(|window| window.from),
         cut_short: None,
         clock_skew_ms: rest.1,
@@ -419,7 +424,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         name,
         labels,
     });
-    let gap =
+    let gap = || {
         (kind(), option::of(time()), option::of(object()), text()).prop_map(|(kind, at, object, reason)| {
             Gap {
                 kind,
@@ -429,13 +434,14 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 share: at.map(|_| 1),
                 reason,
             }
-        });
+        })
+    };
     let unreadable = (object(), text()).prop_map(|(object, message)| Unreadable { object, message });
     let others = (
         few(namespace),
         few(secret()),
         few(probe()),
-        few(gap),
+        few(gap()),
         few(unreadable),
         few(unlabelled_secret()),
     );
@@ -452,6 +458,16 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         option::of(members::driver()),
     );
     let profiles = few(versions_of(profile()));
+    let later = (few(versions_of(profile())), few(placements::history()), few(gap()));
+    let later = later.prop_map(|(profiles, slices, gaps)| {
+        let mut later = Later {
+            profiles,
+            slices,
+            gaps,
+        };
+        later.sort();
+        later
+    });
     (
         header(),
         profiles,
@@ -459,12 +475,14 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         others,
         beyond,
         placements,
+        later,
     )
         .prop_map(
-            |(header, profiles, requests, others, beyond, placements)| Evidence {
+            |(header, profiles, requests, others, beyond, placements, later)| Evidence {
                 header,
                 namespaces: others.0,
                 profiles,
+                later,
                 secrets: others.1,
                 unlabelled_secrets: others.5,
                 probes: others.2,

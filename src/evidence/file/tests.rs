@@ -479,3 +479,22 @@ fn a_file_is_bounded_as_a_whole() {
     let unsummed = Checksum::of_file_bounded(&path, &limits(sum.bytes - 1)).expect_err("too large");
     assert_eq!(Checksum::limit(&unsummed), Some(LimitError::Whole(sum.bytes - 1)));
 }
+
+/// A fault that ends behind the cut must not seem to last.
+#[test]
+fn a_cut_loses_what_came_after_the_window() {
+    let mut evidence = sample();
+    evidence.later.profiles = evidence.profiles.clone();
+    evidence.later.sort();
+    let text = String::from_utf8(written(&evidence)).expect("text");
+    assert_eq!(read_back(text.as_bytes()).evidence.later, evidence.later);
+    let last = text.rfind(r#"{"later""#).expect("a line");
+    assert!(read_back(&text.as_bytes()[..last]).evidence.later.is_empty());
+    let lines = text.lines().map(|line| match line {
+        line if line.starts_with(r#"{"later":{"profile""#) => line.replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1),
+        line => line.to_owned(),
+    });
+    let spoilt = read_back((lines.collect::<Vec<_>>().join("\n") + "\n").as_bytes()).evidence;
+    assert!(spoilt.later.is_empty(), "the other records may tell of what is unreadable");
+    assert_eq!(spoilt.unreadable.len(), evidence.unreadable.len() + evidence.profiles.len());
+}

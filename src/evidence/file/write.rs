@@ -72,7 +72,10 @@ fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) ->
 /// # Errors
 /// When the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
-    let mut lines = Lines(BufWriter::new(writer));
+    let mut lines = Lines {
+        writer: BufWriter::new(writer),
+        are_later: false,
+    };
     lines.put(&Line::Header(&Header {
         format: FORMAT.to_owned(),
         ..evidence.header.clone()
@@ -106,6 +109,18 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     for history in &evidence.slices {
         lines.put_slice(history)?;
     }
+    let later = &evidence.later;
+    lines.are_later = true;
+    for gap in &later.gaps {
+        lines.put(&Line::Gap(gap))?;
+    }
+    for history in &later.profiles {
+        lines.put_history(history)?;
+    }
+    for history in &later.slices {
+        lines.put_slice(history)?;
+    }
+    lines.are_later = false;
     for workload in &evidence.workloads {
         lines.put(&Line::Workload(workload))?;
     }
@@ -138,15 +153,20 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         lines.put(&Line::Login(login))?;
     }
     lines.put(&Line::End {})?;
-    lines.0.flush()
+    lines.writer.flush()
 }
 
-struct Lines<W: Write>(BufWriter<W>);
+struct Lines<W: Write> {
+    writer: BufWriter<W>,
+    /// Whether they tell of the time after the window.
+    are_later: bool,
+}
 
 impl<W: Write> Lines<W> {
     fn put(&mut self, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.0, line)?;
-        self.0.write_all(b"\n")
+        let line = if self.are_later { &Line::Later(line) } else { line };
+        serde_json::to_writer(&mut self.writer, line)?;
+        self.writer.write_all(b"\n")
     }
 
     fn put_member(&mut self, member: &Member) -> io::Result<()> {

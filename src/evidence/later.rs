@@ -1,0 +1,171 @@
+//! What a run saw after its window: it looks on while a fault that was open at the end may still be mended in time.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Evidence, Gap, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window};
+
+/// How a run looked on after its window. Without faults that were open when the window ended, it did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Settled {
+    /// Until when it looked on; the end of the window if it did not.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// The number of profiles that it waited for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub profiles: usize,
+    /// The number of slices of decisions that it waited for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slices: usize,
+    /// True if the run was stopped meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_short: bool,
+}
+
+/// What a run saw after its window of the objects that it waited for. Nothing else counts of that time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Later {
+    /// The profiles, by namespace and name. The first version is the one that the window ended with, unless the profile
+    /// was made after it.
+    pub profiles: Vec<ProfileHistory>,
+    /// The slices of decisions.
+    pub slices: Vec<SliceHistory>,
+    /// What was missed of that time.
+    pub gaps: Vec<Gap>,
+}
+
+/// The objects with a fault that was open when the window ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Awaited {
+    /// The profiles.
+    pub profiles: BTreeSet<ObjectKey>,
+    /// The slices of decisions.
+    pub slices: BTreeSet<ObjectKey>,
+}
+
+impl Settled {
+    /// A run that did not look on after its window.
+    pub fn at_once(window: Window) -> Self {
+        Self {
+            until: window.until,
+            profiles: 0,
+            slices: 0,
+            cut_short: false,
+        }
+    }
+
+    /// How two runners of one fleet looked on.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            until: self.until.max(other.until),
+            profiles: self.profiles + other.profiles,
+            slices: self.slices + other.slices,
+            cut_short: self.cut_short || other.cut_short,
+        }
+    }
+
+    /// How many seconds it looked on after its window, and for what: `70 s after the window for 3 profiles to settle`;
+    /// none if it did not.
+    pub fn describe(&self, window: Window) -> Option<String> {
+        let counted = |count: usize, noun: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {noun}")),
+            count => Some(format!("{count} {noun}s")),
+        };
+        let of_both = [counted(self.profiles, "profile"), counted(self.slices, "slice")];
+        let awaited = of_both.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        let seconds = self.until.duration_since(window.until).as_secs().max(0);
+        let stopped = if self.cut_short { ", then stopped" } else { "" };
+        (!awaited.is_empty())
+            .then(|| format!("{seconds} s after the window for {awaited} to settle{stopped}"))
+    }
+}
+
+impl Later {
+    /// Returns `true` if nothing was seen after the window.
+    pub fn is_empty(&self) -> bool {
+        self.profiles.is_empty() && self.slices.is_empty() && self.gaps.is_empty()
+    }
+
+    /// Puts the histories in the order in which they are looked up.
+    pub fn sort(&mut self) {
+        sort(&mut self.profiles);
+        sort(&mut self.slices);
+    }
+}
+
+impl Awaited {
+    /// Returns `true` if nothing is open.
+    pub fn is_empty(&self) -> bool {
+        self.profiles.is_empty() && self.slices.is_empty()
+    }
+}
+
+impl Evidence {
+    /// How the runner of that namespace looked on after its window; none for a dump, in evidence of older suites, and for
+    /// a monitor, whose window has no end.
+    pub fn settled_of(&self, namespace: &str) -> Option<Settled> {
+        match self.share_of(namespace) {
+            Some(share) => share.settled,
+            None => self.header.settled,
+        }
+    }
+
+    /// What was seen of the object of that name after the window, if the run waited for it.
+    pub fn later_of<T: Tracked>(&self, namespace: &str, name: &str) -> &[History<T>] {
+        let all = T::later(&self.later);
+        let from = all.partition_point(|history| key(history) < (namespace, name));
+        let count = all[from..].partition_point(|history| key(history) == (namespace, name));
+        &all[from..from + count]
+    }
+
+    /// The gaps after the window that concern one object.
+    pub fn later_gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
+        self.concerning(self.later.gaps.iter(), kind, namespace, name)
+    }
+}
+
+fn sort<T: Tracked>(histories: &mut [History<T>]) {
+    histories.sort_by(|one, other| {
+        key(one)
+            .cmp(&key(other))
+            .then_with(|| one.versions[0].at.cmp(&other.versions[0].at))
+    });
+}
+
+fn key<T: Tracked>(history: &History<T>) -> (&str, &str) {
+    let metadata = history.last().metadata();
+    (&metadata.namespace, &metadata.name)
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_and_for_what_is_told() {
+        let window = Window {
+            from: Timestamp::UNIX_EPOCH,
+            until: Timestamp::UNIX_EPOCH,
+        };
+        let at_once = Settled::at_once(window);
+        assert_eq!(at_once.describe(window), None);
+        let settled = Settled {
+            until: Timestamp::from_second(70).expect("a time"),
+            profiles: 3,
+            slices: 1,
+            cut_short: true,
+        };
+        let told = "70 s after the window for 3 profiles and 1 slice to settle, then stopped";
+        assert_eq!(settled.describe(window).as_deref(), Some(told));
+    }
+}
