@@ -107,6 +107,29 @@ impl Awaited {
 }
 
 impl Evidence {
+    /// Cuts the evidence at a moment, as if the window had ended then, and the run had waited for all objects until its end.
+    pub fn settled_after(&mut self, end: Timestamp) {
+        let Some(window) = &mut self.header.window else {
+            return;
+        };
+        self.header.settled = Some(Settled {
+            profiles: self.profiles.len(),
+            slices: self.slices.len(),
+            ..Settled::at_once(*window)
+        });
+        window.until = end;
+        self.later.profiles = cut(&mut self.profiles, end);
+        self.later.slices = cut(&mut self.slices, end);
+        let is_later = |gap: &&Gap| gap.until.is_none_or(|until| until > end);
+        let later = self.gaps.iter().filter(is_later).cloned();
+        self.later.gaps = later.collect();
+        self.gaps.retain(|gap| gap.from.is_none_or(|from| from <= end));
+        for gap in &mut self.gaps {
+            gap.until = gap.until.map(|until| until.min(end));
+        }
+        self.later.sort();
+    }
+
     /// How the runner of that namespace looked on after its window; none for a dump, in evidence of older suites, and for
     /// a monitor, whose window has no end.
     pub fn settled_of(&self, namespace: &str) -> Option<Settled> {
@@ -128,6 +151,26 @@ impl Evidence {
     pub fn later_gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
         self.concerning(self.later.gaps.iter(), kind, namespace, name)
     }
+}
+
+/// Cuts histories at a moment. Returns how they go on.
+fn cut<T: Tracked>(histories: &mut Vec<History<T>>, end: Timestamp) -> Vec<History<T>> {
+    let mut later = Vec::new();
+    for history in &mut *histories {
+        let place = history.versions.partition_point(|version| version.at <= end);
+        let is_over = history.deleted.is_some_and(|deleted| deleted <= end);
+        if !is_over {
+            let versions = history.versions.split_off(place);
+            let last = history.versions.last().cloned();
+            later.push(History {
+                origin: history.origin,
+                versions: last.into_iter().chain(versions).collect(),
+                deleted: history.deleted.take(),
+            });
+        }
+    }
+    histories.retain(|history| !history.versions.is_empty());
+    later
 }
 
 fn sort<T: Tracked>(histories: &mut [History<T>]) {

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Settled, Shard,
-    Traffic,
-    Window,
+    Traffic, Window,
 };
 
 /// The evidence of one share, and what to call it in errors.
@@ -409,7 +408,9 @@ fn header(parts: &[Piece]) -> Header {
             .collect(),
         hub,
         window: headers().filter_map(|header| header.window).reduce(Window::with),
-        settled: headers().filter_map(|header| header.settled).reduce(Settled::with),
+        settled: headers()
+            .filter_map(|header| header.settled)
+            .reduce(Settled::with),
         cut_short: (!cut_short.is_empty()).then(|| cut_short.join("; ")),
         clock_skew_ms: common_skew(parts),
         traffic: headers()

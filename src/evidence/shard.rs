@@ -158,7 +158,9 @@ impl Evidence {
             let is_of_kind = gap.kind == kind;
             let is_of_share = gap.share.is_none() || share.is_none() || gap.share == share;
             let of_object = gap.object.as_ref();
-            is_of_kind && is_of_share && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)
+            is_of_kind
+                && is_of_share
+                && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)
         })
     }
 }

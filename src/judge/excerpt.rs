@@ -25,7 +25,10 @@ impl Excerpt {
         }
         // No rule asks what the run cost the hub, which changes with each request.
         header.traffic = other.traffic;
-        *header != *other || self.evidence.gaps != whole.gaps || self.evidence.unreadable != whole.unreadable
+        *header != *other
+            || self.evidence.gaps != whole.gaps
+            || self.evidence.later != whole.later
+            || self.evidence.unreadable != whole.unreadable
     }
 
     /// Takes over what is not of single profiles, and the namespaces.
@@ -33,6 +36,7 @@ impl Excerpt {
         self.evidence = Evidence {
             header: whole.header.clone(),
             gaps: whole.gaps.clone(),
+            later: whole.later.clone(),
             unreadable: whole.unreadable.clone(),
             ..Evidence::default()
         };

@@ -1,7 +1,7 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
 use evidence::{
-    Asked, Claim, Evidence, Kind,
+    Asked, Awaited, Claim, Evidence, Kind,
     api::{Api, Feature},
 };
 
@@ -23,6 +23,24 @@ pub const DESELECTED: &str = "deselected";
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let rules = rules_of(&evidence.header.claim);
     judgement(evidence, verdicts(&rules, evidence, selection))
+}
+
+/// The objects with a fault that was open when the evidence ends, and that decides a verdict: one that lasts for longer
+/// than its grace breaks a rule. Rules that are broken anyway wait for nothing.
+pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
+    let rules = rules_of(&evidence.header.claim).into_iter();
+    let examined =
+        rules.filter(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
+    let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
+    let mut awaited = Awaited::default();
+    for found in findings(&examined, evidence) {
+        if found.list.iter().all(|finding| finding.advisory) {
+            let open = found.open();
+            awaited.profiles.extend(open.profiles.iter().cloned());
+            awaited.slices.extend(open.slices.iter().cloned());
+        }
+    }
+    awaited
 }
 
 /// The verdicts on rules, in their order.

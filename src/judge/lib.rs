@@ -27,7 +27,7 @@ mod web_page;
 
 pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};
-pub use judging::{DESELECTED, judge};
+pub use judging::{DESELECTED, judge, unsettled};
 pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
 pub use standing::Standing;

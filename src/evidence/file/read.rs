@@ -13,8 +13,8 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectRef, Request,
-    Requests, Tracked, Unreadable, Version,
+    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectRef,
+    Request, Requests, Tracked, Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
 };

@@ -458,7 +458,11 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         option::of(members::driver()),
     );
     let profiles = few(versions_of(profile()));
-    let later = (few(versions_of(profile())), few(placements::history()), few(gap()));
+    let later = (
+        few(versions_of(profile())),
+        few(placements::history()),
+        few(gap()),
+    );
     let later = later.prop_map(|(profiles, slices, gaps)| {
         let mut later = Later {
             profiles,

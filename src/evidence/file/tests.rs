@@ -491,10 +491,18 @@ fn a_cut_loses_what_came_after_the_window() {
     let last = text.rfind(r#"{"later""#).expect("a line");
     assert!(read_back(&text.as_bytes()[..last]).evidence.later.is_empty());
     let lines = text.lines().map(|line| match line {
-        line if line.starts_with(r#"{"later":{"profile""#) => line.replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1),
+        line if line.starts_with(r#"{"later":{"profile""#) => {
+            line.replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1)
+        }
         line => line.to_owned(),
     });
     let spoilt = read_back((lines.collect::<Vec<_>>().join("\n") + "\n").as_bytes()).evidence;
-    assert!(spoilt.later.is_empty(), "the other records may tell of what is unreadable");
-    assert_eq!(spoilt.unreadable.len(), evidence.unreadable.len() + evidence.profiles.len());
+    assert!(
+        spoilt.later.is_empty(),
+        "the other records may tell of what is unreadable"
+    );
+    assert_eq!(
+        spoilt.unreadable.len(),
+        evidence.unreadable.len() + evidence.profiles.len()
+    );
 }

@@ -40,12 +40,15 @@ pub(super) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool 
     history.last().metadata.deletion_timestamp.is_none() && age(evidence, history) == Age::Settled
 }
 
-/// Whether a profile existed for longer than the grace when the window ended. If the watch saw too little of that, the
-/// creation time decides, as far as the clocks can be compared.
+/// [`age_at`] the end of the window. Without a window, as in a dump, every profile is older than the grace.
 pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
-    let Some(end) = end_of(evidence, history.last()) else {
-        return Age::Settled;
-    };
+    let end = end_of(evidence, history.last());
+    end.map_or(Age::Settled, |end| age_at(evidence, history, end))
+}
+
+/// Whether a profile existed for longer than the grace at a moment, such as when it was last seen. If the watch saw too
+/// little of that, the creation time decides, as far as the clocks can be compared.
+pub(super) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros) -> Age {
     let first = &history.versions[0];
     let seen = first.at.as_microsecond();
     if end.saturating_sub(seen) >= GRACE {
@@ -79,12 +82,22 @@ pub(super) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
     }
 }
 
-/// Whether the last transitions of these conditions are longer ago than the grace. The manager stamps them by a clock
-/// that may differ from the runner's.
+/// [`age_of_transitions_at`] the end of the window. Without a window, they are longer ago than the grace.
 pub(super) fn age_of_transitions(evidence: &Evidence, profile: &ClusterProfile, conditions: &[&str]) -> Age {
-    let Some(end) = end_of(evidence, profile) else {
-        return Age::Settled;
-    };
+    let end = end_of(evidence, profile);
+    end.map_or(Age::Settled, |end| {
+        age_of_transitions_at(evidence, profile, conditions, end)
+    })
+}
+
+/// Whether the last transitions of these conditions were longer ago than the grace at a moment. The manager stamps them by
+/// a clock that may differ from the runner's.
+pub(super) fn age_of_transitions_at(
+    evidence: &Evidence,
+    profile: &ClusterProfile,
+    conditions: &[&str],
+    end: Micros,
+) -> Age {
     let transitions = conditions
         .iter()
         .filter_map(|kind| transition(evidence, profile, kind));

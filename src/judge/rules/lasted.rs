@@ -1,5 +1,7 @@
 //! Whether something lasted for longer than the grace, and how reports say so.
 
+use evidence::{Evidence, api::ClusterProfile};
+
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE},
     finding::Length,
@@ -9,6 +11,16 @@ use crate::time::{Known, Stretch, While};
 
 /// The reason for no verdict if a fault lasted for about the grace.
 const RESOLUTION: &str = "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of 2 min, it does not show";
+
+/// The reason for no verdict if a fault was open at the end.
+pub(super) const STILL_OPEN: &str =
+    "too early to tell: a fault that was there at the end is not yet older than the grace of 2 min";
+
+/// Whether the run looked on for faults that were open when its window ended, so that those that still are make a rule
+/// inconclusive. Older suites did not, and the window of a monitor has no end.
+pub(super) fn looked_on(evidence: &Evidence, profile: &ClusterProfile) -> bool {
+    evidence.settled_of(&profile.metadata.namespace).is_some()
+}
 
 /// Whether something lasted for longer than the grace; what tells the most comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +46,7 @@ impl From<Age> for Lasted {
     }
 }
 
-/// Whether something lasted for longer than the grace. `age` says how old it is at the end of the window if that is not
+/// Whether something lasted for longer than the grace. `age` says how old it was when it was last seen, if that is not
 /// seen: what the first list showed may be older than the window.
 pub(super) fn lasted(found: &While, age: impl FnOnce() -> Age) -> Lasted {
     match found.lasting(GRACE) {

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, Origin, Window, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, Origin, Window, api::ClusterProfile};
 
 use super::{
-    clocks::{Age, GRACE, age},
+    clocks::{Age, GRACE, age, age_at},
     finding::{Finding, Findings},
-    lasted::{Lasted, describe, lasted},
+    lasted::{Lasted, STILL_OPEN, describe, lasted, looked_on},
     same_cluster::note_uncertain,
 };
 use crate::{
@@ -27,6 +27,10 @@ pub(super) struct Held<'e> {
     pub(super) lasted: Lasted,
     /// Whether it held from the first list to the end, so that it may be older.
     is_all_along: bool,
+    /// How reports say that the runner stopped looking.
+    ending: &'static str,
+    /// The profiles, as they were when the window ended.
+    profiles: [&'e ClusterProfile; 2],
     /// The last versions of which it held.
     pub(super) last: Option<(&'e ClusterProfile, &'e ClusterProfile)>,
 }
@@ -69,10 +73,14 @@ impl<'e, 'p> Pair<'e, 'p> {
         let is_all_along =
             self.profiles.into_iter().all(is_listed) && held.fills(&one.seen().and(&other.seen()));
         let lasted = lasted(&held, || {
-            match self
-                .profiles
-                .map(|profile| age(self.evidence, profile.last_life()))
-            {
+            let age_of = |profile: &Profile| {
+                let life = profile.last_life();
+                match held.last_told() {
+                    Some(at) => age_at(self.evidence, life, at),
+                    None => age(self.evidence, life),
+                }
+            };
+            match self.profiles.map(age_of) {
                 [one, other] if is_all_along => one.max(other),
                 _ => Age::New,
             }
@@ -80,6 +88,8 @@ impl<'e, 'p> Pair<'e, 'p> {
         Some(Held {
             lasted,
             is_all_along: is_all_along && held.is_open(),
+            ending: one.end_in_words(),
+            profiles: self.profiles.map(|profile| profile.last_life().last()),
             last: one.seen_before(until).zip(other.seen_before(until)),
             held,
         })
@@ -87,6 +97,13 @@ impl<'e, 'p> Pair<'e, 'p> {
 }
 
 impl Held<'_> {
+    /// Whether it was open at the end, and the run looked on for such faults.
+    fn is_open(&self, evidence: &Evidence) -> bool {
+        let is_watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
+        let looked_on = |profile: &&ClusterProfile| looked_on(evidence, profile);
+        is_watched && self.held.is_open() && self.profiles.iter().all(looked_on)
+    }
+
     /// Reports what lasted, notes what did not, and doubts what the evidence does not tell.
     pub(super) fn judge(&self, evidence: &Evidence, finding: Finding, findings: &mut Findings) {
         match self.lasted {
@@ -95,7 +112,7 @@ impl Held<'_> {
                 let is_told = evidence.header.window.is_some() && !self.is_all_along && !stretches.is_empty();
                 let is_to_the_end = self.held.is_open() && self.held.ends_with(stretches.last());
                 let ending = if is_to_the_end {
-                    ", when the window ended"
+                    self.ending
                 } else {
                     ", and no more"
                 };
@@ -105,6 +122,11 @@ impl Held<'_> {
                 } else {
                     finding
                 });
+            }
+            Lasted::New | Lasted::Untold(_) if self.is_open(evidence) => {
+                for profile in self.profiles {
+                    findings.wait_for(profile, STILL_OPEN);
+                }
             }
             Lasted::Untold(reason) => findings.cannot_tell(reason),
             Lasted::Short | Lasted::New => {

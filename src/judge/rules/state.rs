@@ -11,9 +11,10 @@ use course::Course;
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    clocks::{Age, GRACE, age, age_of_transitions},
+    clocks::{Age, GRACE, age_at, age_of_transitions_at},
     finding::{Finding, Findings},
-    lasted::{Lasted, lasted},
+    lasted::{Lasted, STILL_OPEN, lasted, looked_on},
+    write_time::end_of,
 };
 use crate::{
     hash::HashMap,
@@ -83,11 +84,14 @@ pub(super) fn each_state<'e>(
         .histories()
         .filter(|history| faulty.contains_key(&name(history.last())));
     for profile in profiles(evidence, histories) {
-        let lives = &faulty[&name(profile.last_life().last())];
+        let (namespace, called) = name(profile.last_life().last());
+        let lives = &faulty[&(namespace, called)];
+        let later = evidence.later_of(namespace, called).iter();
+        let later: Vec<Life> = later.map(|life| Life::of(life, state, &mut faults)).collect();
         Judging {
             evidence,
             state,
-            course: Course::of(evidence, &profile, lives),
+            course: Course::of(evidence, &profile, lives.iter().chain(&later)),
         }
         .judge(lives, findings);
     }
@@ -170,6 +174,10 @@ impl Judging<'_, '_, '_> {
                     found.for_each(|finding| findings.report(finding));
                 }
                 (_, Some(doubt)) => findings.cannot_tell(doubt),
+                (Lasted::New | Lasted::Untold(_), None) if self.is_open(&found) => {
+                    is_new = true;
+                    findings.wait_for(self.course.last_life().last(), STILL_OPEN);
+                }
                 (Lasted::Untold(reason), None) => {
                     findings.cannot_tell(reason);
                     is_new |= found.is_open();
@@ -190,6 +198,12 @@ impl Judging<'_, '_, '_> {
             .for_each(|_| findings.examine());
     }
 
+    /// Whether a fault that did not last was open at the end, and the run looked on for such faults.
+    fn is_open(&self, found: &While) -> bool {
+        let profile = self.course.last_life().last();
+        self.course.is_watched() && found.is_open() && looked_on(self.evidence, profile)
+    }
+
     fn lasted(&self, path: &str, found: &While) -> Lasted {
         // A single look cannot wait for a fault to pass, and must not pass it.
         let is_awaited = self.state.filled_later || !self.state.called_by.is_empty();
@@ -199,14 +213,20 @@ impl Judging<'_, '_, '_> {
         }
     }
 
-    /// How long a fault has lasted at the end of the window that the watch has not seen for longer than the grace. One
+    /// How long a fault had lasted when it was last seen, if the watch has not seen it for longer than the grace. One
     /// that was there from the first list on is as old as the profile, or as the transition that called for an answer.
     fn age(&self, path: &str, found: &While) -> Age {
         match self.course.listed_with(path, found) {
             None => Age::New,
             Some(history) => {
-                let called = age_of_transitions(self.evidence, history.first(), self.state.called_by);
-                age(self.evidence, history).max(called)
+                let end = || end_of(self.evidence, history.last());
+                let watched = found.last_told().filter(|_| self.course.is_watched());
+                let Some(at) = watched.or_else(end) else {
+                    return Age::Settled;
+                };
+                let conditions = self.state.called_by;
+                let called = age_of_transitions_at(self.evidence, history.first(), conditions, at);
+                age_at(self.evidence, history, at).max(called)
             }
         }
     }

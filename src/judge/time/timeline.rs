@@ -19,6 +19,8 @@ pub(crate) struct Timeline<'e, T> {
     hidden: Set,
     /// When the runner stopped looking.
     end: Micros,
+    /// When the window ended, if the runner looked on for this object.
+    window_end: Option<Micros>,
 }
 
 /// A run of one state.
@@ -110,7 +112,12 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
         let clock = HubClock::of(evidence);
         let clock = clock.unless_contradicted(stamps(clock, &lives));
+        let later: &[History<T>] = match window {
+            Some(_) => evidence.later_of(namespace, name),
+            None => &[],
+        };
         let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
+        let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
         let mut builder = Builder {
             runs: vec![Run {
                 from: Edge::at(Micros::MIN),
@@ -123,12 +130,20 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 .to_vec(),
             arrived: Micros::MIN,
         };
-        for life in lives {
-            builder.life(clock, life);
+        for life in &lives {
+            builder.life(clock, life, None);
+        }
+        let last = lives.last().filter(|life| life.deleted.is_none());
+        for life in later {
+            builder.life(clock, life, last.map(|last| last.last()));
         }
         let begins = builder.runs.get(1).map_or(Micros::MIN, |run| run.from.latest);
         builder.hidden.push((Micros::MIN, begins));
         let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+        let settled = evidence.settled_of(namespace).filter(|_| !later.is_empty());
+        let settled = settled.map(|settled| settled.until.as_microsecond());
+        let window_end = settled.is_some_and(|settled| settled > end).then_some(end);
+        let end = settled.unwrap_or(end).max(end);
         if window.is_some() {
             builder.unseen_to(end);
         } else {
@@ -142,6 +157,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             runs: builder.runs,
             hidden: Set::of(builder.hidden),
             end,
+            window_end,
         }
     }
 
@@ -169,6 +185,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let runs = self.runs.iter().zip(self.spans());
         let seen = runs.filter(|(run, _)| !matches!(run.seen, Seen::Nothing));
         Set::of(seen.map(|(_, span)| span.told))
+    }
+
+    /// How reports say that the runner stopped looking.
+    pub(crate) fn end_in_words(&self) -> &'static str {
+        match self.window_end {
+            Some(_) => ", when the run ended",
+            None => ", when the window ended",
+        }
     }
 
     /// The last version that was seen before a moment.
@@ -216,13 +240,17 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 since = None;
             }
         }
-        While {
+        let all = While {
             is_open: self.is_open(&until),
             sure: Set::of(found.sure),
             possible: Set::of(found.possible),
             told: Set::of(found.told),
             hidden: self.hidden.clone(),
             end: self.end,
+        };
+        match self.window_end {
+            Some(window_end) => all.settled(window_end, &self.seen()),
+            None => all,
         }
     }
 
@@ -267,8 +295,13 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 told.push((from, until.min(end)));
             }
         }
-        let last = self.last_seen().zip(other.last_seen());
-        While {
+        // If the runner looked on for one alone, what came of both is not known.
+        let known_until = match (self.window_end, other.window_end) {
+            (Some(window_end), None) | (None, Some(window_end)) => window_end,
+            _ => Micros::MAX,
+        };
+        let last = self.last_seen(known_until).zip(other.last_seen(known_until));
+        let all = While {
             // What came after the end, no run tells.
             sure: Set::of(sure).until(end),
             possible: Set::of(possible),
@@ -276,6 +309,10 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             hidden: self.hidden.or(&other.hidden),
             end,
             is_open: last.is_some_and(|(one, two)| both(one, two)),
+        };
+        match self.window_end.min(other.window_end) {
+            Some(window_end) => all.settled(window_end, &self.seen().and(&other.seen())),
+            None => all,
         }
     }
 
@@ -292,15 +329,15 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         .collect()
     }
 
-    /// The place of the run in which the object was last seen.
-    fn last_seen(&self) -> Option<usize> {
+    /// The place of the run in which the object was last seen by then.
+    fn last_seen(&self, by: Micros) -> Option<usize> {
         let mut runs = self.runs.iter();
-        runs.rposition(|run| !matches!(run.seen, Seen::Nothing))
+        runs.rposition(|run| !matches!(run.seen, Seen::Nothing) && run.seen_at <= by)
     }
 
     /// Whether it held when the object was last seen, and no time has come that ended it.
     fn is_open(&self, until: impl Fn(&'e T) -> Micros) -> bool {
-        let last = self.last_seen().map(|place| &self.runs[place].seen);
+        let last = self.last_seen(Micros::MAX).map(|place| &self.runs[place].seen);
         matches!(last, Some(Seen::Version(version)) if until(&version.object) > self.end || self.end == Micros::MAX)
     }
 
@@ -314,9 +351,17 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 }
 
 impl<'e, T: Tracked> Builder<'e, T> {
-    fn life(&mut self, clock: HubClock, life: &'e History<T>) {
+    /// Adds a life. It may go on with one that ended the window, `last` being its last version.
+    fn life(&mut self, clock: HubClock, life: &'e History<T>, last: Option<&T>) {
+        let uid = |object: &T| object.metadata().uid.clone();
+        let last = last.filter(|last| uid(last) == uid(life.first()));
         for (place, version) in life.versions.iter().enumerate() {
-            let before = life.before(place);
+            let before = life.before(place).or(last);
+            let is_known =
+                |last: &T| last.metadata().resource_version == version.object.metadata().resource_version;
+            if place == 0 && last.is_some_and(is_known) {
+                continue;
+            }
             let arrival = version.at.as_microsecond();
             // A first list shows what was there before the runner looked, perhaps since another clock.
             let is_of_first_list = before.is_none() && life.origin == Origin::Listed;

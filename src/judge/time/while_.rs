@@ -32,6 +32,50 @@ impl While {
         }
     }
 
+    /// What counts of it if the runner looked on after its window: all until the window's end, and from then on what was
+    /// open, until it was seen to end. `seen` is when the object was seen.
+    pub(super) fn settled(self, window_end: Micros, seen: &Set) -> Self {
+        let last = |set: &Set| set.until(window_end + 1).spans().last().map(|(_, until)| *until);
+        if last(seen).is_none() || last(seen) != last(&self.told) {
+            return self.as_of(window_end);
+        }
+        let ended = seen.and(&self.told.not());
+        let counts = match ended.spans().iter().find(|(_, until)| *until > window_end) {
+            Some((mended, _)) => self.as_of(*mended),
+            None => self,
+        };
+        Self {
+            // What may have gone on is not told from what has ended.
+            hidden: counts.hidden.until(window_end),
+            ..counts
+        }
+    }
+
+    /// What counts of it if it was over at that moment.
+    fn as_of(self, end: Micros) -> Self {
+        let mut possible = self.possible.until(end);
+        // What was seen later may have begun before, but counts as what was seen later.
+        if let Some((from, until)) = possible.spans().last().copied()
+            && until == end
+            && self.told.and(&Set::of([(from, until)])).is_empty()
+        {
+            possible = possible.until(from);
+        }
+        Self {
+            sure: self.sure.until(end).and(&possible),
+            possible,
+            told: self.told.until(end),
+            hidden: self.hidden,
+            end,
+            is_open: false,
+        }
+    }
+
+    /// When it was last seen to hold.
+    pub(crate) fn last_told(&self) -> Option<Micros> {
+        self.told.spans().last().map(|(_, until)| *until)
+    }
+
     /// Whether it held when the object was last seen.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Namespace, Probe, ProbeMethod, ProbeOutcome,
-    ServedVersion, UnlabelledSecret, Window,
+    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
+    ProbeOutcome, ServedVersion, UnlabelledSecret, Window,
     api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names},
     runs::of_other_runs,
 };
@@ -50,6 +50,8 @@ pub struct World {
     clustersets: BTreeMap<String, String>,
     steps: Option<Vec<Step>>,
     observe: Option<SignedDuration>,
+    /// How long the run looks on after that.
+    settle: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
     members: Option<Vec<Value>>,
     endpoint_calls: Option<Vec<Value>>,
@@ -135,10 +137,11 @@ impl World {
     pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, Flaw> {
         let moves = self.steps.is_some() || self.driver.is_some();
         let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
-        let length = match (observed, &self.requests) {
+        let observe = match (observed, &self.requests) {
             (None, Some(_)) => DEFAULT_OBSERVE,
             (observed, _) => observed.unwrap_or_default(),
         };
+        let length = observe.saturating_add(self.settle.unwrap_or_default());
         let window = Window {
             from: moment(SignedDuration::ZERO),
             until: moment(length),
@@ -188,7 +191,7 @@ impl World {
         };
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
-        Ok(Evidence {
+        let mut evidence = Evidence {
             header: Header {
                 other_runs: of_other_runs(&profiles, run),
                 ..self.header(edition, window, observed.is_some())?
@@ -208,12 +211,17 @@ impl World {
             driver,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
+            later: Later::default(),
             profiles,
             slices,
             slice_requests,
             consumer_access: read(&self.consumer_access, slices::consumer_access)?,
             workloads: read(&self.workloads, slices::workload)?,
-        })
+        };
+        if self.settle.is_some() {
+            evidence.settled_after(moment(observe));
+        }
+        Ok(evidence)
     }
 
     /// The overlays of the profiles: those that the world lists, or those that its slices refer to.
@@ -294,6 +302,7 @@ impl World {
             shares: Vec::new(),
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
+            settled: None,
             cut_short: None,
             clock_skew_ms: match self.clock_skew {
                 None => Some(0),

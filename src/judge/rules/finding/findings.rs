@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use evidence::ObjectRef;
+use evidence::{Awaited, ObjectKey, ObjectRef, api::ClusterProfile};
 use jiff::SignedDuration;
 
 use super::Finding;
@@ -27,6 +27,8 @@ pub struct Findings {
     notes: Vec<Note>,
     short: BTreeMap<String, Short>,
     alike: BTreeMap<String, usize>,
+    /// The objects with a fault that was open at the end and not yet older than its grace.
+    open: Awaited,
 }
 
 /// What a rule examined and found in all of its evidence.
@@ -125,6 +127,17 @@ impl Findings {
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
+    }
+
+    /// Records why the evidence is insufficient: a profile has a fault that was open at the end.
+    pub(in crate::rules) fn wait_for(&mut self, profile: &ClusterProfile, reason: &str) {
+        self.cannot_tell(reason);
+        self.open.profiles.insert(ObjectKey::of(profile));
+    }
+
+    /// The objects with a fault that was open at the end.
+    pub(crate) fn open(&self) -> &Awaited {
+        &self.open
     }
 
     /// Keeps the first of several doubts, and tells how many there were.
@@ -235,6 +248,8 @@ impl Findings {
         for (sort, count) in other.alike {
             *self.alike.entry(sort).or_default() += count;
         }
+        self.open.profiles.extend(other.open.profiles);
+        self.open.slices.extend(other.open.slices);
     }
 
     /// Takes away what the rule says of evidence without any object, too: `of_none` is what it says of that.
@@ -270,6 +285,7 @@ impl Findings {
             notes,
             short,
             alike,
+            open,
         } = self;
         *examined == other.examined
             && list.len() == other.list.len()
@@ -283,6 +299,7 @@ impl Findings {
             && *notes == other.notes
             && *short == other.short
             && *alike == other.alike
+            && *open == other.open
     }
 
     /// Decides what depends on all of the evidence.

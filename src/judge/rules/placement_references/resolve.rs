@@ -232,6 +232,7 @@ mod tests {
             shard: Shard { index, count },
             namespaces: Vec::new(),
             window: evidence.header.window,
+            settled: evidence.header.settled,
         };
         evidence.header.shares = vec![share(own)];
         let mut gap = Gap::of(Kind::Inventory, "the share is missing");

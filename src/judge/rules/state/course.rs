@@ -26,6 +26,8 @@ pub(super) struct Course<'e, 'p> {
     lives: Vec<&'e ProfileHistory>,
     is_watched: bool,
     has_window: bool,
+    /// How reports say that the runner stopped looking.
+    ending: &'static str,
 }
 
 /// What ended a fault.
@@ -40,10 +42,15 @@ enum Ending {
 }
 
 impl<'e, 'p> Course<'e, 'p> {
-    pub(super) fn of(evidence: &'e Evidence, profile: &'p Profile<'e>, lives: &[Life<'e>]) -> Self {
-        let each = lives
-            .iter()
-            .flat_map(|life| life.history.versions.iter().zip(&life.faults));
+    pub(super) fn of<'l>(
+        evidence: &'e Evidence,
+        profile: &'p Profile<'e>,
+        lives: impl Iterator<Item = &'l Life<'e>>,
+    ) -> Self
+    where
+        'e: 'l,
+    {
+        let each = lives.flat_map(|life| life.history.versions.iter().zip(&life.faults));
         Self {
             timeline: profile.timeline(evidence),
             faults: each
@@ -52,11 +59,17 @@ impl<'e, 'p> Course<'e, 'p> {
             lives: profile.lives.clone(),
             is_watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes),
             has_window: evidence.header.window.is_some(),
+            ending: profile.timeline(evidence).end_in_words(),
         }
     }
 
     pub(super) fn is_watched(&self) -> bool {
         self.is_watched
+    }
+
+    /// The last life that the window had.
+    pub(super) fn last_life(&self) -> &'e ProfileHistory {
+        self.lives.last().expect("a profile has a life")
     }
 
     /// What is wrong in any version.
@@ -154,7 +167,7 @@ impl<'e, 'p> Course<'e, 'p> {
             Ending::Passed => ", when that time came",
             Ending::Deleted => ", when the profile was deleted",
             Ending::Gap => ", when the watch was interrupted",
-            Ending::WindowEnd => ", when the window ended",
+            Ending::WindowEnd => self.ending,
         };
         describe(stretches, may_be_older, ending)
     }

@@ -57,6 +57,7 @@ fn shares(whole: &Evidence, count: u32) -> Vec<Part> {
             shard,
             namespaces: namespaces.collect::<BTreeSet<_>>().into_iter().collect(),
             window: own.header.window,
+            settled: own.header.settled,
         }];
         own.header.scope.shard = Some(shard);
         Part {

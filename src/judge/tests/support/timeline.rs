@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, History};
+use evidence::{Evidence, History, Later};
 use jiff::{SignedDuration, Timestamp};
 use judge::rules::{self, Rule, example::Example};
 
@@ -19,6 +19,8 @@ pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
 /// Evidence as it was at some moment of its window. Histories come in the order in which they began.
 pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     let mut then = evidence.clone();
+    then.header.settled = None;
+    then.later = Later::default();
     if let Some(window) = &mut then.header.window {
         window.until = now;
     }

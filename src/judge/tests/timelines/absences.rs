@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, Gap, History, Kind, Origin};
+use evidence::{Asked, Evidence, Gap, History, Kind, Later, Origin};
 
 use super::{each_version, finds, timeline::examples};
 
@@ -25,6 +25,10 @@ const KINDS: [Kind; 12] = [
 /// Evidence without some kind, which the run asked for in vain or never.
 fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
     let mut less = evidence.clone();
+    if matches!(kind, Kind::Timeline | Kind::PlacementTimeline) {
+        less.header.settled = None;
+        less.later = Later::default();
+    }
     match kind {
         Kind::Namespaces => less.namespaces.clear(),
         Kind::Timeline => look_once(&mut less.profiles),
@@ -68,12 +72,13 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
 }
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 19] = [
+const MISSED: [(Kind, &str); 20] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/namespace-labelled"),
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
     (Kind::Timeline, "consumers/secret-names-profile"),
+    (Kind::Timeline, "identity/manager-label-present"),
     (Kind::Timeline, "properties/cluster-endpoints-present"),
     (Kind::Timeline, "version/reported"),
     (

@@ -45,6 +45,7 @@ fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         logins,
         driver,
         gaps,
+        later,
         ..
     } = &mut behind;
     let back = |at: &mut Timestamp| *at -= by;
@@ -53,8 +54,14 @@ fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut window.from);
         back(&mut window.until);
     }
+    header
+        .settled
+        .iter_mut()
+        .for_each(|settled| back(&mut settled.until));
     each_time(profiles, back);
     each_time(slices, back);
+    each_time(&mut later.profiles, back);
+    each_time(&mut later.slices, back);
     probes.iter_mut().for_each(|probe| back(&mut probe.at));
     endpoint_calls.iter_mut().for_each(|call| back(&mut call.at));
     logins.iter_mut().for_each(|login| back(&mut login.at));
@@ -68,7 +75,11 @@ fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut step.looked_until);
     }
     // The log is the hub's, and so are its times.
-    for gap in gaps.iter_mut().filter(|gap| gap.kind != Kind::Requests) {
+    for gap in gaps
+        .iter_mut()
+        .chain(&mut later.gaps)
+        .filter(|gap| gap.kind != Kind::Requests)
+    {
         gap.from.iter_mut().for_each(back);
         gap.until.iter_mut().for_each(back);
     }
