@@ -140,6 +140,7 @@ fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
         scope: Scope::default(),
         api_version: None,
         observe,
+        settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not measured".to_owned()),
         audit_logs: Vec::new(),

@@ -35,6 +35,7 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         scope: plan.scope.clone(),
         shares: Vec::new(),
         window: None,
+        settled: None,
         read_at: None,
         cut_short: None,
         clock_skew_ms: target.skew.millis(),

@@ -37,6 +37,7 @@ pub mod requests;
 mod room;
 mod run;
 mod secrets;
+mod settle;
 mod share;
 mod skew;
 mod slices;

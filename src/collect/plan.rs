@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Asked, Claim, Evidence, Scope, api::Api};
+use evidence::{Asked, Awaited, Claim, Evidence, Scope, api::Api};
 
 use super::{Members, Snapshot, driver::DriverPlan};
 
@@ -20,6 +20,8 @@ pub struct Plan {
     pub api_version: Option<String>,
     /// How long to watch; zero: one look.
     pub observe: Duration,
+    /// How long to look on after the window, at most, for faults that are open when it ends; zero: not.
+    pub settle: Duration,
     /// Whether to read the labelled Secrets.
     pub secrets: Wish,
     /// Whether to try dry-run changes of a profile's manager.
@@ -104,6 +106,18 @@ pub trait Progress: Send + Sync {
     /// changes were seen.
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
         let _ = (elapsed, observe, profiles, writes);
+    }
+
+    /// Which objects have a fault that was open when the window ended, and that is not yet decided. The run looks on until
+    /// there are none: it is asked when the window has ended, and then again and again with what was seen since.
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        let _ = so_far;
+        Awaited::default()
+    }
+
+    /// Once a second while the run looks on: how long it has and will at most, and what for, such as `3 profiles`.
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+        let _ = (elapsed, most, awaited);
     }
 
     /// Whether somebody wants to see, every few seconds while the hub is watched, the inventory as it is then. Only

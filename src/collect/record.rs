@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    Gap, History, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
+    Gap, History, ObjectKey, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
     lenient::Untyped,
 };
 use jiff::Timestamp;
@@ -57,6 +57,20 @@ struct Misfit {
     unreadable: Unreadable,
     since: Timestamp,
     pass: u64,
+}
+
+impl Misfit {
+    /// The gap that it leaves until then.
+    fn gap<T: Tracked>(&self, until: Timestamp) -> Gap {
+        Gap {
+            kind: T::WATCHED,
+            from: Some(self.since),
+            until: Some(until),
+            object: Some(self.unreadable.object.clone()),
+            share: None,
+            reason: format!("a version could not be read: {}", self.unreadable.message),
+        }
+    }
 }
 
 /// One pass over the whole inventory, or over one namespace's.
@@ -314,6 +328,47 @@ impl<T: Tracked> Record<T> {
         })
     }
 
+    /// Begins anew with what a window ended with: the last versions of the objects that exist, and those that were
+    /// unreadable then.
+    pub fn go_on<'a>(
+        &mut self,
+        histories: impl Iterator<Item = &'a History<T>>,
+        unreadable: impl Iterator<Item = &'a Unreadable>,
+        now: Timestamp,
+    ) {
+        let pass = self.begin(Origin::Listed);
+        for history in histories.filter(|history| history.deleted.is_none()) {
+            if let Some(last) = history.versions.last() {
+                self.put(last.object.clone(), pass.origin, last.at);
+            }
+        }
+        for unreadable in unreadable.filter(|unreadable| unreadable.object.kind == T::KIND) {
+            let misfit = Misfit {
+                unreadable: unreadable.clone(),
+                since: now,
+                pass: pass.number,
+            };
+            self.unreadable.insert(whole_key(&unreadable.object), misfit);
+        }
+    }
+
+    /// The histories of objects of those names, and what was missed: all gaps, and the versions that cannot be read.
+    pub fn so_far(&self, names: &BTreeSet<ObjectKey>, now: Timestamp) -> (Vec<History<T>>, Vec<Gap>) {
+        let names: HashSet<(&str, &str)> = names.iter().map(|key| (&*key.namespace, &*key.name)).collect();
+        let histories = self.histories.iter().filter(|history| {
+            let metadata = history.last().metadata();
+            names.contains(&(&*metadata.namespace, &*metadata.name))
+        });
+        let unread = self.unreadable.values().map(|misfit| misfit.gap::<T>(now));
+        let gaps = self
+            .gaps
+            .iter()
+            .cloned()
+            .chain(self.room.gaps::<T>())
+            .chain(unread);
+        (histories.cloned().collect(), gaps.collect())
+    }
+
     /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
     /// version would be judged in its place.
     pub fn take(&mut self) -> Recorded<T> {
@@ -394,12 +449,8 @@ impl<T: Tracked> Record<T> {
         if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
             self.misfits += 1;
             self.gaps.push(Gap {
-                kind: T::WATCHED,
-                from: Some(misfit.since),
-                until: Some(at),
                 object: Some(object.clone()),
-                share: None,
-                reason: format!("a version could not be read: {}", misfit.unreadable.message),
+                ..misfit.gap::<T>(at)
             });
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Tracked, Window,
+    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Settled, Tracked, Window,
     api::PlacementDecision,
     runs::{left_out, of_other_runs},
 };
@@ -32,6 +32,7 @@ use super::{
     permissions::Permissions,
     room::Room,
     secrets,
+    settle::{Left, follow},
     share::Observed,
     target::{Target, target},
     timeline::{self, Watch},
@@ -39,7 +40,7 @@ use super::{
 use crate::{clock::Clock, connect::Connection};
 
 /// Interval of progress reports.
-const TICK: Duration = Duration::from_secs(1);
+pub(super) const TICK: Duration = Duration::from_secs(1);
 /// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
 /// and judging more would keep the watch waiting.
 const GLANCE: u64 = 5;
@@ -79,13 +80,26 @@ pub async fn collect(
     if run.progress.wants_snapshot(true) {
         run.progress.snapshot(run.snapshot_of_window());
     }
-    run.secrets().await;
-    run.unlabelled_secrets().await;
-    Box::pin(run.consumer_access()).await;
-    Box::pin(run.workloads()).await;
-    run.probe().await;
-    run.members(asking).await;
-    if run.stopped() {
+    // What is open when the window ends goes on while the rest is read.
+    let mut open = run.open();
+    let after_window = Box::pin(async {
+        run.secrets().await;
+        run.unlabelled_secrets().await;
+        Box::pin(run.consumer_access()).await;
+        Box::pin(run.workloads()).await;
+        run.probe().await;
+        run.members(asking).await;
+    });
+    select! {
+        biased;
+        () = after_window => {}
+        () = follow(open.as_mut()) => {}
+    }
+    let stopped = run.stopped();
+    if let Some(open) = open {
+        Box::pin(run.settle(open)).await;
+    }
+    if stopped {
         run.evidence.header.cut_short = Some("it was stopped".to_owned());
     }
     run.evidence.header.permissions = run.permissions.into_inner();
@@ -99,7 +113,7 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) clock: Clock,
     pub(super) progress: &'a dyn Progress,
-    stop: CancellationToken,
+    pub(super) stop: CancellationToken,
     pub(super) target: Target,
     pub(super) permissions: Permissions,
     pub(super) evidence: Evidence,
@@ -107,6 +121,8 @@ pub(super) struct Run<'a> {
     /// Whether the profiles could not be listed at the end of the window.
     pub(super) is_stale: bool,
     pub(super) patience: Patience,
+    /// The watches that go on after the window.
+    pub(super) left: Option<Left>,
 }
 
 impl<'a> Run<'a> {
@@ -154,6 +170,7 @@ impl<'a> Run<'a> {
             observed: Observed::of_scope(&plan.scope.namespaces),
             is_stale: false,
             patience,
+            left: None,
         })
     }
 }
@@ -285,11 +302,9 @@ impl Run<'_> {
                     watches.followed.iter_mut().for_each(|watch| watch.doubt(&late));
                 }
             }
-            for watch in watches.followed {
-                watch.finish(ended);
-            }
+            watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
             Box::pin(self.confirm_slices(&mut slices, ended)).await;
-            self.visit(watches.resting, &record).await;
+            self.visit(std::mem::take(&mut watches.resting), &record).await;
         }
         let until = self.clock.now();
         let recorded = record.lock().take();
@@ -302,7 +317,15 @@ impl Run<'_> {
         self.evidence.profiles = recorded.histories;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
-        self.sliced(slices, Window { from, until });
+        self.sliced(&slices, Window { from, until });
+        if unlisted.is_none() && !observe.is_zero() {
+            self.evidence.header.settled = Some(Settled::at_once(Window { from, until }));
+            self.left = Some(Left {
+                record,
+                watches,
+                slices,
+            });
+        }
         if let Some(shard) = self.plan.scope.shard {
             self.shared(shard);
         }
@@ -475,7 +498,7 @@ impl Run<'_> {
         });
     }
 
-    fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 

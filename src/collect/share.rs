@@ -168,5 +168,6 @@ pub(super) fn share(shard: Shard, evidence: &Evidence) -> Share {
         shard,
         namespaces: namespaces.into_iter().map(str::to_owned).collect(),
         window: evidence.header.window,
+        settled: evidence.header.settled,
     }
 }

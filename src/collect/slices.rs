@@ -19,7 +19,7 @@ use super::{
 pub(super) struct Slices {
     /// What they have seen.
     pub record: timeline::Shared<PlacementDecision>,
-    watches: Vec<Watch<PlacementDecision>>,
+    pub watches: Vec<Watch<PlacementDecision>>,
     /// Why the slices were not listed, and so are not watched.
     unlisted: Option<String>,
 }
@@ -80,13 +80,11 @@ impl Run<'_> {
                 Err(late) => slices.doubt(&late),
             }
         }
-        for watch in std::mem::take(&mut slices.watches) {
-            watch.finish(ended);
-        }
+        slices.watches.iter_mut().for_each(|watch| watch.finish(ended));
     }
 
     /// Puts the slices into the evidence.
-    pub(super) fn sliced(&mut self, slices: Slices, window: Window) {
+    pub(super) fn sliced(&mut self, slices: &Slices, window: Window) {
         if self.target.placements.is_none() {
             return;
         }
@@ -94,7 +92,7 @@ impl Run<'_> {
         self.evidence.slices = recorded.histories;
         self.evidence.unreadable.extend(recorded.unreadable);
         self.evidence.gaps.extend(recorded.gaps);
-        if let Some(why) = slices.unlisted {
+        if let Some(why) = &slices.unlisted {
             let seen = self.evidence.slices.len();
             let reason = format!("not all placement decisions were listed, but only {seen}: {why}");
             self.gap(Kind::PlacementDecisions, reason);

@@ -165,8 +165,13 @@ impl<T: Tracked> Watch<T> {
         }
     }
 
-    /// Ends the watch. An interruption that lasts until now leaves a gap.
-    pub fn finish(mut self, now: Timestamp) {
+    /// Until when every change is known.
+    pub fn known_until(&self) -> Timestamp {
+        self.heard
+    }
+
+    /// Notes that the watch is over. An interruption that lasts until now leaves a gap.
+    pub fn finish(&mut self, now: Timestamp) {
         if self
             .stream
             .as_ref()

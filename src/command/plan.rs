@@ -24,6 +24,10 @@ pub struct PlanFlags {
     /// --members or --provider-file, 30m in the lab]
     #[arg(long, value_name = "DURATION", value_parser = observe)]
     pub observe: Option<Duration>,
+    /// How long to look on after that, at most, while a fault that was there at the end is not yet older than its grace;
+    /// 0s does not wait [default: 130s]
+    #[arg(long, value_name = "DURATION", value_parser = settle)]
+    pub settle: Option<Duration>,
     /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
     /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
     /// Secrets as kubeconfigs and tests each (repeatable)
@@ -48,6 +52,9 @@ pub struct PlanFlags {
     #[arg(long)]
     pub no_probe: bool,
 }
+
+/// The longest grace, and how late a watch may tell.
+const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 
 /// A profile may differ from its member for a grace period, of 5 minutes at most.
 const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
@@ -91,6 +98,7 @@ impl PlanFlags {
             scope,
             api_version: self.api_version.clone(),
             observe: self.observe.unwrap_or(observe),
+            settle: self.settle.unwrap_or(LONGEST_SETTLE),
             secrets,
             probe,
             audit_logs: self.audit_logs.clone(),
@@ -99,6 +107,15 @@ impl PlanFlags {
             driver: None,
         })
     }
+}
+
+/// Why the value of `--settle` is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum SettleError {
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    #[error("give at most 130s: by then each fault is older than its grace of 2 min")]
+    TooLong,
 }
 
 /// Why the value of `--workload` is none.
@@ -122,6 +139,15 @@ fn workload(given: &str) -> Result<Workloads, WorkloadError> {
         version: version.to_owned(),
         resource: resource.to_owned(),
     })
+}
+
+/// Reads how long to look on after the window.
+fn settle(given: &str) -> Result<Duration, SettleError> {
+    let settle = duration::parse(given, "no look after the window")?;
+    if settle > LONGEST_SETTLE {
+        return Err(SettleError::TooLong);
+    }
+    Ok(settle)
 }
 
 /// Reads how long to watch.

@@ -12,12 +12,13 @@ use std::{
 };
 
 use collect::Progress;
-use evidence::{Evidence, Kind};
+use evidence::{Awaited, Evidence, Kind};
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use judge::{
     Selection, Verdict, judge, rules,
     rules::{Level, Rule},
+    unsettled,
 };
 use report::escape;
 use tokio::task::spawn_blocking;
@@ -36,11 +37,12 @@ pub fn progress(selection: &Selection, waits: bool) -> Box<dyn Progress> {
     if std::io::stderr().is_terminal() {
         Box::new(Line::new(
             ProgressBar::no_length(),
+            selection,
             waits.then(|| Glances::new(selection)),
         ))
     } else {
         let relay = Relay::from_environment();
-        Box::new(Log::new(waits, move |line| {
+        Box::new(Log::new(selection, waits, move |line| {
             anstream::eprintln!("{line}");
             if let Some(relay) = relay {
                 relay.say(line);
@@ -53,15 +55,17 @@ pub fn progress(selection: &Selection, waits: bool) -> Box<dyn Progress> {
 struct Line {
     bar: ProgressBar,
     step: Mutex<String>,
+    selection: Selection,
     glances: Option<Glances>,
 }
 
 impl Line {
-    fn new(bar: ProgressBar, glances: Option<Glances>) -> Self {
+    fn new(bar: ProgressBar, selection: &Selection, glances: Option<Glances>) -> Self {
         bar.set_style(style(ELSE));
         Self {
             bar,
             step: Mutex::default(),
+            selection: selection.clone(),
             glances,
         }
     }
@@ -95,6 +99,18 @@ impl Progress for Line {
         }
         self.bar.set_message(told);
         self.bar.set_position(elapsed.as_secs());
+    }
+
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        unsettled(so_far, &self.selection)
+    }
+
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+        self.bar.set_style(style(ELSE));
+        let left = in_words(most.saturating_sub(elapsed));
+        self.bar
+            .set_message(format!("waiting for {awaited} to settle, at most {left}"));
+        self.bar.tick();
     }
 
     fn step(&self, what: &str) {
@@ -185,17 +201,22 @@ fn early(selection: &Selection) -> Selection {
 
 /// A log, such as a pipeline's: neither silent for long, nor flooded.
 struct Log<Say> {
+    selection: Selection,
     waits: bool,
     /// The number of lines about this wait.
     lines: AtomicU64,
+    /// Whether it was told that the run looks on.
+    settles: AtomicBool,
     say: Say,
 }
 
 impl<Say: Fn(&str) + Send + Sync> Log<Say> {
-    fn new(waits: bool, say: Say) -> Self {
+    fn new(selection: &Selection, waits: bool, say: Say) -> Self {
         Self {
+            selection: selection.clone(),
             waits,
             lines: AtomicU64::new(0),
+            settles: AtomicBool::new(false),
             say,
         }
     }
@@ -219,6 +240,19 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
             _ if elapsed < observe => format!("watched {watched} of {}: {seen}", in_words(observe)),
             _ => format!("watched {watched}, until the driver is done: {seen}"),
         });
+    }
+
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        unsettled(so_far, &self.selection)
+    }
+
+    fn settling(&self, _: Duration, most: Duration, awaited: &str) {
+        if self.waits && !self.settles.swap(true, Ordering::Relaxed) {
+            (self.say)(&format!(
+                "waiting for {awaited} to settle, at most {}",
+                in_words(most)
+            ));
+        }
     }
 
     fn warn(&self, what: &str) {
@@ -267,7 +301,7 @@ mod tests {
     #[test]
     fn a_log_is_told_at_once_and_then_each_minute() {
         let lines = Mutex::new(Vec::new());
-        let log = Log::new(true, |line: &str| {
+        let log = Log::new(&Selection::default(), true, |line: &str| {
             lines.lock().expect("a lock").push(line.to_owned())
         });
         for second in 1..=4 * MINUTE {
@@ -293,7 +327,7 @@ mod tests {
     #[test]
     fn a_log_is_not_told_of_what_takes_no_time() {
         for (waits, observe) in [(true, 59), (false, 600)] {
-            let log = Log::new(waits, |line: &str| panic!("{line}"));
+            let log = Log::new(&Selection::default(), waits, |line: &str| panic!("{line}"));
             for second in 1..=observe {
                 log.tick(Duration::from_secs(second), Duration::from_secs(observe), 1, 0);
             }
@@ -319,6 +353,7 @@ mod tests {
             scope: Scope::default(),
             api_version: None,
             observe: Duration::from_secs(seconds + 60),
+            settle: Duration::ZERO,
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
@@ -330,7 +365,7 @@ mod tests {
             filters: filters.iter().map(|&filter| filter.to_owned()).collect(),
             ..Selection::default()
         };
-        let line = Line::new(ProgressBar::hidden(), Some(Glances::new(&selection)));
+        let line = Line::new(ProgressBar::hidden(), &selection, Some(Glances::new(&selection)));
         tokio::select! {
             seen = collect(&hub.connection, &plan, clock, &line, CancellationToken::new()) => panic!("{:?}", seen.map(|_| "over")),
             end = manager.run(client) => panic!("{end:?}"),
@@ -357,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_what_the_driver_does() {
-        let line = Line::new(ProgressBar::hidden(), None);
+        let line = Line::new(ProgressBar::hidden(), &Selection::default(), None);
         line.step("outage: break of \u{1b}[2Jx");
         line.tick(Duration::from_secs(400), Duration::from_secs(300), 1, 2);
         assert_eq!(

@@ -7,7 +7,7 @@ use std::{
 };
 
 use collect::{Progress, Snapshot};
-use evidence::{Evidence, file};
+use evidence::{Awaited, Evidence, file};
 use judge::Selection;
 use report::{Form, Part, Prepared};
 use tokio::{task::spawn_blocking, time::Instant};
@@ -188,6 +188,14 @@ impl Progress for Recording {
         self.tell_of_failure();
     }
 
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        self.shown.open(so_far)
+    }
+
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+        self.shown.settling(elapsed, most, awaited);
+    }
+
     fn wants_glances(&self) -> bool {
         self.shown.wants_glances()
     }
@@ -270,6 +278,7 @@ mod tests {
                 scope: Scope::default(),
                 api_version: None,
                 observe: Duration::from_secs(seconds),
+                settle: Duration::ZERO,
                 secrets: Wish::Asked,
                 probe: Wish::IfAllowed,
                 audit_logs: Vec::new(),

@@ -56,7 +56,7 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "members",
+            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "settle", "members",
             "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
@@ -75,7 +75,7 @@ pub struct Run {
     #[arg(
         long,
         help_heading = "Driver",
-        conflicts_with_all = ["manager", "observe", "probe", "no_probe", "audit_logs", "allow_mutations"],
+        conflicts_with_all = ["manager", "observe", "settle", "probe", "no_probe", "audit_logs", "allow_mutations"],
     )]
     clean: bool,
     #[command(flatten)]

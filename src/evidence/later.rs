@@ -69,20 +69,23 @@ impl Settled {
         }
     }
 
-    /// How many seconds it looked on after its window, and for what: `70 s after the window for 3 profiles to settle`;
-    /// none if it did not.
-    pub fn describe(&self, window: Window) -> Option<String> {
+    /// What it waited for, such as `3 profiles`; empty if for nothing.
+    pub fn awaited(&self) -> String {
         let counted = |count: usize, noun: &str| match count {
             0 => None,
             1 => Some(format!("1 {noun}")),
             count => Some(format!("{count} {noun}s")),
         };
         let of_both = [counted(self.profiles, "profile"), counted(self.slices, "slice")];
-        let awaited = of_both.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        of_both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// How long it looked on after its window, and for what: `70 s more for 3 profiles to settle`; none if it did not.
+    pub fn describe(&self, window: Window) -> Option<String> {
+        let awaited = self.awaited();
         let seconds = self.until.duration_since(window.until).as_secs().max(0);
         let stopped = if self.cut_short { ", then stopped" } else { "" };
-        (!awaited.is_empty())
-            .then(|| format!("{seconds} s after the window for {awaited} to settle{stopped}"))
+        (!awaited.is_empty()).then(|| format!("{seconds} s more for {awaited} to settle{stopped}"))
     }
 }
 
@@ -208,7 +211,7 @@ mod tests {
             slices: 1,
             cut_short: true,
         };
-        let told = "70 s after the window for 3 profiles and 1 slice to settle, then stopped";
+        let told = "70 s more for 3 profiles and 1 slice to settle, then stopped";
         assert_eq!(settled.describe(window).as_deref(), Some(told));
     }
 }

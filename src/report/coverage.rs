@@ -11,6 +11,8 @@ use super::Report;
 pub struct Coverage {
     /// The number of profiles in scope that were seen, including deleted ones.
     pub profiles: usize,
+    /// How the run looked on after the window, such as `70 s more for 3 profiles to settle`; none if it did not.
+    pub settled: Option<String>,
     /// The window of the watch; none for a single snapshot.
     pub watched: Option<Window>,
     /// Kinds of evidence that the selected rules use but that were not requested, with the reason.
@@ -37,6 +39,11 @@ impl Coverage {
             .collect();
         Self {
             profiles: evidence.histories().count(),
+            settled: evidence
+                .header
+                .settled
+                .zip(evidence.header.window)
+                .and_then(|(settled, window)| settled.describe(window)),
             watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes)
                 .then_some(evidence.header.window)
                 .flatten(),

@@ -67,15 +67,23 @@ pub fn headline(report: &Report) -> String {
     }
 }
 
+/// How the run looked on after the window, to be added to how long that was.
+pub fn more(coverage: &Coverage) -> String {
+    let settled = coverage.settled.as_ref();
+    settled.map_or_else(String::new, |settled| format!(" and {settled}"))
+}
+
 /// The basis of the decision, in one sentence.
 pub fn scope(report: &Report) -> String {
     let coverage = Coverage::of(report);
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
-        Some(window) => format!(
-            "watched for {:#}",
-            SignedDuration::from_secs(watched(report, window))
-        ),
+        Some(window) => {
+            format!(
+                "watched for {:#}",
+                SignedDuration::from_secs(watched(report, window))
+            ) + &more(&coverage)
+        }
         None => "single snapshot".to_owned(),
     };
     let mut sentence = format!(

@@ -4,7 +4,9 @@
 
 use std::{collections::BTreeMap, io};
 
-use evidence::{Claim, Kind, Scope, Traffic, Unreadable, Window, api::Edition, policies::InstalledPolicy};
+use evidence::{
+    Claim, Kind, Scope, Settled, Traffic, Unreadable, Window, api::Edition, policies::InstalledPolicy,
+};
 use jiff::Timestamp;
 use judge::{
     Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
@@ -45,6 +47,9 @@ struct Document<'a> {
     /// When they were read; absent for a dump, which has no time.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
+    /// How the run looked on after the window for faults that were open when it ended, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled: Option<Settled>,
     /// What the run cost the hub; absent for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<Traffic>,
@@ -188,6 +193,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         scope: &header.scope,
         profiles: coverage.profiles,
         window: header.window,
+        settled: coverage.settled.and(header.settled),
         traffic: header.traffic,
         watched: coverage.watched.is_some(),
         partial: report.judgement.partial,

@@ -20,7 +20,7 @@ use quick_xml::{
     events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event},
 };
 
-use super::{Report, decision, escape, failure, unread};
+use super::{Coverage, Report, decision, escape, failure, unread};
 
 /// The number of unreadable objects to list in each suite.
 const UNREAD: usize = 20;
@@ -94,6 +94,7 @@ fn write_properties(writer: &mut Writer<impl io::Write>, report: &Report) -> io:
         ("suite.version", Some(env!("CARGO_PKG_VERSION").to_owned())),
         ("window.from", window.map(|window| window.from.to_string())),
         ("window.until", window.map(|window| window.until.to_string())),
+        ("settled", Coverage::of(report).settled),
         ("partial", report.judgement.partial.then(|| "true".to_owned())),
     ];
     writer

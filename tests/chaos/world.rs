@@ -262,6 +262,7 @@ fn plan(observe: Duration) -> Plan {
         scope: Scope::default(),
         api_version: None,
         observe,
+        settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
         probe: Wish::IfAllowed,
         audit_logs: Vec::new(),

@@ -91,6 +91,7 @@ impl LaxHub {
             scope: Scope::default(),
             api_version: None,
             observe: Duration::from_secs(seconds),
+            settle: Duration::ZERO,
             secrets: Wish::IfAllowed,
             probe: Wish::No("not here".to_owned()),
             audit_logs: Vec::new(),

@@ -93,6 +93,7 @@ fn plan(edition: Edition) -> Plan {
         // The version in which a published API server stores the objects.
         api_version: Some(names::VERSIONS[1].to_owned()),
         observe: WINDOW,
+        settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not wanted".to_owned()),
         audit_logs: Vec::new(),

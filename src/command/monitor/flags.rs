@@ -154,6 +154,7 @@ pub(super) fn plan(claim: Claim, scope: Scope, api_version: Option<String>) -> P
         scope,
         api_version,
         observe: PATIENCE,
+        settle: Duration::ZERO,
         secrets: Wish::No(NO_SECRETS.to_owned()),
         probe: Wish::No(NO_PROBE.to_owned()),
         audit_logs: Vec::new(),

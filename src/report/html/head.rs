@@ -84,14 +84,16 @@ fn facts(report: &Report) -> Vec<Fact> {
     let names = |features: &std::collections::BTreeSet<evidence::api::Feature>| {
         list(features.iter().map(ToString::to_string).collect())
     };
-    let watched = Coverage::of(report).watched;
-    let window = match (watched, header.window) {
-        (Some(window), _) => Some(format!(
-            "{} to {} ({})",
-            utc(window.from),
-            window.until.strftime("%H:%M:%S"),
-            span(window.seconds())
-        )),
+    let coverage = Coverage::of(report);
+    let window = match (coverage.watched, header.window) {
+        (Some(window), _) => Some(
+            format!(
+                "{} to {} ({})",
+                utc(window.from),
+                window.until.strftime("%H:%M:%S"),
+                span(window.seconds())
+            ) + &decision::more(&coverage),
+        ),
         (None, Some(window)) => Some(format!("one look at {}", utc(window.from))),
         (None, None) => None,
     };

@@ -102,6 +102,7 @@ impl World {
             scope: Scope::default(),
             api_version: None,
             observe: std::time::Duration::ZERO,
+            settle: std::time::Duration::ZERO,
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),

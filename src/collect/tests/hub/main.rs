@@ -12,6 +12,7 @@ mod paging;
 mod refusals;
 #[path = "../send.rs"]
 mod send;
+mod settling;
 mod sharing;
 mod snapshots;
 mod sparing;
@@ -172,6 +173,7 @@ fn plan(seconds: u64) -> Plan {
         scope: Scope::default(),
         api_version: None,
         observe: Duration::from_secs(seconds),
+        settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not here".to_owned()),
         audit_logs: Vec::new(),

@@ -1,0 +1,272 @@
+//! The end of the window: the run looks on for faults that are open.
+
+use std::sync::Mutex;
+
+use evidence::{Awaited, History, api::ClusterProfile};
+use judge::{Selection, Verdict, judge, unsettled};
+
+use super::*;
+
+const RULE: &str = "identity/manager-label-present";
+
+/// Waits for what the rule has open.
+#[derive(Default)]
+struct Waiting(Mutex<Vec<(u64, String)>>);
+
+impl collect::Progress for Waiting {
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        unsettled(so_far, &selection())
+    }
+
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+        assert_eq!(most.as_secs(), 130);
+        let mut told = self.0.lock().expect("a lock");
+        told.push((elapsed.as_secs(), awaited.to_owned()));
+    }
+}
+
+fn selection() -> Selection {
+    Selection {
+        filters: vec![RULE.to_owned()],
+        exact: true,
+        ..Selection::default()
+    }
+}
+
+impl World {
+    /// Looks for a minute and then on, while `events` happens beside. Returns what was told of the wait, too.
+    async fn settle(
+        &self,
+        events: impl Future<Output = ()>,
+        stop: impl Future<Output = ()>,
+    ) -> (Evidence, Vec<(u64, String)>) {
+        let plan = Plan {
+            settle: Duration::from_secs(130),
+            ..plan(60)
+        };
+        let (token, waiting) = (CancellationToken::new(), Waiting::default());
+        let collecting = collect(&self.hub.connection, &plan, self.clock, &waiting, token.clone());
+        let collected = cancel_after(stop, &token, async { futures::join!(collecting, events).0 }).await;
+        let evidence = collected.expect("evidence");
+        let window = evidence.header.window.expect("a window");
+        assert_eq!((seconds(window.from), seconds(window.until)), (0, 60));
+        assert!(evidence.header.cut_short.is_none() && evidence.is_whole(Kind::Timeline));
+        (evidence, waiting.0.into_inner().expect("what was told"))
+    }
+
+    /// A profile whose label comes or goes.
+    async fn label(&self, name: &str, label: Option<&str>) {
+        let path = format!("{PROFILES}/{name}");
+        let patch = json!({"metadata": {"labels": {"x-k8s.io/cluster-manager": label}}});
+        self.send(Method::PATCH, &path, Some(patch))
+            .await
+            .expect("patched");
+    }
+}
+
+/// Until when the run looked on, in seconds since the start, and for how many profiles.
+fn settled(evidence: &Evidence) -> (i64, usize) {
+    let settled = evidence.header.settled.expect("it is told");
+    (seconds(settled.until), settled.profiles)
+}
+
+fn verdict(evidence: &Evidence) -> Verdict {
+    let judgement = judge(evidence, &selection());
+    let mut verdicts = judgement.verdicts.iter();
+    let found = verdicts.find(|verdict| verdict.rule.id == RULE);
+    found.expect("a verdict").verdict
+}
+
+/// When the versions of a profile came that were seen after the window, and whether each has the label.
+fn later(history: &History<ClusterProfile>) -> Vec<(i64, bool)> {
+    let versions = history.versions.iter();
+    versions
+        .map(|version| {
+            let label = version.object.label("x-k8s.io/cluster-manager");
+            (seconds(version.at), label.is_some())
+        })
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_at_once_if_nothing_is_open() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(10).await;
+        world.label("a", None).await;
+        after(20).await;
+        world.label("a", Some("m")).await;
+    };
+    let (evidence, told) = world.settle(events, future::pending()).await;
+    assert_eq!(settled(&evidence), (60, 0));
+    assert!(told.is_empty() && evidence.later.is_empty());
+    assert_eq!(verdict(&evidence), Verdict::Pass);
+    assert_eq!(seconds(world.clock.now()), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_for_what_is_mended_in_time() {
+    let world = World::new().await;
+    world.profile("a").await;
+    world.profile("b").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+        after(20).await;
+        // What begins after the window counts for nothing.
+        world.label("b", None).await;
+        after(10).await;
+        world.label("a", Some("m")).await;
+    };
+    let (evidence, told) = world.settle(events, future::pending()).await;
+    assert_eq!(settled(&evidence), (81, 1));
+    assert_eq!(told[0], (0, "1 profile".to_owned()));
+    assert_eq!(told.len(), 22, "{told:?}");
+    let [of_a] = &evidence.later.profiles[..] else {
+        panic!("{:?}", evidence.later)
+    };
+    assert_eq!(later(of_a), [(50, false), (80, true)]);
+    assert_eq!(verdict(&evidence), Verdict::Pass);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_until_a_fault_is_older_than_its_grace() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+    };
+    let (evidence, _) = world.settle(events, future::pending()).await;
+    let (until, profiles) = settled(&evidence);
+    assert!((171..=177).contains(&until), "{until}");
+    assert_eq!(profiles, 1);
+    assert_eq!(verdict(&evidence), Verdict::Fail);
+    // The window alone, in which nobody looked on, passes nothing that was open.
+    let mut cut = evidence.clone();
+    cut.later = Default::default();
+    assert_eq!(verdict(&cut), Verdict::Inconclusive);
+    cut.header.settled = None;
+    assert_eq!(verdict(&cut), Verdict::Pass, "evidence of older suites");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_and_what_is_made_again_are_seen() {
+    for (label, deserved) in [(Some("m"), Verdict::Pass), (None, Verdict::Fail)] {
+        let world = World::new().await;
+        world.profile("a").await;
+        let events = async {
+            after(50).await;
+            world.label("a", None).await;
+            after(20).await;
+            world.delete("a").await;
+            world.profile("a").await;
+            world.label("a", label).await;
+        };
+        let (evidence, _) = world.settle(events, future::pending()).await;
+        assert_eq!(evidence.later.profiles.len(), 2);
+        assert_eq!(verdict(&evidence), deserved, "{label:?}");
+        let (until, profiles) = settled(&evidence);
+        assert_eq!(
+            (until == 71, profiles),
+            (label.is_some(), 1),
+            "{label:?}: {until}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_meanwhile_keeps_its_window() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+    };
+    let (evidence, _) = world.settle(events, after(90)).await;
+    assert_eq!(settled(&evidence), (90, 1));
+    assert!(evidence.header.settled.is_some_and(|settled| settled.cut_short));
+    assert_eq!(verdict(&evidence), Verdict::Inconclusive);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hub_that_goes_away_leaves_it_open() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+        after(20).await;
+        world.die();
+    };
+    let (evidence, _) = world.settle(events, future::pending()).await;
+    assert_eq!(verdict(&evidence), Verdict::Inconclusive);
+    assert!(!evidence.later.gaps.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_misses_nothing() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+        after(20).await;
+        world.server.misbehave(Misbehaviour::DropWatches);
+        world.label("a", Some("m")).await;
+    };
+    let (evidence, _) = world.settle(events, future::pending()).await;
+    assert_eq!(verdict(&evidence), Verdict::Pass);
+}
+
+/// A proxy that delivers nothing any more: only the list at the end shows that the fault was mended.
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_fails_nobody() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+        after(15).await;
+        world.server.misbehave(Misbehaviour::DropWatches);
+        world
+            .server
+            .misbehave(Misbehaviour::HoldEvents(Duration::from_secs(1_000_000)));
+        after(5).await;
+        world.label("a", Some("m")).await;
+    };
+    let (evidence, _) = world.settle(events, future::pending()).await;
+    assert_eq!(verdict(&evidence), Verdict::Inconclusive);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_share_tells_of_itself() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let mut plan = Plan {
+        settle: Duration::from_secs(130),
+        ..plan(60)
+    };
+    plan.scope.shard = Some("0/1".parse().expect("a share"));
+    let waiting = Waiting::default();
+    let events = async {
+        after(50).await;
+        world.label("a", None).await;
+        after(20).await;
+        world.label("a", Some("m")).await;
+    };
+    let collecting = collect(
+        &world.hub.connection,
+        &plan,
+        world.clock,
+        &waiting,
+        CancellationToken::new(),
+    );
+    let evidence = futures::join!(collecting, events).0.expect("evidence");
+    let [share] = &evidence.header.shares[..] else {
+        panic!("one share")
+    };
+    assert_eq!(share.settled, evidence.header.settled);
+    assert_eq!(settled(&evidence), (71, 1));
+}
