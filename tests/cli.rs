@@ -31,6 +31,8 @@ mod policies;
 mod reports;
 #[path = "cli/schemas.rs"]
 mod schemas;
+#[path = "cli/settling.rs"]
+mod settling;
 #[path = "cli/shards.rs"]
 mod shards;
 #[cfg(unix)]

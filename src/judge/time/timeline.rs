@@ -87,6 +87,46 @@ fn among(spans: &[Span], from: Micros, until: Micros) -> Range<usize> {
     first..spans.partition_point(|span| span.from.earliest <= from)
 }
 
+/// Runs of one object, and runs of another.
+type Block = [Range<usize>; 2];
+
+/// How many pairs of runs a block has.
+fn size([one, two]: &Block) -> usize {
+    one.len() * two.len()
+}
+
+/// Of how many pairs of runs something holds, for any block.
+struct Counts {
+    /// For each pair: of how many of those that come before in both.
+    before: Vec<usize>,
+    width: usize,
+}
+
+impl Counts {
+    fn of([ours, theirs]: [usize; 2], mut holds: impl FnMut(usize, usize) -> bool) -> Self {
+        let width = theirs + 1;
+        let mut before = vec![0; (ours + 1) * width];
+        for one in 0..ours {
+            let mut row = 0;
+            for two in 0..theirs {
+                row += usize::from(holds(one, two));
+                before[(one + 1) * width + two + 1] = before[one * width + two + 1] + row;
+            }
+        }
+        Self { before, width }
+    }
+
+    fn within(&self, [one, two]: &Block) -> usize {
+        if one.is_empty() || two.is_empty() {
+            return 0;
+        }
+        let before = |one: usize, two: usize| self.before[one * self.width + two];
+        before(one.end, two.end) + before(one.start, two.start)
+            - before(one.start, two.end)
+            - before(one.end, two.start)
+    }
+}
+
 /// The run that the runner saw at a moment.
 fn told_at(spans: &[Span], moment: Micros) -> Option<usize> {
     spans.partition_point(|span| span.told.0 <= moment).checked_sub(1)
@@ -276,18 +316,26 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         moments.dedup();
         let (mut sure, mut possible, mut told) = (Vec::new(), Vec::new(), Vec::new());
         let end = self.end.min(other.end);
-        for (from, until) in moments.windows(2).map(|pair| (pair[0], pair[1])) {
-            let (one, two) = (among(&ours, from, until), among(&theirs, from, until));
-            let (mut any, mut all) = (false, true);
-            for (one, two) in one.flat_map(|one| two.clone().map(move |two| (one, two))) {
-                let holds = both(one, two);
-                any |= holds;
-                all &= holds;
-            }
-            if any {
+        let spans = || moments.windows(2).map(|pair| (pair[0], pair[1]));
+        let block = |(from, until)| [among(&ours, from, until), among(&theirs, from, until)];
+        // Where many edges overlap, each two versions would be looked at again and again.
+        let looks: usize = spans().map(|span| size(&block(span))).sum();
+        let counts =
+            (looks > ours.len() * theirs.len()).then(|| Counts::of([ours.len(), theirs.len()], &mut both));
+        for (from, until) in spans() {
+            let block = block((from, until));
+            let count = match &counts {
+                Some(counts) => counts.within(&block),
+                None => {
+                    let [one, two] = block.clone();
+                    let pairs = one.flat_map(|one| two.clone().map(move |two| (one, two)));
+                    pairs.filter(|(one, two)| both(*one, *two)).count()
+                }
+            };
+            if count > 0 {
                 possible.push((from, until));
             }
-            if any && all {
+            if count > 0 && count == size(&block) {
                 sure.push((from, until));
             }
             let is_seen = told_at(&ours, from).zip(told_at(&theirs, from));

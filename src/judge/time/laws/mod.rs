@@ -10,13 +10,14 @@ use std::env;
 
 use course::{Course, Is, courses};
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
+use jiff::SignedDuration;
 use proptest::{
     prelude::*,
     strategy::ValueTree as _,
     test_runner::{Config, TestCaseResult, TestRunner},
 };
 
-use super::{Edge, Known, Micros, SECOND, Seen, Timeline, While, Why};
+use super::{Edge, Known, LATE, Micros, SECOND, Seen, Set, Timeline, While, Why};
 
 const GRACE: Micros = 120 * SECOND;
 
@@ -191,4 +192,58 @@ fn complete_evidence_gives_an_answer() {
         }
     }
     assert!(open * 30 < asked, "{open} of {asked} courses are not decided");
+}
+
+/// The evidence of a run whose window ended so many seconds before the course does, and that looked on from then on.
+fn settled(evidence: &Evidence, seconds: i64) -> Option<(Evidence, Micros)> {
+    let window = evidence.header.window?;
+    let end = window.until - SignedDuration::from_secs(seconds);
+    let mut settled = evidence.clone();
+    settled.settled_after(end);
+    let is_seen = end > window.from && !settled.profiles.is_empty();
+    is_seen.then_some((settled, end.as_microsecond()))
+}
+
+#[test]
+fn what_came_after_the_window_counts_only_for_what_was_open() {
+    let cases = (courses(2), 1_i64..200);
+    let holds = |(course, seconds): (Course, i64)| {
+        let evidence = course.evidence();
+        let Some((settled, end)) = evidence.as_ref().and_then(|whole| settled(whole, seconds)) else {
+            return Ok(());
+        };
+        let (truth, told) = (course.bad(), bad(&settled));
+        prop_assert!(told.sure.and(&truth.not()).is_empty());
+        if told.lasting(GRACE) == Known::Yes {
+            prop_assert!(truth.lasts(GRACE));
+        }
+        let missed = truth.and(&told.hidden.not()).and(&told.possible.not());
+        prop_assert!(missed.until(end - LATE).is_empty(), "{missed:?}");
+        // Nothing begins after the end.
+        let later = told.possible.and(&Set::of([(end, Micros::MAX)]));
+        let begins: Vec<Micros> = later.spans().iter().map(|(from, _)| *from).collect();
+        prop_assert!(begins.is_empty() || begins == [end], "{begins:?}");
+        Ok(())
+    };
+    assert_law(cases, holds);
+}
+
+/// A run that has looked on for the grace and the lateness of a watch knows what became of all that was open.
+#[test]
+fn a_run_that_looks_on_decides_what_was_open() {
+    let holds = |course: Course| {
+        let evidence = course.complete().evidence();
+        let Some((settled, _)) = evidence.as_ref().and_then(|whole| settled(whole, 131)) else {
+            return Ok(());
+        };
+        let told = bad(&settled);
+        let answer = told.lasting(GRACE);
+        prop_assert!(!answer.is_unknown_for(Why::Ended), "{told:?}");
+        prop_assert!(!told.is_open() || answer == Known::Yes, "{told:?}");
+        // No more is found than in the whole course.
+        let whole = bad(evidence.as_ref().expect("evidence")).lasting(GRACE);
+        prop_assert!(answer != Known::Yes || whole == Known::Yes);
+        Ok(())
+    };
+    assert_law(courses(0), holds);
 }
