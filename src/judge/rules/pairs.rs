@@ -29,6 +29,8 @@ pub(super) struct Held<'e> {
     is_all_along: bool,
     /// How reports say that the runner stopped looking.
     ending: &'static str,
+    /// Whether nobody saw one of them at the end.
+    ends_unseen: bool,
     /// The profiles, as they were when the window ended.
     profiles: [&'e ClusterProfile; 2],
     /// The last versions of which it held.
@@ -89,6 +91,7 @@ impl<'e, 'p> Pair<'e, 'p> {
             lasted,
             is_all_along: is_all_along && held.is_open(),
             ending: one.end_in_words(),
+            ends_unseen: one.ends_unseen() || other.ends_unseen(),
             profiles: self.profiles.map(|profile| profile.last_life().last()),
             last: one.seen_before(until).zip(other.seen_before(until)),
             held,
@@ -97,11 +100,12 @@ impl<'e, 'p> Pair<'e, 'p> {
 }
 
 impl Held<'_> {
-    /// Whether it was open at the end, and the run looked on for such faults.
+    /// Whether it was open at the end, and the run looked on for such faults, or could not look.
     fn is_open(&self, evidence: &Evidence) -> bool {
         let is_watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
         let looked_on = |profile: &&ClusterProfile| looked_on(evidence, profile);
-        is_watched && self.held.is_open() && self.profiles.iter().all(looked_on)
+        let is_held_against = self.ends_unseen || self.profiles.iter().all(looked_on);
+        is_watched && self.held.is_open() && is_held_against
     }
 
     /// Reports what lasted, notes what did not, and doubts what the evidence does not tell.

@@ -198,10 +198,11 @@ impl Judging<'_, '_, '_> {
             .for_each(|_| findings.examine());
     }
 
-    /// Whether a fault that did not last was open at the end, and the run looked on for such faults.
+    /// Whether a fault that did not last was open at the end, and the run looked on for such faults, or could not look.
     fn is_open(&self, found: &While) -> bool {
         let profile = self.course.last_life().last();
-        self.course.is_watched() && found.is_open() && looked_on(self.evidence, profile)
+        let is_held_against = looked_on(self.evidence, profile) || self.course.ends_unseen();
+        self.course.is_watched() && found.is_open() && is_held_against
     }
 
     fn lasted(&self, path: &str, found: &While) -> Lasted {

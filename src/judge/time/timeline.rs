@@ -227,6 +227,11 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         Set::of(seen.map(|(_, span)| span.told))
     }
 
+    /// Whether nobody saw how the object was at the end.
+    pub(crate) fn ends_unseen(&self) -> bool {
+        matches!(self.runs.last().map(|run| &run.seen), Some(Seen::Nothing))
+    }
+
     /// How reports say that the runner stopped looking.
     pub(crate) fn end_in_words(&self) -> &'static str {
         match self.window_end {

@@ -67,6 +67,11 @@ impl<'e, 'p> Course<'e, 'p> {
         self.is_watched
     }
 
+    /// Whether nobody saw how the profile was at the end.
+    pub(super) fn ends_unseen(&self) -> bool {
+        self.timeline.ends_unseen()
+    }
+
     /// The last life that the window had.
     pub(super) fn last_life(&self) -> &'e ProfileHistory {
         self.lives.last().expect("a profile has a life")
