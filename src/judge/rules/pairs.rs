@@ -8,7 +8,7 @@ use super::{
     clocks::{Age, GRACE, age, age_at},
     finding::{Finding, Findings},
     lasted::{Lasted, STILL_OPEN, describe, lasted, looked_on},
-    same_cluster::note_uncertain,
+    same_cluster::{compares_the_same, note_uncertain},
 };
 use crate::{
     subjects::{ByName, Name, Profile, name},
@@ -58,7 +58,9 @@ impl<'e, 'p> Pair<'e, 'p> {
         holds: impl Fn(&'e ClusterProfile, &'e ClusterProfile) -> bool,
     ) -> Option<Held<'e>> {
         let [one, other] = self.profiles.map(|profile| profile.timeline(self.evidence));
-        let held = one.with(other, holds);
+        // Most versions differ in what no comparison reads.
+        let [ours, theirs] = [one, other].map(|timeline| timeline.coalesced(compares_the_same));
+        let held = ours.with(&theirs, holds);
         // Shares of one fleet may have been watched at different times.
         let [ours, theirs] = self.profiles.map(|profile| window(self.evidence, profile));
         let overlap = ours
@@ -257,8 +259,10 @@ pub(super) fn judged_first<'e>(
     evidence.judges(object).then_some([object, other])
 }
 
-/// The versions of a profile that were seen.
+/// The versions of a profile that differ to rules that compare.
 fn versions<'e>(profile: &Profile<'e>) -> Vec<&'e ClusterProfile> {
     let versions = profile.lives.iter().flat_map(|life| &life.versions);
-    versions.map(|version| &version.object).collect()
+    let mut versions: Vec<&ClusterProfile> = versions.map(|version| &version.object).collect();
+    versions.dedup_by(|later, earlier| compares_the_same(earlier, later));
+    versions
 }

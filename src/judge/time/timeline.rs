@@ -43,6 +43,23 @@ pub(crate) enum Seen<'e, T> {
     Version(&'e Version<T>),
 }
 
+// Derived, they would ask the same of the object.
+impl<T> Clone for Run<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Run<'_, T> {}
+
+impl<T> Clone for Seen<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Seen<'_, T> {}
+
 /// The spans in which something held, surely, possibly and as reports tell.
 #[derive(Default)]
 struct Spans {
@@ -296,6 +313,27 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         match self.window_end {
             Some(window_end) => all.settled(window_end, &self.seen()),
             None => all,
+        }
+    }
+
+    /// The timeline for somebody who sees less: successive versions that are the same to them are one run.
+    pub(crate) fn coalesced(&self, same: impl Fn(&T, &T) -> bool) -> Self {
+        let mut runs: Vec<Run<'e, T>> = Vec::new();
+        let mut before: Option<&T> = None;
+        for run in &self.runs {
+            let version = match run.seen {
+                Seen::Version(version) => Some(&version.object),
+                Seen::Nothing | Seen::Absence => None,
+            };
+            if !before.zip(version).is_some_and(|(before, version)| same(before, version)) {
+                runs.push(*run);
+            }
+            before = version;
+        }
+        Self {
+            runs,
+            hidden: self.hidden.clone(),
+            ..*self
         }
     }
 

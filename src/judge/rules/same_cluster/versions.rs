@@ -35,6 +35,18 @@ pub(in crate::rules) fn is_standing(profile: &ClusterProfile) -> bool {
     profile.metadata.deletion_timestamp.is_none()
 }
 
+/// Whether two versions of one profile are the same to all rules that compare profiles.
+pub(in crate::rules) fn compares_the_same(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let joined = |profile: &ClusterProfile| {
+        let joined = profile.condition(names::CONDITION_JOINED);
+        joined.map(|joined| joined.status.clone())
+    };
+    is_standing(one) == is_standing(other)
+        && one.spec == other.spec
+        && (Arc::ptr_eq(&one.status.conditions, &other.status.conditions) || joined(one) == joined(other))
+        && identifies_the_same(one, other)
+}
+
 /// Whether two versions of one profile have the same ids, endpoints and access.
 fn identifies_the_same(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     let (ours, theirs) = (&one.status, &other.status);

@@ -1,9 +1,8 @@
 //! The faults of one profile over time, and how they are told.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     ptr,
-    rc::Rc,
 };
 
 use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, api::ClusterProfile};
@@ -22,7 +21,8 @@ use crate::{
 /// The timeline of a profile, with the faults of each version.
 pub(super) struct Course<'e, 'p> {
     timeline: &'p Timeline<'e, ClusterProfile>,
-    faults: HashMap<*const ClusterProfile, Rc<[Fault]>>,
+    /// By path and version.
+    faults: BTreeMap<&'p str, HashMap<*const ClusterProfile, Vec<&'p Fault>>>,
     lives: Vec<&'e ProfileHistory>,
     is_watched: bool,
     has_window: bool,
@@ -42,20 +42,22 @@ enum Ending {
 }
 
 impl<'e, 'p> Course<'e, 'p> {
-    pub(super) fn of<'l>(
+    pub(super) fn of(
         evidence: &'e Evidence,
         profile: &'p Profile<'e>,
-        lives: impl Iterator<Item = &'l Life<'e>>,
-    ) -> Self
-    where
-        'e: 'l,
-    {
-        let each = lives.flat_map(|life| life.history.versions.iter().zip(&life.faults));
+        lives: impl Iterator<Item = &'p Life<'e>>,
+    ) -> Self {
+        let mut by_path: BTreeMap<&str, HashMap<_, Vec<&Fault>>> = BTreeMap::new();
+        for (version, faults) in lives.flat_map(|life| life.history.versions.iter().zip(&life.faults)) {
+            for fault in &**faults {
+                let of_path = by_path.entry(&*fault.finding.path).or_default();
+                let of_version = of_path.entry(ptr::from_ref(&version.object)).or_default();
+                of_version.push(fault);
+            }
+        }
         Self {
             timeline: profile.timeline(evidence),
-            faults: each
-                .map(|(version, faults)| (ptr::from_ref(&version.object), Rc::clone(faults)))
-                .collect(),
+            faults: by_path,
             lives: profile.lives.clone(),
             is_watched: matches!(evidence.asked(Kind::Timeline), Asked::Yes),
             has_window: evidence.header.window.is_some(),
@@ -78,9 +80,8 @@ impl<'e, 'p> Course<'e, 'p> {
     }
 
     /// What is wrong in any version.
-    pub(super) fn paths(&self) -> BTreeSet<&str> {
-        let faults = self.faults.values().flat_map(|faults| &**faults);
-        faults.map(|fault| &*fault.finding.path).collect()
+    pub(super) fn paths(&self) -> impl Iterator<Item = &'p str> {
+        self.faults.keys().copied()
     }
 
     /// When there were such faults of that path.
@@ -217,12 +218,9 @@ impl<'e, 'p> Course<'e, 'p> {
         })
     }
 
-    fn of_version(&self, profile: &ClusterProfile, path: &str) -> impl Iterator<Item = &Fault> {
-        let faults = self
-            .faults
-            .get(&ptr::from_ref(profile))
-            .into_iter()
-            .flat_map(|faults| &**faults);
-        faults.filter(move |fault| fault.finding.path == path)
+    fn of_version(&self, profile: &ClusterProfile, path: &str) -> impl Iterator<Item = &'p Fault> {
+        let of_path = self.faults.get(path);
+        let of_version = of_path.and_then(|of_path| of_path.get(&ptr::from_ref(profile)));
+        of_version.into_iter().flatten().copied()
     }
 }
