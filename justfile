@@ -43,10 +43,6 @@ imports:
 laws COURSES="1000000":
     TIME_COURSES={{COURSES}} cargo test --release -p clusterprofile-judge --lib time::laws
 
-# Random histories of a hub whose verdicts are kept up to date, as many as wanted: just standing 1000 SEED
-standing HISTORIES="1000" SEED="0":
-    STANDING_SEEDS={{HISTORIES}} STANDING_SEED={{SEED}} cargo test --release --test standing
-
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":
     FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test chaos no_schedule
@@ -90,10 +86,6 @@ bench-hub *ARGS:
 # Runners that share a fleet, beside one that judges it whole.
 bench-shards *ARGS:
     cargo bench --bench shards -- {{ARGS}}
-
-# One change of a fleet whose verdicts are kept up to date, beside judging the whole fleet.
-bench-standing *ARGS:
-    cargo bench --bench standing -- {{ARGS}}
 
 # A monitor beside a hub whose profiles change all the time.
 bench-monitor *ARGS:

@@ -19,7 +19,7 @@ use apiserver::Misbehaviour;
 use clap::Parser;
 use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT, ongoing};
 use evidence::{Claim, Evidence, Kind, ObjectKey, Scope, file};
-use judge::{Selection, Standing};
+use judge::{Selection, judge};
 use kube::api::{DeleteParams, PostParams};
 use support::{child::resident, fleet, measure::megabytes};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -229,17 +229,13 @@ async fn monitored(hub: &Hub, arguments: &Arguments, clock: Clock) -> anyhow::Re
     let stop = CancellationToken::new();
     let (mut following, mut view) =
         ongoing::observe(&hub.connection, &plan, HOUR, clock, &Quiet, stop).await?;
-    let mut standing = Standing::new(Selection::default());
     let mut judged = 0;
     let judging = async {
         loop {
             for (wait, whole) in [(WHOLE - CHANGED, true), (CHANGED, false)] {
                 sleep(wait).await;
-                let news = view.refresh(whole);
-                news.profiles
-                    .into_iter()
-                    .for_each(|key| standing.profile_changed(key));
-                standing.judgement(view.evidence());
+                view.refresh(whole);
+                judge(view.evidence(), &Selection::default());
                 judged += 1;
             }
         }

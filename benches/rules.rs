@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, io, thread, time::Duration};
 
 use clap::Parser;
 use evidence::api::ClusterProfile;
-use judge::{Selection, Verdict, judge, rules, rules::Findings};
+use judge::{Selection, Verdict, judge, rules};
 use support::{
     figures::Figures,
     fleet, looked,
@@ -72,7 +72,7 @@ fn main() -> io::Result<()> {
             );
             let took = each.entry(verdict.rule.id).or_default();
             if arguments.each {
-                took.push(timed(|| (verdict.rule.examine)(&evidence, &mut Findings::default())).1);
+                took.push(timed(|| verdict.rule.findings(&evidence)).1);
             }
         }
     }

@@ -1,18 +1,16 @@
 //! Has the rules examine the evidence, on all cores, and large fleets in chunks.
 //!
 //! A fleet of 100,000 profiles takes hundreds of megabytes, and a rule that reads all of them waits for the memory most of
-//! the time. So the rules that look at one profile at a time take turns on a few profiles, which then come from the
-//! processor's cache.
+//! the time. So the rules on each profile take turns on a few profiles, which then come from the processor's cache.
 
 use std::{iter, num::NonZero, thread};
 
 use evidence::{Evidence, ProfileHistory};
 
 use crate::{
-    excerpt::Excerpt,
-    rules::{Division, Findings, Rule},
+    rules::{Findings, Rule},
     side_by_side::side_by_side,
-    subjects::{name, profiles},
+    subjects::{Profiles, by_name, name},
 };
 
 /// How many profiles a chunk has. They take half a megabyte.
@@ -25,117 +23,60 @@ const TURN: usize = 20 * CHUNK;
 pub(crate) const MANY: usize = 100;
 
 /// What a thread does next.
-enum Work<'e> {
+enum Work<'p, 'e> {
     /// One rule, told by its place, examines everything.
     Whole(usize),
-    /// The rules that look at one profile at a time examine these.
-    Turn(&'e [&'e ProfileHistory]),
+    /// The rules on each profile examine these.
+    Turn(&'p [&'e ProfileHistory]),
 }
 
 /// What each of the rules finds in the evidence, in their order.
 pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Findings> {
-    let chunked = Chunked::of(rules, evidence);
-    let whole = (0..rules.len()).filter(|place| !chunked.has(*place));
-    let profiles = if chunked.rules.is_empty() {
-        Vec::new()
-    } else {
-        by_name(evidence)
+    let mut profiles = Vec::new();
+    if evidence.profiles.len() > CHUNK {
+        let named = by_name(evidence, evidence.histories()).into_iter();
+        profiles.extend(named.flat_map(|profile| profile.lives));
+    }
+    let of_each = |place: &usize| {
+        let examine = rules[*place].each_profile(evidence)?;
+        (!profiles.is_empty()).then_some((*place, examine))
     };
+    let (each, whole): (Vec<usize>, Vec<usize>) =
+        (0..rules.len()).partition(|place| of_each(place).is_some());
+    let each: Vec<_> = each.iter().filter_map(of_each).collect();
     // What takes longest comes first.
-    let work = whole
-        .map(Work::Whole)
-        .chain(parts(&profiles, TURN).map(Work::Turn));
-    let work: Vec<Work> = work.collect();
+    let work = whole.into_iter().map(Work::Whole);
+    let work: Vec<Work> = work.chain(parts(&profiles, TURN).map(Work::Turn)).collect();
     let found = side_by_side(&work, threads(evidence), |work| match work {
         Work::Whole(place) => vec![(*place, rules[*place].findings(evidence))],
-        Work::Turn(profiles) => chunked.examine(profiles),
+        Work::Turn(profiles) => {
+            let mut found: Vec<_> = each
+                .iter()
+                .map(|(place, _)| (*place, Findings::default()))
+                .collect();
+            for chunk in parts(profiles, CHUNK) {
+                let chunk = Profiles::some(evidence, chunk);
+                for ((_, examine), (_, found)) in each.iter().zip(&mut found) {
+                    let mut of_chunk = Findings::default();
+                    examine(&chunk, &mut of_chunk);
+                    found.absorb(of_chunk);
+                }
+            }
+            found
+        }
     });
     let mut totals = vec![Findings::default(); rules.len()];
-    for (place, found) in chunked.of_none().chain(found.into_iter().flatten()) {
+    for (place, found) in found.into_iter().flatten() {
         totals[place].absorb(found);
     }
     totals
 }
 
-/// The rules that look at one profile at a time.
-struct Chunked {
-    rules: Vec<OneByOne>,
-    /// Evidence without profiles.
-    none: Excerpt,
-}
-
-/// A rule that looks at one profile at a time.
-struct OneByOne {
-    place: usize,
-    rule: &'static Rule,
-    /// What it says of no profile at all.
-    of_none: Findings,
-}
-
-impl Chunked {
-    /// None of the rules if the fleet is small, or if a driver changed it: what came of its steps is told by all profiles.
-    fn of(rules: &[&'static Rule], evidence: &Evidence) -> Self {
-        let is_chunked = evidence.profiles.len() > CHUNK && evidence.driver.is_none();
-        let looks_at_one =
-            |rule: &Rule| matches!(rule.division(evidence), Division::Profiles) && !remembers_much(rule);
-        let mut none = Excerpt::default();
-        if is_chunked {
-            none.renew(evidence);
-        }
-        let one_by_one = rules
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|(_, rule)| is_chunked && looks_at_one(rule))
-            .map(|(place, rule)| OneByOne {
-                place,
-                rule,
-                of_none: rule.findings(none.as_of(None)),
-            })
-            .collect();
-        Self {
-            rules: one_by_one,
-            none,
-        }
-    }
-
-    fn has(&self, place: usize) -> bool {
-        self.rules.iter().any(|one| one.place == place)
-    }
-
-    fn of_none(&self) -> impl Iterator<Item = (usize, Findings)> {
-        self.rules.iter().map(|one| (one.place, one.of_none.clone()))
-    }
-
-    /// What each rule finds in these profiles, beyond what it says of none.
-    fn examine(&self, profiles: &[&ProfileHistory]) -> Vec<(usize, Findings)> {
-        let mut excerpt = self.none.clone();
-        let mut totals: Vec<_> = self
-            .rules
-            .iter()
-            .map(|one| (one.place, Findings::default()))
-            .collect();
-        for chunk in parts(profiles, CHUNK) {
-            excerpt.hold(chunk.iter().copied());
-            for (one, (_, total)) in self.rules.iter().zip(&mut totals) {
-                total.absorb(one.rule.findings(excerpt.as_of(None)).without(&one.of_none));
-            }
-        }
-        totals
-    }
-}
-
-/// The histories of all profiles. A profile that was deleted and made again has its lives beside each other.
-fn by_name(evidence: &Evidence) -> Vec<&ProfileHistory> {
-    let profiles = profiles(evidence, evidence.profiles.iter()).into_iter();
-    profiles.flat_map(|profile| profile.lives).collect()
-}
-
 /// Parts of so many histories, or a few more: the lives of one profile stay together.
-fn parts<'s, 'e>(
-    mut profiles: &'s [&'e ProfileHistory],
+fn parts<'p, 'e>(
+    mut profiles: &'p [&'e ProfileHistory],
     size: usize,
-) -> impl Iterator<Item = &'s [&'e ProfileHistory]> {
+) -> impl Iterator<Item = &'p [&'e ProfileHistory]> {
     iter::from_fn(move || {
         let mut end = size.min(profiles.len());
         while end > 0 && end < profiles.len() && name(profiles[end - 1].last()) == name(profiles[end].last())
@@ -146,15 +87,6 @@ fn parts<'s, 'e>(
         profiles = rest;
         (!part.is_empty()).then_some(part)
     })
-}
-
-/// Whether a rule examines once what many profiles share, at such a cost that all profiles should share it: it parses
-/// certificates.
-fn remembers_much(rule: &Rule) -> bool {
-    matches!(
-        rule.id,
-        "access/ca-data-is-certificates" | "access/ca-data-current"
-    )
 }
 
 /// How many threads examine the evidence.
@@ -194,13 +126,14 @@ mod tests {
         evidence
     }
 
+    /// If this fails, the registry says of a rule on the fleet that it is one on each profile.
     #[test]
     fn chunks_give_what_a_pass_over_all_profiles_gives() {
         let mut compared = 0;
         for rule in rules::all() {
             for example in Example::of(rule).expect("examples") {
                 let evidence = many(&example);
-                if !Chunked::of(&[rule], &evidence).has(0) {
+                if rule.each_profile(&evidence).is_none() {
                     continue;
                 }
                 let in_chunks = findings(&[rule], &evidence).remove(0).conclude();
@@ -210,12 +143,5 @@ mod tests {
             }
         }
         assert!(compared > 300, "{compared}");
-    }
-
-    #[test]
-    fn rules_that_compare_profiles_judge_all_at_once() {
-        let rule = rules::find("identity/name-unique").expect("a rule");
-        let example = Example::of(rule).expect("examples").remove(0);
-        assert!(!Chunked::of(&[rule], &many(&example)).has(0));
     }
 }

@@ -60,14 +60,14 @@ fn verdicts(
     let verdicts = rules.iter().zip(unexamined).map(|((rule, _), verdict)| {
         verdict.unwrap_or_else(|| {
             let found = found.next().expect("what each examined rule found");
-            conclude(rule, evidence, found, |api| Left::of(evidence, api))
+            conclude(rule, evidence, found)
         })
     });
     verdicts.collect()
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
-pub(crate) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
+fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
     let rules = rules::all().iter();
     rules
         .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
@@ -75,7 +75,7 @@ pub(crate) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> 
 }
 
 /// Decides by the verdicts on all rules.
-pub(crate) fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
+fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     let header = &evidence.header;
     for verdict in &mut verdicts {
         if verdict.reason.as_deref() != Some(DESELECTED) {
@@ -95,33 +95,22 @@ pub(crate) fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> 
     }
 }
 
-/// The objects that the evidence has of one API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
-    /// Whether any was judged.
-    pub(crate) was_any: bool,
-    /// Whether any of them still existed in the end.
-    pub(crate) is_any: bool,
-}
-
-impl Left {
-    pub(crate) fn of(evidence: &Evidence, api: Api) -> Self {
-        let (was_any, is_any) = match api {
-            Api::ClusterProfile => (
-                evidence.histories().next().is_some(),
-                evidence.inventory().next().is_some(),
-            ),
-            Api::Placement => (
-                evidence.slice_histories().next().is_some(),
-                evidence.slices().next().is_some(),
-            ),
-        };
-        Self { was_any, is_any }
+/// Whether the evidence has judged objects of one API, and whether any of them still existed in the end.
+fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
+    match api {
+        Api::ClusterProfile => (
+            evidence.histories().next().is_some(),
+            evidence.inventory().next().is_some(),
+        ),
+        Api::Placement => (
+            evidence.slice_histories().next().is_some(),
+            evidence.slices().next().is_some(),
+        ),
     }
 }
 
 /// Returns the verdict on a rule that is not examined, if so.
-pub(crate) fn without_examining(
+fn without_examining(
     rule: &'static Rule,
     applies: &Applies,
     evidence: &Evidence,
@@ -159,17 +148,12 @@ pub(crate) fn without_examining(
     None
 }
 
-/// The verdict on a rule by what it found in all of the evidence. `left` tells which objects there are.
-pub(crate) fn conclude(
-    rule: &'static Rule,
-    evidence: &Evidence,
-    findings: Findings,
-    left: impl Fn(Api) -> Left,
-) -> RuleVerdict {
+/// The verdict on a rule by what it found in all of the evidence.
+fn conclude(rule: &'static Rule, evidence: &Evidence, findings: Findings) -> RuleVerdict {
     let mut found = findings.conclude();
     rules::excuse(rule, evidence, &mut found);
     found.doubts.extend(missing(rule, evidence));
-    let (verdict, reason) = weigh(rule, evidence.header.claim.strict, &found, left);
+    let (verdict, reason) = weigh(rule, evidence, &found);
     RuleVerdict {
         rule,
         verdict,
@@ -247,13 +231,8 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
 }
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
-fn weigh(
-    rule: &Rule,
-    strict: bool,
-    found: &Conclusion,
-    left: impl Fn(Api) -> Left,
-) -> (Verdict, Option<String>) {
-    if let Some(told) = weigh_found(rule, &found.list, &found.doubts, strict) {
+fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Option<String>) {
+    if let Some(told) = weigh_found(rule, &found.list, &found.doubts, evidence.header.claim.strict) {
         return told;
     }
     if found.examined > 0 {
@@ -263,7 +242,7 @@ fn weigh(
         return (Verdict::Skipped, Some(evidence.clone()));
     }
     // Without any object, "nothing to apply to" says nothing about the implementation.
-    let Left { was_any, is_any } = left(rule.api());
+    let (was_any, is_any) = objects(evidence, rule.api());
     let kind = rule.api().kind();
     if !was_any {
         let reason = format!("there is no {kind} to examine");

@@ -4,7 +4,6 @@
 
 mod chunks;
 mod decision;
-mod excerpt;
 mod hash;
 mod judgement;
 mod judging;
@@ -16,7 +15,6 @@ pub mod reasons;
 pub mod rules;
 mod selection;
 mod side_by_side;
-mod standing;
 mod subjects;
 mod tally;
 mod time;
@@ -30,7 +28,6 @@ pub use judgement::{Judgement, RuleVerdict};
 pub use judging::{DESELECTED, judge, unsettled};
 pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
-pub use standing::Standing;
 pub use tally::{Count, Outcome, Skip, Tally};
 pub use verdict::Verdict;
 pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};

@@ -1,6 +1,6 @@
 //! What rules are asked of: profiles, each with all of its lives.
 
-use std::cell::OnceCell;
+use std::{borrow::Cow, cell::OnceCell};
 
 use evidence::{Asked, Evidence, Kind, ProfileHistory, api::ClusterProfile};
 
@@ -29,6 +29,45 @@ impl<'e> Profile<'e> {
     /// The life that was seen last.
     pub(crate) fn last_life(&self) -> &'e ProfileHistory {
         self.lives.last().expect("a profile has a life")
+    }
+}
+
+/// The judged profiles that a rule is asked of, each by itself, with all that was seen beside profiles.
+pub(crate) struct Profiles<'e> {
+    evidence: &'e Evidence,
+    histories: Cow<'e, [&'e ProfileHistory]>,
+}
+
+impl<'e> Profiles<'e> {
+    /// All of them.
+    pub(crate) fn all(evidence: &'e Evidence) -> Self {
+        Self {
+            evidence,
+            histories: evidence.histories().collect(),
+        }
+    }
+
+    /// Some of them. All lives of a profile are together.
+    pub(crate) fn some(evidence: &'e Evidence, histories: &'e [&'e ProfileHistory]) -> Self {
+        Self {
+            evidence,
+            histories: Cow::Borrowed(histories),
+        }
+    }
+
+    /// All that was seen.
+    pub(crate) fn evidence(&self) -> &'e Evidence {
+        self.evidence
+    }
+
+    /// Their histories, deleted ones included.
+    pub(crate) fn histories(&self) -> impl Iterator<Item = &'e ProfileHistory> {
+        self.histories.iter().copied()
+    }
+
+    /// The last versions of those that still exist.
+    pub(crate) fn inventory(&self) -> impl Iterator<Item = &'e ClusterProfile> {
+        self.histories().filter_map(ProfileHistory::current)
     }
 }
 
@@ -62,7 +101,7 @@ pub(crate) fn name(profile: &ClusterProfile) -> Name<'_> {
 }
 
 /// The profiles of these histories, in the order of their first lives.
-pub(crate) fn profiles<'e>(
+pub(crate) fn by_name<'e>(
     evidence: &Evidence,
     histories: impl Iterator<Item = &'e ProfileHistory>,
 ) -> Vec<Profile<'e>> {

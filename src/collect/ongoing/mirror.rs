@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use evidence::{Gap, History, ObjectKey, Tracked, Unreadable};
+use evidence::{Gap, History, Tracked, Unreadable};
 use jiff::Timestamp;
 use parking_lot::MutexGuard;
 
@@ -26,14 +26,6 @@ pub(super) struct Mirror<T: Tracked> {
     misfits: u64,
     /// True once it was copied whole.
     is_begun: bool,
-}
-
-/// What a refresh brought.
-pub(super) struct Refreshed {
-    /// The names of the objects that changed, came or went.
-    pub changed: Vec<ObjectKey>,
-    /// True if everything was copied anew.
-    pub whole: bool,
 }
 
 /// What a record has beside its histories.
@@ -66,8 +58,9 @@ impl<T: Tracked> Mirror<T> {
         record.has_changes() || record.misfits() != self.misfits || record.gaps.len() != self.counted
     }
 
-    /// Brings the copy up to date. With `forget`, the record first forgets what was before, and all is copied.
-    pub fn refresh(&mut self, copy: &mut Vec<History<T>>, forget: Option<Timestamp>) -> Refreshed {
+    /// Brings the copy up to date. With `forget`, the record first forgets what was before, and all is copied. Returns whether
+    /// everything was copied anew.
+    pub fn refresh(&mut self, copy: &mut Vec<History<T>>, forget: Option<Timestamp>) -> bool {
         let shared = Arc::clone(&self.record);
         let mut record = shared.lock();
         self.count(&record.gaps);
@@ -81,27 +74,14 @@ impl<T: Tracked> Mirror<T> {
         if whole {
             self.is_begun = true;
             self.copy_all(&mut record, copy);
-            let meanwhile = record.take_changes();
+            changed = record.take_changes();
             // What is left out now stays so until the next refresh.
-            for index in &meanwhile {
-                if self.places.contains_key(index) {
-                    self.copy_changed(&record, *index, copy);
-                }
-            }
-            changed.extend(meanwhile);
-        } else {
-            for index in &changed {
-                self.copy_changed(&record, *index, copy);
-            }
+            changed.retain(|index| self.places.contains_key(index));
         }
-        let names = changed.iter().filter_map(|index| {
-            let history = record.after(*index).first()?;
-            Some(ObjectKey::of(history.last()))
-        });
-        Refreshed {
-            changed: names.collect(),
-            whole,
+        for index in changed {
+            self.copy_changed(&record, index, copy);
         }
+        whole
     }
 
     /// Copies the record anew. A watch that waits for the record meanwhile gets its turns: what it brings then is a change.

@@ -9,4 +9,4 @@ mod namespaces;
 mod view;
 
 pub use following::{Following, observe};
-pub use view::{Health, News, View};
+pub use view::{Health, View};

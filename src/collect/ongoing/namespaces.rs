@@ -1,12 +1,6 @@
 //! Follows the Namespaces. Only their present state counts, so each interruption ends in a new list.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    convert::Infallible,
-    mem,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, convert::Infallible, mem, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use evidence::{Namespace, ObjectRef, Unreadable, lenient, lenient::Untyped};
@@ -39,10 +33,8 @@ const LASTING: Duration = Duration::from_secs(10);
 pub(super) struct Seen {
     namespaces: BTreeMap<String, Namespace>,
     unreadable: BTreeMap<String, Unreadable>,
-    /// The names of those that have changed since somebody looked.
-    changed: BTreeSet<String>,
-    /// True if it has become unknown since then how they are, or known again.
-    is_news: bool,
+    /// True if any has changed since the last look, or if it has become unknown how they are, or known again.
+    has_changed: bool,
     /// Why they are not known as they are now, if so.
     pub outage: Option<String>,
 }
@@ -59,14 +51,13 @@ impl Seen {
     }
 
     fn take(&mut self, object: Untyped<'_>) {
+        self.has_changed = true;
         match lenient::namespace(object) {
             Ok(namespace) => {
-                self.changed.insert(namespace.name.clone());
                 self.unreadable.remove(&namespace.name);
                 self.namespaces.insert(namespace.name.clone(), namespace);
             }
             Err(unreadable) => {
-                self.changed.insert(unreadable.object.name.clone());
                 self.namespaces.remove(&unreadable.object.name);
                 self.unreadable
                     .insert(unreadable.object.name.clone(), *unreadable);
@@ -75,41 +66,32 @@ impl Seen {
     }
 
     fn remove(&mut self, object: &ObjectRef) {
-        self.changed.insert(object.name.clone());
+        self.has_changed = true;
         self.namespaces.remove(&object.name);
         self.unreadable.remove(&object.name);
     }
 
     fn replace(&mut self, with: Self) {
-        let mut changed = mem::take(&mut self.changed);
-        let names = self.namespaces.keys().chain(with.namespaces.keys());
-        let names = names.chain(self.unreadable.keys()).chain(with.unreadable.keys());
-        let differs = |name: &&String| {
-            self.namespaces.get(*name) != with.namespaces.get(*name)
-                || self.unreadable.get(*name) != with.unreadable.get(*name)
-        };
-        changed.extend(names.filter(differs).cloned());
+        let differs = self.namespaces != with.namespaces || self.unreadable != with.unreadable;
         *self = Self {
-            changed,
-            is_news: self.is_news || self.outage.is_some(),
+            has_changed: self.has_changed || differs || self.outage.is_some(),
             ..with
         };
     }
 
     fn lose(&mut self, failure: &Failure) {
-        self.is_news |= self.outage.is_none();
+        self.has_changed |= self.outage.is_none();
         self.outage = Some(failure.to_string());
     }
 
-    /// The names of those that have changed since the last time.
-    pub fn take_changed(&mut self) -> Vec<String> {
-        self.is_news = false;
-        mem::take(&mut self.changed).into_iter().collect()
+    /// True if something has changed since the last time that this was asked.
+    pub fn take_changed(&mut self) -> bool {
+        mem::take(&mut self.has_changed)
     }
 
-    /// True if something has changed since somebody took note.
+    /// True if something has changed since then.
     pub fn has_changed(&self) -> bool {
-        self.is_news || !self.changed.is_empty()
+        self.has_changed
     }
 
     /// All namespaces, sorted by name.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, ObjectKey, Traffic, Window,
+    Asked, Evidence, Gap, Kind, Traffic, Window,
     api::{ClusterProfile, PlacementDecision},
     runs::of_other_runs,
 };
@@ -32,19 +32,6 @@ pub struct View {
     namespaces: Option<namespaces::Shared>,
     evidence: Evidence,
     gap_seconds: f64,
-}
-
-/// What a refresh of the evidence brought.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
-    /// The names of the profiles that changed, came or went.
-    pub profiles: Vec<ObjectKey>,
-    /// The names of the Namespaces that changed, came or went.
-    pub namespaces: Vec<String>,
-    /// True if something else changed too: slices of decisions, gaps, unreadable objects.
-    pub beside: bool,
-    /// True if all of the evidence was built anew, and the window begins later now.
-    pub whole: bool,
 }
 
 /// How well an observation knows its hub.
@@ -118,8 +105,9 @@ impl View {
                 .is_some_and(|seen| seen.lock().has_changed())
     }
 
-    /// Brings the evidence up to date. If it is to be `whole`, the window follows: what lies before is forgotten.
-    pub fn refresh(&mut self, whole: bool) -> News {
+    /// Brings the evidence up to date. If it is to be `whole`, the window follows: what lies before is forgotten. Returns
+    /// whether all profiles were copied anew.
+    pub fn refresh(&mut self, whole: bool) -> bool {
         let from = self
             .clock
             .now()
@@ -127,30 +115,21 @@ impl View {
             .unwrap_or(self.began)
             .max(self.began);
         let forget = whole.then_some(from);
-        let refreshed = self.profiles.refresh(&mut self.evidence.profiles, forget);
-        let of_slices = self
-            .slices
-            .as_mut()
-            .map(|slices| slices.refresh(&mut self.evidence.slices, forget));
+        let is_copied_anew = self.profiles.refresh(&mut self.evidence.profiles, forget);
+        if let Some(slices) = &mut self.slices {
+            slices.refresh(&mut self.evidence.slices, forget);
+        }
         // Not before: copying a large record takes a while, and what comes meanwhile is in the copy.
         let now = self.clock.now();
         let mut beside = self.profiles.beside(now);
-        let mut news = News {
-            profiles: refreshed.changed,
-            namespaces: Vec::new(),
-            beside: false,
-            whole: refreshed.whole,
-        };
-        if let (Some(slices), Some(refreshed)) = (&self.slices, of_slices) {
-            news.beside |= refreshed.whole || !refreshed.changed.is_empty();
+        if let Some(slices) = &self.slices {
             let of_slices = slices.beside(now);
             beside.gaps.extend(of_slices.gaps);
             beside.unreadable.extend(of_slices.unreadable);
         }
         if let Some(seen) = &self.namespaces {
             let mut seen = seen.lock();
-            news.namespaces = seen.take_changed();
-            if !news.namespaces.is_empty() || refreshed.whole {
+            if seen.take_changed() || is_copied_anew {
                 self.evidence.namespaces = seen.namespaces();
             }
             beside.unreadable.extend(seen.unreadable().cloned());
@@ -160,9 +139,6 @@ impl View {
                     .map(|why| Gap::of(Kind::Namespaces, why.clone())),
             );
         }
-        // A gap that lasts grows with each look: only another number of them is news.
-        news.beside |=
-            beside.gaps.len() != self.evidence.gaps.len() || beside.unreadable != self.evidence.unreadable;
         self.evidence.gaps = beside.gaps;
         self.evidence.unreadable = beside.unreadable;
         let header = &mut self.evidence.header;
@@ -176,13 +152,13 @@ impl View {
             // Either clock may be set while a monitor lives, and a machine that sleeps loses time.
             header.clock_skew_ms = self.profiles.record().lock().skew.millis();
         }
-        if refreshed.whole {
+        if is_copied_anew {
             header.other_runs = of_other_runs(&self.evidence.profiles, None);
             let writers = asked_for_writers(&self.evidence.profiles);
             header.asked.insert(Kind::Writers, writers);
         }
         header.traffic = Some(self.meter.traffic().since(self.before));
-        news
+        is_copied_anew
     }
 
     /// The evidence as of the last refresh.

@@ -1,4 +1,4 @@
-//! Judges what changes, and everything once a minute, for as long as the observation is of use.
+//! Judges again when something changed, and once a minute, for as long as the observation is of use.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -26,10 +26,12 @@ use crate::command::advice;
 
 /// How often the monitor looks for something to judge.
 const TICK: Duration = Duration::from_secs(1);
-/// How often everything is judged, and the window follows.
+/// How long changes are gathered before they are judged.
+const GATHER: Duration = Duration::from_secs(5);
+/// How often the window follows, and a hub without changes is judged.
 const WHOLE: Duration = Duration::from_secs(60);
-/// Judging takes at most one part in so many of the time.
-const SHARE: u32 = 4;
+/// Between two judgements is at least so many times what one takes.
+const PAUSE: u32 = 5;
 /// How long credentials may be refused before they are read anew.
 const REFUSED: Duration = Duration::from_secs(30);
 /// How often to look whether the kubeconfig leads elsewhere, while the watch is interrupted.
@@ -57,7 +59,7 @@ pub struct JudgementLoop<'a> {
     window: Duration,
     is_outdated: &'a dyn Fn() -> bool,
     began: Instant,
-    /// When what changed, and when everything, is judged next.
+    /// When a change is judged next, and when the window follows.
     next: Instant,
     next_whole: Instant,
     /// Since when the hub refuses the credentials.
@@ -147,12 +149,9 @@ impl<'a> JudgementLoop<'a> {
             anstream::eprintln!("note: {}", judgement.decision.name());
         }
         let ended = Instant::now();
+        self.next = ended + GATHER.max(pass.took * PAUSE);
         if pass.whole {
-            // What changes is not kept waiting for what is done once a minute.
-            self.next = ended;
-            self.next_whole = ended + WHOLE.max(pass.took * SHARE);
-        } else {
-            self.next = ended + TICK.max(pass.took * SHARE);
+            self.next_whole = ended + WHOLE.max(pass.took * PAUSE);
         }
         Some(pass)
     }
@@ -201,7 +200,7 @@ pub struct Pass {
     pub at: Timestamp,
     /// How long that took.
     pub took: Duration,
-    /// True if everything was judged.
+    /// True if the window followed.
     pub whole: bool,
     /// How many status writes were seen since the process began.
     pub writes: BTreeMap<Owner, u64>,
@@ -238,20 +237,19 @@ impl Observation {
         self.judged.is_none() || self.view.is_behind()
     }
 
-    /// Judges what there is at that time: everything, if that is due or `whole`. The window follows then.
+    /// Judges what there is at that time. If it is `whole`, the window follows.
     pub fn judge(&mut self, at: Timestamp, whole: bool) -> Pass {
         let began = Instant::now();
-        let whole = whole || self.verdicts.is_due(at);
-        let news = self.view.refresh(whole);
+        let is_copied_anew = self.view.refresh(whole);
         let evidence = self.view.evidence();
-        let judgement = self.verdicts.judge(evidence, &news, at);
+        let judgement = self.verdicts.judge(evidence, at);
         let mut figures = Figures::of(evidence, &judgement);
-        if news.whole {
+        if is_copied_anew {
             figures.add_tokens(evidence);
             self.tokens = std::mem::take(&mut figures.tokens);
         }
         figures.tokens.clone_from(&self.tokens);
-        self.writes.count(evidence, news.whole);
+        self.writes.count(evidence, is_copied_anew);
         let number = self.judged.as_ref().map_or(0, |judged| judged.number + 1);
         self.judged = Some(LastJudgement {
             judgement,
@@ -316,6 +314,6 @@ impl Observation {
 
     /// Ends the observation. Returns what the next one goes on from.
     pub fn take_parts(&mut self) -> (Verdicts, StatusWrites) {
-        (self.verdicts.anew(), std::mem::take(&mut self.writes))
+        (self.verdicts.clone(), std::mem::take(&mut self.writes))
     }
 }

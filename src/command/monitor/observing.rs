@@ -151,7 +151,10 @@ impl Life<'_> {
             let error = match Box::pin(begun).await {
                 Ok((following, view)) => {
                     let (verdicts, writes) = &self.kept;
-                    break (following, Observation::new(view, verdicts.anew(), writes.clone()));
+                    break (
+                        following,
+                        Observation::new(view, verdicts.clone(), writes.clone()),
+                    );
                 }
                 Err(error) => self.roles.explain(error),
             };

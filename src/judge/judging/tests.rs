@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     chunks::MANY,
     decision::Decision,
-    rules::Facts,
+    rules::{Facts, Quantifier},
     tally::{Count, Tally},
 };
 
@@ -35,11 +35,11 @@ fn facts(level: &str, rest: &str) -> Facts {
     Facts::parse("suite/rule", &text).expect("facts read")
 }
 
-fn rule(level: &str, rest: &str, examine: crate::rules::Examine) -> &'static Rule {
+fn rule(level: &str, rest: &str, examine: fn(&Evidence, &mut Findings)) -> &'static Rule {
     Box::leak(Box::new(Rule {
         id: "suite/rule",
         facts: facts(level, rest),
-        examine,
+        quantifier: Quantifier::Fleet(examine),
     }))
 }
 
@@ -340,7 +340,7 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
               needs: [inventory], feature: consumer-secrets, differs: [{since: standard, onlyIfClaimed: true}]}",
         )
         .expect("facts read"),
-        examine: keeps,
+        quantifier: Quantifier::Fleet(keeps),
     }));
     evidence.header.claim.no_features.clear();
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Skipped);

@@ -11,7 +11,6 @@ mod clocks;
 mod clustersets;
 mod conditions;
 mod consumers;
-mod division;
 pub mod example;
 mod examples_text;
 mod facts;
@@ -46,12 +45,13 @@ mod version;
 mod write_time;
 
 pub use bucket::{BURST, REFILL_SECONDS};
-pub(crate) use division::{Alike, Division, KindOf, Tie, TiesOf, ties_of_lives};
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Conclusion, Finding, Findings};
 pub(crate) use held_against::excuse;
 pub use policy::{Expected, Operation, PolicyFacts, Resource};
-pub use registry::{Examine, Rule, all, as_of, find};
+#[cfg(test)]
+pub(crate) use registry::Quantifier;
+pub use registry::{Rule, all, as_of, find};
 pub(crate) use text::counted;
 pub use updates::{Draw, Source, Spending, Spendings};

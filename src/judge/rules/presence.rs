@@ -8,11 +8,12 @@ use super::{
     state::{State, each_state},
     write_time::end_of,
 };
+use crate::subjects::Profiles;
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if
 /// there are no others, it is too early to tell.
 pub(super) fn each_has(
-    evidence: &Evidence,
+    profiles: &Profiles,
     findings: &mut Findings,
     has: impl Fn(&ClusterProfile) -> bool,
     missing: impl Fn(&ClusterProfile) -> Finding,
@@ -21,7 +22,7 @@ pub(super) fn each_has(
         filled_later: true,
         ..State::default()
     };
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         if has(profile) {
             return Some(Vec::new());
         }

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use evidence::{Evidence, api::Api};
+use evidence::{Evidence, Kind, api::Api};
 use jiff::civil::Date;
 
 use super::{
@@ -12,9 +12,17 @@ use super::{
     placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
     placement_updates, properties, updates, version,
 };
+use crate::subjects::Profiles;
 
-/// A rule's function.
-pub type Examine = fn(&Evidence, &mut Findings);
+/// What a rule is asked of, with its function. Cores divide the work by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Quantifier {
+    /// Each profile, with all of its lives, by itself: what the function finds in some profiles and in others is added
+    /// ([`Findings::absorb`]).
+    EachProfile(fn(&Profiles, &mut Findings)),
+    /// All evidence together.
+    Fleet(fn(&Evidence, &mut Findings)),
+}
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -23,165 +31,169 @@ pub struct Rule {
     pub id: &'static str,
     /// Its facts.
     pub facts: Facts,
-    /// Its function.
-    pub examine: Examine,
+    /// What it is asked of.
+    pub(crate) quantifier: Quantifier,
 }
 
 /// Binds ids to functions; the file comes from the id.
 macro_rules! rules {
-    ($($id:literal => $examine:path,)*) => {
-        [$(($id, include_str!(concat!("../suites/", $id, ".yaml")), $examine as Examine)),*]
+    ($($id:literal => $quantifier:ident($function:path),)*) => {
+        [$(($id, include_str!(concat!("../suites/", $id, ".yaml")), Quantifier::$quantifier($function))),*]
     };
 }
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let bindings: Vec<(&'static str, &'static str, Examine)> = rules! {
-        "identity/manager-label-present" => identity::manager_label_present,
-        "identity/manager-label-matches" => identity::manager_label_matches,
-        "identity/manager-label-from-creation" => identity::manager_label_from_creation,
-        "identity/manager-name-usable" => identity::manager_name_usable,
-        "identity/manager-immutable" => identity::manager_immutable,
-        "identity/manager-unique" => identity::manager_unique,
-        "identity/one-manager-per-profile" => identity::one_manager_per_profile,
-        "identity/name-unique" => identity::name_unique,
-        "identity/one-profile-per-cluster" => identity::one_profile_per_cluster,
-        "identity/name-follows-guidance" => identity::name_follows_guidance,
-        "identity/display-name-kept" => identity::display_name_kept,
-        "identity/member-id-non-empty" => identity::member_id_non_empty,
-        "identity/member-id-set" => identity::member_id_set,
-        "identity/member-id-stable" => identity::member_id_stable,
-        "identity/member-id-unique" => identity::member_id_unique,
-        "identity/member-id-no-tie" => identity::member_id_no_tie,
-        "clustersets/namespace-labelled" => clustersets::namespace_labelled,
-        "clustersets/one-set-per-namespace" => clustersets::one_set_per_namespace,
-        "clustersets/one-set-per-cluster" => clustersets::one_set_per_cluster,
-        "version/reported" => version::reported,
-        "version/well-formed" => version::well_formed,
-        "version/matches-member" => version::matches_member,
-        "version/follows-upgrade" => version::follows_upgrade,
-        "properties/cluster-endpoints-present" => properties::cluster_endpoints_present,
-        "properties/cluster-endpoints-well-formed" => properties::cluster_endpoints_well_formed,
-        "properties/cluster-endpoints-are-a-list" => properties::cluster_endpoints_are_a_list,
-        "properties/cluster-endpoints-reachable" => properties::cluster_endpoints_reachable,
-        "properties/location-immutable" => properties::location_immutable,
-        "properties/node-count-well-formed" => properties::node_count_well_formed,
-        "properties/node-count-matches-member" => properties::node_count_matches_member,
-        "properties/node-types-well-formed" => properties::node_types_well_formed,
-        "properties/metrics-endpoints-well-formed" => properties::metrics_endpoints_well_formed,
-        "properties/custom-resource-groups-well-formed" => properties::custom_resource_groups_well_formed,
-        "properties/custom-resource-groups-match-member" => properties::custom_resource_groups_match_member,
-        "properties/honours-only-labelled" => properties::honours_only_labelled,
-        "properties/cluster-properties-propagated" => properties::cluster_properties_propagated,
-        "properties/cluster-properties-verbatim" => properties::cluster_properties_verbatim,
-        "properties/observed-time-sane" => properties::observed_time_sane,
-        "properties/well-known-spelling" => properties::well_known_spelling,
-        "conditions/control-plane-healthy-reported" => conditions::control_plane_healthy_reported,
-        "conditions/joined-reported" => conditions::joined_reported,
-        "conditions/well-formed" => conditions::well_formed,
-        "conditions/transition-time-kept" => conditions::transition_time_kept,
-        "conditions/transition-time-moves" => conditions::transition_time_moves,
-        "conditions/observed-generation-not-ahead" => conditions::observed_generation_not_ahead,
-        "conditions/healthy-needs-joined" => conditions::healthy_needs_joined,
-        "conditions/status-follows-joined" => conditions::status_follows_joined,
-        "conditions/healthy-agrees-with-member" => conditions::healthy_agrees_with_member,
-        "conditions/healthy-follows-outage" => conditions::healthy_follows_outage,
-        "conditions/joined-follows-leave" => conditions::joined_follows_leave,
-        "conditions/not-flapping" => conditions::not_flapping,
-        "access/provider-named" => access::provider_named,
-        "access/server-is-url" => access::server_is_url,
-        "access/ca-data-is-certificates" => access::ca_data_is_certificates,
-        "access/ca-data-current" => access::ca_data_current,
-        "access/no-secrets" => access::no_secrets,
-        "access/no-local-paths" => access::no_local_paths,
-        "access/server-told" => access::server_told,
-        "access/not-environment-specific" => access::not_environment_specific,
-        "access/portable" => access::portable,
-        "access/tls-verified" => access::tls_verified,
-        "access/exec-extension-well-formed" => access::exec_extension_well_formed,
-        "access/additional-args-well-formed" => access::additional_args_well_formed,
-        "access/additional-envs-well-formed" => access::additional_envs_well_formed,
-        "access/proxy-url-well-formed" => access::proxy_url_well_formed,
-        "access/not-deprecated-only" => access::not_deprecated_only,
-        "access/plugin-yields-credential" => access::plugin_yields_credential,
-        "consumers/secret-namespace-labelled" => consumers::secret_namespace_labelled,
-        "consumers/secret-names-profile" => consumers::secret_names_profile,
-        "consumers/secret-has-kubeconfig" => consumers::secret_has_kubeconfig,
-        "consumers/secret-single-consumer" => consumers::secret_single_consumer,
-        "consumers/consumer-name-unique" => consumers::consumer_name_unique,
-        "consumers/kubeconfig-self-contained" => consumers::kubeconfig_self_contained,
-        "consumers/kubeconfig-points-at-member" => consumers::kubeconfig_points_at_member,
-        "consumers/kubeconfig-works" => consumers::kubeconfig_works,
-        "consumers/least-privilege" => consumers::least_privilege,
-        "consumers/declared-consumer-served" => consumers::declared_consumer_served,
-        "consumers/secrets-retired" => consumers::secrets_retired,
-        "consumers/secret-labelled" => consumers::secret_labelled,
-        "updates/status-writes-within-budget" => updates::status_writes_within_budget,
-        "updates/average-rate" => updates::average_rate,
-        "updates/writes-within-burst" => updates::writes_within_burst,
-        "updates/no-empty-writes" => updates::no_empty_writes,
-        "updates/status-by-subresource" => updates::status_by_subresource,
-        "updates/distinct-appliers" => updates::distinct_appliers,
-        "updates/no-dynamic-data" => updates::no_dynamic_data,
-        "updates/restart-within-burst" => updates::restart_within_burst,
-        "updates/scale-within-budget" => updates::scale_within_budget,
-        "lifecycle/join-creates-profile" => lifecycle::join_creates_profile,
-        "lifecycle/join-fills-status" => lifecycle::join_fills_status,
-        "lifecycle/leave-retires-profile" => lifecycle::leave_retires_profile,
-        "lifecycle/deleted-profile-restored" => lifecycle::deleted_profile_restored,
-        "lifecycle/status-restored" => lifecycle::status_restored,
-        "lifecycle/label-restored" => lifecycle::label_restored,
-        "lifecycle/foreign-profiles-untouched" => lifecycle::foreign_profiles_untouched,
-        "lifecycle/restart-keeps-profiles" => lifecycle::restart_keeps_profiles,
-        "lifecycle/heal-restores-status" => lifecycle::heal_restores_status,
-        "placement-slices/size" => placement_slices::size,
-        "placement-slices/decisions-present" => placement_slices::decisions_present,
-        "placement-slices/key-shared" => placement_slices::key_shared,
-        "placement-slices/key-valid" => placement_slices::key_valid,
-        "placement-slices/key-one-decision" => placement_slices::key_one_decision,
-        "placement-slices/index-is-number" => placement_slices::index_is_number,
-        "placement-slices/index-complete" => placement_slices::index_complete,
-        "placement-slices/index-all-or-none" => placement_slices::index_all_or_none,
-        "placement-slices/no-needless-slices" => placement_slices::no_needless_slices,
-        "placement-slices/cluster-once" => placement_slices::cluster_once,
-        "placement-slices/name-deterministic" => placement_slices::name_deterministic,
-        "placement-references/resolve" => placement_references::resolve,
-        "placement-references/resolve-across-time" => placement_references::resolve_across_time,
-        "placement-references/name-valid" => placement_references::name_valid,
-        "placement-references/namespace-readable" => placement_references::namespace_readable,
-        "placement-references/of-one-inventory" => placement_references::of_one_inventory,
-        "placement-references/selected-is-alive" => placement_references::selected_is_alive,
-        "placement-references/no-legacy-keys" => placement_references::no_legacy_keys,
-        "placement-labels/scheduler-named" => placement_labels::scheduler_named,
-        "placement-labels/scheduler-stable" => placement_labels::scheduler_stable,
-        "placement-labels/placement-key-usable" => placement_labels::placement_key_usable,
-        "placement-labels/placement-key-matches-workload" => placement_labels::placement_key_matches_workload,
-        "placement-labels/no-unknown-multicluster-labels" => placement_labels::no_unknown_multicluster_labels,
-        "placement-labels/reason-is-public" => placement_labels::reason_is_public,
-        "placement-ownership/one-writer" => placement_ownership::one_writer,
-        "placement-ownership/consumers-read-only" => placement_ownership::consumers_read_only,
-        "placement-ownership/consumers-cannot-write" => placement_ownership::consumers_cannot_write,
-        "placement-ownership/foreign-decisions-untouched" => placement_ownership::foreign_decisions_untouched,
-        "placement-ownership/not-a-conversation" => placement_ownership::not_a_conversation,
-        "placement-updates/stable-order" => placement_updates::stable_order,
-        "placement-updates/no-empty-writes" => placement_updates::no_empty_writes,
-        "placement-updates/not-churning" => placement_updates::not_churning,
-        "placement-updates/no-torn-reschedule" => placement_updates::no_torn_reschedule,
-        "placement-updates/index-follows-order" => placement_updates::index_follows_order,
-        "placement-lifecycle/placed" => placement_lifecycle::placed,
-        "placement-lifecycle/crosses-the-limit" => placement_lifecycle::crosses_the_limit,
-        "placement-lifecycle/unplaced" => placement_lifecycle::unplaced,
-        "placement-lifecycle/none-selected" => placement_lifecycle::none_selected,
-        "placement-lifecycle/restored" => placement_lifecycle::restored,
-        "placement-lifecycle/restart-keeps" => placement_lifecycle::restart_keeps,
-        "placement-lifecycle/owner-collects" => placement_lifecycle::owner_collects,
+    let bindings: Vec<(&'static str, &'static str, Quantifier)> = rules! {
+        "identity/manager-label-present" => EachProfile(identity::manager_label_present),
+        "identity/manager-label-matches" => EachProfile(identity::manager_label_matches),
+        "identity/manager-label-from-creation" => EachProfile(identity::manager_label_from_creation),
+        "identity/manager-name-usable" => EachProfile(identity::manager_name_usable),
+        "identity/manager-immutable" => EachProfile(identity::manager_immutable),
+        "identity/manager-unique" => Fleet(identity::manager_unique),
+        "identity/one-manager-per-profile" => Fleet(identity::one_manager_per_profile),
+        "identity/name-unique" => Fleet(identity::name_unique),
+        "identity/one-profile-per-cluster" => Fleet(identity::one_profile_per_cluster),
+        "identity/name-follows-guidance" => EachProfile(identity::name_follows_guidance),
+        "identity/display-name-kept" => Fleet(identity::display_name_kept),
+        "identity/member-id-non-empty" => EachProfile(identity::member_id_non_empty),
+        "identity/member-id-set" => EachProfile(identity::member_id_set),
+        "identity/member-id-stable" => EachProfile(identity::member_id_stable),
+        "identity/member-id-unique" => Fleet(identity::member_id_unique),
+        "identity/member-id-no-tie" => Fleet(identity::member_id_no_tie),
+        "clustersets/namespace-labelled" => Fleet(clustersets::namespace_labelled),
+        "clustersets/one-set-per-namespace" => EachProfile(clustersets::one_set_per_namespace),
+        "clustersets/one-set-per-cluster" => Fleet(clustersets::one_set_per_cluster),
+        "version/reported" => EachProfile(version::reported),
+        "version/well-formed" => EachProfile(version::well_formed),
+        "version/matches-member" => Fleet(version::matches_member),
+        "version/follows-upgrade" => Fleet(version::follows_upgrade),
+        "properties/cluster-endpoints-present" => EachProfile(properties::cluster_endpoints_present),
+        "properties/cluster-endpoints-well-formed" => EachProfile(properties::cluster_endpoints_well_formed),
+        "properties/cluster-endpoints-are-a-list" => EachProfile(properties::cluster_endpoints_are_a_list),
+        "properties/cluster-endpoints-reachable" => Fleet(properties::cluster_endpoints_reachable),
+        "properties/location-immutable" => EachProfile(properties::location_immutable),
+        "properties/node-count-well-formed" => EachProfile(properties::node_count_well_formed),
+        "properties/node-count-matches-member" => Fleet(properties::node_count_matches_member),
+        "properties/node-types-well-formed" => EachProfile(properties::node_types_well_formed),
+        "properties/metrics-endpoints-well-formed" => EachProfile(properties::metrics_endpoints_well_formed),
+        "properties/custom-resource-groups-well-formed" => EachProfile(properties::custom_resource_groups_well_formed),
+        "properties/custom-resource-groups-match-member" => Fleet(properties::custom_resource_groups_match_member),
+        "properties/honours-only-labelled" => Fleet(properties::honours_only_labelled),
+        "properties/cluster-properties-propagated" => Fleet(properties::cluster_properties_propagated),
+        "properties/cluster-properties-verbatim" => Fleet(properties::cluster_properties_verbatim),
+        "properties/observed-time-sane" => EachProfile(properties::observed_time_sane),
+        "properties/well-known-spelling" => EachProfile(properties::well_known_spelling),
+        "conditions/control-plane-healthy-reported" => EachProfile(conditions::control_plane_healthy_reported),
+        "conditions/joined-reported" => EachProfile(conditions::joined_reported),
+        "conditions/well-formed" => EachProfile(conditions::well_formed),
+        "conditions/transition-time-kept" => EachProfile(conditions::transition_time_kept),
+        "conditions/transition-time-moves" => EachProfile(conditions::transition_time_moves),
+        "conditions/observed-generation-not-ahead" => EachProfile(conditions::observed_generation_not_ahead),
+        "conditions/healthy-needs-joined" => EachProfile(conditions::healthy_needs_joined),
+        "conditions/status-follows-joined" => EachProfile(conditions::status_follows_joined),
+        "conditions/healthy-agrees-with-member" => Fleet(conditions::healthy_agrees_with_member),
+        "conditions/healthy-follows-outage" => Fleet(conditions::healthy_follows_outage),
+        "conditions/joined-follows-leave" => Fleet(conditions::joined_follows_leave),
+        "conditions/not-flapping" => EachProfile(conditions::not_flapping),
+        "access/provider-named" => EachProfile(access::provider_named),
+        "access/server-is-url" => EachProfile(access::server_is_url),
+        "access/ca-data-is-certificates" => Fleet(access::ca_data_is_certificates),
+        "access/ca-data-current" => Fleet(access::ca_data_current),
+        "access/no-secrets" => EachProfile(access::no_secrets),
+        "access/no-local-paths" => EachProfile(access::no_local_paths),
+        "access/server-told" => EachProfile(access::server_told),
+        "access/not-environment-specific" => EachProfile(access::not_environment_specific),
+        "access/portable" => Fleet(access::portable),
+        "access/tls-verified" => EachProfile(access::tls_verified),
+        "access/exec-extension-well-formed" => EachProfile(access::exec_extension_well_formed),
+        "access/additional-args-well-formed" => EachProfile(access::additional_args_well_formed),
+        "access/additional-envs-well-formed" => EachProfile(access::additional_envs_well_formed),
+        "access/proxy-url-well-formed" => EachProfile(access::proxy_url_well_formed),
+        "access/not-deprecated-only" => EachProfile(access::not_deprecated_only),
+        "access/plugin-yields-credential" => Fleet(access::plugin_yields_credential),
+        "consumers/secret-namespace-labelled" => Fleet(consumers::secret_namespace_labelled),
+        "consumers/secret-names-profile" => Fleet(consumers::secret_names_profile),
+        "consumers/secret-has-kubeconfig" => Fleet(consumers::secret_has_kubeconfig),
+        "consumers/secret-single-consumer" => Fleet(consumers::secret_single_consumer),
+        "consumers/consumer-name-unique" => Fleet(consumers::consumer_name_unique),
+        "consumers/kubeconfig-self-contained" => Fleet(consumers::kubeconfig_self_contained),
+        "consumers/kubeconfig-points-at-member" => Fleet(consumers::kubeconfig_points_at_member),
+        "consumers/kubeconfig-works" => Fleet(consumers::kubeconfig_works),
+        "consumers/least-privilege" => Fleet(consumers::least_privilege),
+        "consumers/declared-consumer-served" => Fleet(consumers::declared_consumer_served),
+        "consumers/secrets-retired" => Fleet(consumers::secrets_retired),
+        "consumers/secret-labelled" => Fleet(consumers::secret_labelled),
+        "updates/status-writes-within-budget" => EachProfile(updates::status_writes_within_budget),
+        "updates/average-rate" => EachProfile(updates::average_rate),
+        "updates/writes-within-burst" => EachProfile(updates::writes_within_burst),
+        "updates/no-empty-writes" => Fleet(updates::no_empty_writes),
+        "updates/status-by-subresource" => EachProfile(updates::status_by_subresource),
+        "updates/distinct-appliers" => Fleet(updates::distinct_appliers),
+        "updates/no-dynamic-data" => EachProfile(updates::no_dynamic_data),
+        "updates/restart-within-burst" => Fleet(updates::restart_within_burst),
+        "updates/scale-within-budget" => Fleet(updates::scale_within_budget),
+        "lifecycle/join-creates-profile" => Fleet(lifecycle::join_creates_profile),
+        "lifecycle/join-fills-status" => Fleet(lifecycle::join_fills_status),
+        "lifecycle/leave-retires-profile" => Fleet(lifecycle::leave_retires_profile),
+        "lifecycle/deleted-profile-restored" => Fleet(lifecycle::deleted_profile_restored),
+        "lifecycle/status-restored" => Fleet(lifecycle::status_restored),
+        "lifecycle/label-restored" => Fleet(lifecycle::label_restored),
+        "lifecycle/foreign-profiles-untouched" => Fleet(lifecycle::foreign_profiles_untouched),
+        "lifecycle/restart-keeps-profiles" => Fleet(lifecycle::restart_keeps_profiles),
+        "lifecycle/heal-restores-status" => Fleet(lifecycle::heal_restores_status),
+        "placement-slices/size" => Fleet(placement_slices::size),
+        "placement-slices/decisions-present" => Fleet(placement_slices::decisions_present),
+        "placement-slices/key-shared" => Fleet(placement_slices::key_shared),
+        "placement-slices/key-valid" => Fleet(placement_slices::key_valid),
+        "placement-slices/key-one-decision" => Fleet(placement_slices::key_one_decision),
+        "placement-slices/index-is-number" => Fleet(placement_slices::index_is_number),
+        "placement-slices/index-complete" => Fleet(placement_slices::index_complete),
+        "placement-slices/index-all-or-none" => Fleet(placement_slices::index_all_or_none),
+        "placement-slices/no-needless-slices" => Fleet(placement_slices::no_needless_slices),
+        "placement-slices/cluster-once" => Fleet(placement_slices::cluster_once),
+        "placement-slices/name-deterministic" => Fleet(placement_slices::name_deterministic),
+        "placement-references/resolve" => Fleet(placement_references::resolve),
+        "placement-references/resolve-across-time" => Fleet(placement_references::resolve_across_time),
+        "placement-references/name-valid" => Fleet(placement_references::name_valid),
+        "placement-references/namespace-readable" => Fleet(placement_references::namespace_readable),
+        "placement-references/of-one-inventory" => Fleet(placement_references::of_one_inventory),
+        "placement-references/selected-is-alive" => Fleet(placement_references::selected_is_alive),
+        "placement-references/no-legacy-keys" => Fleet(placement_references::no_legacy_keys),
+        "placement-labels/scheduler-named" => Fleet(placement_labels::scheduler_named),
+        "placement-labels/scheduler-stable" => Fleet(placement_labels::scheduler_stable),
+        "placement-labels/placement-key-usable" => Fleet(placement_labels::placement_key_usable),
+        "placement-labels/placement-key-matches-workload" => Fleet(placement_labels::placement_key_matches_workload),
+        "placement-labels/no-unknown-multicluster-labels" => Fleet(placement_labels::no_unknown_multicluster_labels),
+        "placement-labels/reason-is-public" => Fleet(placement_labels::reason_is_public),
+        "placement-ownership/one-writer" => Fleet(placement_ownership::one_writer),
+        "placement-ownership/consumers-read-only" => Fleet(placement_ownership::consumers_read_only),
+        "placement-ownership/consumers-cannot-write" => Fleet(placement_ownership::consumers_cannot_write),
+        "placement-ownership/foreign-decisions-untouched" => Fleet(placement_ownership::foreign_decisions_untouched),
+        "placement-ownership/not-a-conversation" => Fleet(placement_ownership::not_a_conversation),
+        "placement-updates/stable-order" => Fleet(placement_updates::stable_order),
+        "placement-updates/no-empty-writes" => Fleet(placement_updates::no_empty_writes),
+        "placement-updates/not-churning" => Fleet(placement_updates::not_churning),
+        "placement-updates/no-torn-reschedule" => Fleet(placement_updates::no_torn_reschedule),
+        "placement-updates/index-follows-order" => Fleet(placement_updates::index_follows_order),
+        "placement-lifecycle/placed" => Fleet(placement_lifecycle::placed),
+        "placement-lifecycle/crosses-the-limit" => Fleet(placement_lifecycle::crosses_the_limit),
+        "placement-lifecycle/unplaced" => Fleet(placement_lifecycle::unplaced),
+        "placement-lifecycle/none-selected" => Fleet(placement_lifecycle::none_selected),
+        "placement-lifecycle/restored" => Fleet(placement_lifecycle::restored),
+        "placement-lifecycle/restart-keeps" => Fleet(placement_lifecycle::restart_keeps),
+        "placement-lifecycle/owner-collects" => Fleet(placement_lifecycle::owner_collects),
     }
     .into();
     bindings
         .into_iter()
-        .map(|(id, text, examine)| {
+        .map(|(id, text, quantifier)| {
             // The files are compiled in, and a test parses each of them.
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
-            Rule { id, facts, examine }
+            Rule {
+                id,
+                facts,
+                quantifier,
+            }
         })
         .collect()
 });
@@ -210,8 +222,32 @@ impl Rule {
     /// What it examines and finds in the evidence.
     pub fn findings(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
-        (self.examine)(evidence, &mut findings);
+        match self.quantifier {
+            Quantifier::EachProfile(examine) => examine(&Profiles::all(evidence), &mut findings),
+            Quantifier::Fleet(examine) => examine(evidence, &mut findings),
+        }
         findings
+    }
+
+    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log and dry runs are
+    /// of no single profile.
+    pub(crate) fn each_profile(&self, evidence: &Evidence) -> Option<fn(&Profiles, &mut Findings)> {
+        let facts = &self.facts;
+        let kinds = facts
+            .needs
+            .iter()
+            .chain(&facts.needs_one_of)
+            .chain(&facts.helped_by);
+        let is_undivided = |kind: &Kind| match kind {
+            Kind::Requests => evidence.requests.is_some(),
+            Kind::Probe => !evidence.probes.is_empty(),
+            _ => false,
+        };
+        let is_divided = !kinds.into_iter().any(is_undivided);
+        match self.quantifier {
+            Quantifier::EachProfile(examine) if is_divided => Some(examine),
+            Quantifier::EachProfile(_) | Quantifier::Fleet(_) => None,
+        }
     }
 
     /// The part of the id before the slash.
@@ -240,7 +276,8 @@ mod tests {
         let text = fs::read_to_string(source("registry.rs")).expect("this file");
         let lines = text.lines().filter_map(|line| {
             let (id, path) = line.trim().strip_prefix('"')?.split_once("\" => ")?;
-            let (suite, function) = path.strip_suffix(',')?.split_once("::")?;
+            let (_, path) = path.strip_suffix("),")?.split_once('(')?;
+            let (suite, function) = path.split_once("::")?;
             Some((id.to_owned(), suite.to_owned(), function.to_owned()))
         });
         lines.collect()

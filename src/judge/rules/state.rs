@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     hash::HashMap,
-    subjects::{Name, name, profiles},
+    subjects::{Name, Profiles, by_name, name},
     time::{Known, Micros, While},
 };
 
@@ -60,13 +60,14 @@ pub(super) struct Life<'e> {
 /// Judges every version of each profile. `faults` returns the faults of one version, or none if the rule does not apply
 /// to it.
 pub(super) fn each_state<'e>(
-    evidence: &'e Evidence,
+    profiles: &Profiles<'e>,
     findings: &mut Findings,
     state: State,
     mut faults: impl FnMut(&'e ClusterProfile) -> Option<Vec<Fault>>,
 ) {
     let mut faulty: HashMap<Name, Vec<Life>> = HashMap::default();
-    for history in evidence.histories() {
+    let evidence = profiles.evidence();
+    for history in profiles.histories() {
         let life = Life::of(history, state, &mut faults);
         // Nearly all profiles have no fault that nearly any rule looks for.
         if life.faults.is_empty() {
@@ -80,10 +81,10 @@ pub(super) fn each_state<'e>(
     if faulty.is_empty() {
         return;
     }
-    let histories = evidence
+    let histories = profiles
         .histories()
         .filter(|history| faulty.contains_key(&name(history.last())));
-    for profile in profiles(evidence, histories) {
+    for profile in by_name(evidence, histories) {
         let (namespace, called) = name(profile.last_life().last());
         let lives = &faulty[&(namespace, called)];
         let later = evidence.later_of(namespace, called).iter();

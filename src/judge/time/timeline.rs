@@ -325,7 +325,10 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 Seen::Version(version) => Some(&version.object),
                 Seen::Nothing | Seen::Absence => None,
             };
-            if !before.zip(version).is_some_and(|(before, version)| same(before, version)) {
+            if !before
+                .zip(version)
+                .is_some_and(|(before, version)| same(before, version))
+            {
                 runs.push(*run);
             }
             before = version;

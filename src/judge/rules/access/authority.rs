@@ -7,13 +7,14 @@ use evidence::Evidence;
 use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
-use super::entries::{each_filled, each_present, entries};
+use super::entries::{each_filled, each_present, entries, of_profile};
 use crate::{
     hash::HashMap,
     rules::{
         finding::Findings,
         write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
     },
+    subjects::Profiles,
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";
@@ -29,7 +30,7 @@ pub(in crate::rules) fn ca_data_is_certificates(evidence: &Evidence, findings: &
     // Thousands of members may be behind one gateway.
     let mut known: HashMap<&str, bool> = HashMap::default();
     each_filled(
-        evidence,
+        &Profiles::all(evidence),
         findings,
         none,
         |provider| provider.cluster.certificate_authority_data.as_deref(),
@@ -96,9 +97,11 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
 /// No access provider relies on a file: only the manager has the manager's files.
 ///
 /// Certificates beside the path override it, so that such a path is only noted.
-pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn no_local_paths(profiles: &Profiles, findings: &mut Findings) {
     let is_set = |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| !text.is_empty());
-    let overridden = entries(evidence)
+    let overridden = profiles
+        .inventory()
+        .flat_map(of_profile)
         .map(|entry| &entry.provider.cluster)
         .filter(|cluster| {
             is_set(&cluster.certificate_authority) && is_set(&cluster.certificate_authority_data)
@@ -109,7 +112,7 @@ pub(in crate::rules) fn no_local_paths(evidence: &Evidence, findings: &mut Findi
         overridden,
         " access providers have certificate-authority beside certificate-authority-data, which overrides it",
     );
-    each_present(evidence, findings, |entry| {
+    each_present(profiles, findings, |entry| {
         let cluster = &entry.provider.cluster;
         let relies = is_set(&cluster.certificate_authority) && !is_set(&cluster.certificate_authority_data);
         let file = relies.then(|| {

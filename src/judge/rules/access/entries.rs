@@ -5,9 +5,12 @@ use evidence::{
     api::{AccessProvider, ClusterProfile},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    state::{Fault, State, each_state, same_access},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        state::{Fault, State, each_state, same_access},
+    },
+    subjects::Profiles,
 };
 
 /// The reason for no verdict without access providers.
@@ -62,21 +65,21 @@ pub(super) fn of_profile(profile: &ClusterProfile) -> impl Iterator<Item = Entry
 /// Judges the access providers in every version of each profile. `faults` returns the faults of one, or none if the rule
 /// does not apply to it.
 pub(super) fn each_entry<'a>(
-    evidence: &'a Evidence,
+    profiles: &Profiles<'a>,
     findings: &mut Findings,
     faults: impl FnMut(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
-    each_entry_in(OF_ACCESS, evidence, findings, faults);
+    each_entry_in(profiles, OF_ACCESS, findings, faults);
 }
 
 /// The same for a rule that judges state in its own way.
 pub(super) fn each_entry_in<'a>(
+    profiles: &Profiles<'a>,
     state: State,
-    evidence: &'a Evidence,
     findings: &mut Findings,
     mut faults: impl FnMut(Entry<'a>) -> Option<Vec<Finding>>,
 ) {
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         let (mut applies, mut all) = (false, Vec::new());
         for faults in of_profile(profile).filter_map(&mut faults) {
             applies = true;
@@ -88,25 +91,25 @@ pub(super) fn each_entry_in<'a>(
 
 /// Judges all access providers. Without any, the rule is not applicable.
 pub(super) fn each_present<'a>(
-    evidence: &'a Evidence,
+    profiles: &Profiles<'a>,
     findings: &mut Findings,
     faults: impl Fn(Entry<'a>) -> Vec<Finding>,
 ) {
     findings.not_applicable(NO_PROVIDER);
-    each_entry(evidence, findings, |entry| Some(faults(entry)));
+    each_entry(profiles, findings, |entry| Some(faults(entry)));
 }
 
 /// Judges the access providers that set a field, each with its text. Without any, the rule is not applicable for the
 /// reason `none`. An empty text is unset: Go serializes unset fields so.
 pub(super) fn each_filled<'a>(
-    evidence: &'a Evidence,
+    profiles: &Profiles<'a>,
     findings: &mut Findings,
     none: &str,
     field: fn(&AccessProvider) -> Option<&str>,
     mut fault: impl FnMut(Entry<'a>, &'a str) -> Option<Finding>,
 ) {
     findings.not_applicable(none);
-    each_entry(evidence, findings, |entry| {
+    each_entry(profiles, findings, |entry| {
         let text = field(entry.provider).filter(|text| !text.is_empty())?;
         Some(fault(entry, text).into_iter().collect())
     });

@@ -1,19 +1,19 @@
 //! Whether an access provider is the same for every consumer (Overview › Plugin configuration).
 
-use evidence::{
-    Evidence,
-    api::{
-        Extension,
-        address::{Address, Fault, Schemes, endpoint_fault, without_path},
-        names,
-    },
+use evidence::api::{
+    Extension,
+    address::{Address, Fault, Schemes, endpoint_fault, without_path},
+    names,
 };
 use serde_json::Value;
 
 use super::entries::{Entry, each_present};
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::{redacted, redacted_address},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::{redacted, redacted_address},
+    },
+    subjects::Profiles,
 };
 
 /// At most so many settings of one entry are told one by one.
@@ -61,8 +61,8 @@ const OF_ADDRESSES: [&str; 7] = ["addr", "address", "endpoint", "host", "proxy",
 /// `access/not-environment-specific`
 ///
 /// What an access provider and its plugin's settings hold is the same for every consumer.
-pub(in crate::rules) fn not_environment_specific(evidence: &Evidence, findings: &mut Findings) {
-    each_present(evidence, findings, |entry| {
+pub(in crate::rules) fn not_environment_specific(profiles: &Profiles, findings: &mut Findings) {
+    each_present(profiles, findings, |entry| {
         let mut faults = Vec::new();
         let cluster = &entry.provider.cluster;
         for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {

@@ -1,15 +1,15 @@
 //! Settings of credential plugins (KEP-5339 › Passing plugin configuration via extensions).
 
-use evidence::{
-    Evidence,
-    api::{Extension, names},
-};
+use evidence::api::{Extension, names};
 use serde_json::Value;
 
 use super::entries::{Entry, each_entry};
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::ABSENT,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::ABSENT,
+    },
+    subjects::Profiles,
 };
 
 /// Maximum number of findings on the items of one extension.
@@ -18,8 +18,8 @@ const MOST: usize = 20;
 /// `access/exec-extension-well-formed`
 ///
 /// A provider has at most one exec extension, which is an object.
-pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings: &mut Findings) {
-    each(evidence, findings, names::EXTENSION_EXEC, |entry, extension| {
+pub(in crate::rules) fn exec_extension_well_formed(profiles: &Profiles, findings: &mut Findings) {
+    each(profiles, findings, names::EXTENSION_EXEC, |entry, extension| {
         let is_object = extension.extension.text().starts_with('{');
         let message = "exec extension is not an object";
         let wrong = (!is_object).then(|| wrong_shape(entry, extension, message, "an object"));
@@ -30,9 +30,9 @@ pub(in crate::rules) fn exec_extension_well_formed(evidence: &Evidence, findings
 /// `access/additional-args-well-formed`
 ///
 /// Additional arguments of a plugin are a list of strings.
-pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn additional_args_well_formed(profiles: &Profiles, findings: &mut Findings) {
     each(
-        evidence,
+        profiles,
         findings,
         names::EXTENSION_ARGS,
         |entry, extension| match extension.extension.value() {
@@ -52,9 +52,9 @@ pub(in crate::rules) fn additional_args_well_formed(evidence: &Evidence, finding
 /// `access/additional-envs-well-formed`
 ///
 /// Additional environment variables of a plugin are a map of strings.
-pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn additional_envs_well_formed(profiles: &Profiles, findings: &mut Findings) {
     each(
-        evidence,
+        profiles,
         findings,
         names::EXTENSION_ENVS,
         |entry, extension| match extension.extension.value() {
@@ -72,13 +72,13 @@ pub(in crate::rules) fn additional_envs_well_formed(evidence: &Evidence, finding
 
 /// Judges the extensions with that name. A second one in one provider is a fault: a kubeconfig identifies them by name.
 fn each(
-    evidence: &Evidence,
+    profiles: &Profiles,
     findings: &mut Findings,
     name: &'static str,
     faults: impl Fn(Entry, &Extension) -> Vec<Finding>,
 ) {
     findings.not_applicable(format!("no access provider has the extension {name}"));
-    each_entry(evidence, findings, |entry| {
+    each_entry(profiles, findings, |entry| {
         let extensions = entry.provider.cluster.extensions.iter();
         let named: Vec<&Extension> = extensions.filter(|extension| &*extension.name == name).collect();
         let again = (named.len() > 1).then(|| {

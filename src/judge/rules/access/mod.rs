@@ -16,7 +16,7 @@ pub(super) use extensions::{
     additional_args_well_formed, additional_envs_well_formed, exec_extension_well_formed,
 };
 pub(super) use plugin::plugin_yields_credential;
-pub(super) use portable::{portable, ties_of_settings};
+pub(super) use portable::portable;
 pub(super) use providers::{not_deprecated_only, provider_named};
 pub(super) use secrets::no_secrets;
 pub(super) use server::{proxy_url_well_formed, server_is_url, server_told, tls_verified};

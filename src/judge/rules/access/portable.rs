@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, ProfileHistory,
+    Evidence,
     api::{AccessProvider, address::Address, names},
 };
 use serde_json::Value;
 
-use super::entries::{Entry, NO_PROVIDER, entries, of_profile};
+use super::entries::{Entry, NO_PROVIDER, entries};
 use crate::{
     hash::HashMap,
-    rules::{division::Tie, finding::Findings, same_cluster::digest, text::redacted},
+    rules::{finding::Findings, text::redacted},
 };
 
 /// What [`Extra::names`] holds for arguments that are no options.
@@ -112,23 +112,6 @@ fn judge_leaks(entries: &[Entry], extension: &str, read: ReadNames, findings: &m
                 .observed(redacted(&format!("{}{more}", told.join(", ")))),
         );
     }
-}
-
-/// The ties of a profile: to all whose entries of a provider set something, unless all set the same options.
-pub(in crate::rules) fn ties_of_settings(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let judged = history.current().filter(|_| evidence.judges_history(history));
-    let entries = judged.into_iter().flat_map(of_profile);
-    let entries: Vec<Entry> = entries.filter(|entry| !entry.is_replaced()).collect();
-    let mut ties = Vec::new();
-    for (extension, read) in READERS {
-        for entry in &entries {
-            let names = names_in(entry, extension, read);
-            let says = (!names.contains(POSITIONAL)).then(|| digest(&names));
-            let key = digest((extension, &*entry.provider.name));
-            ties.push(Tie { key, says });
-        }
-    }
-    ties
 }
 
 /// The names that an entry adds to its provider by one extension.

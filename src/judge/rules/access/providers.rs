@@ -1,7 +1,5 @@
 //! The lists of access providers.
 
-use evidence::Evidence;
-
 use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
 use crate::{
     hash::HashSet,
@@ -10,6 +8,7 @@ use crate::{
         state::each_state,
         text::{ABSENT, redacted},
     },
+    subjects::Profiles,
 };
 
 /// `access/provider-named`
@@ -17,11 +16,11 @@ use crate::{
 /// Each access provider has a name that is unique in its list.
 ///
 /// The two lists may name the same provider: the newer list takes precedence.
-pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn provider_named(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(NO_PROVIDER);
     // For each profile the same set, so that its memory is asked for once.
     let mut names = HashSet::default();
-    each_state(evidence, findings, OF_ACCESS, |profile| {
+    each_state(profiles, findings, OF_ACCESS, |profile| {
         names.clear();
         let mut faults = Vec::new();
         let mut any = false;
@@ -49,9 +48,9 @@ pub(in crate::rules) fn provider_named(evidence: &Evidence, findings: &mut Findi
 /// `access/not-deprecated-only`
 ///
 /// A profile that fills the deprecated provider list also fills its replacement.
-pub(in crate::rules) fn not_deprecated_only(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn not_deprecated_only(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(NO_PROVIDER);
-    each_state(evidence, findings, OF_ACCESS, |profile| {
+    each_state(profiles, findings, OF_ACCESS, |profile| {
         let [(list, providers), (deprecated, old)] = lists(profile);
         let is_old = providers.is_empty() && !old.is_empty();
         let alone = is_old.then(|| {

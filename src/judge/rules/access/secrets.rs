@@ -3,7 +3,6 @@
 use std::{borrow::Cow, sync::Arc};
 
 use evidence::{
-    Evidence,
     api::{AccessProvider, ClusterProfile, address::Address},
     leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
 };
@@ -15,14 +14,15 @@ use crate::{
         finding::Findings,
         leak_search::{Clean, LeakSearch, is_known},
     },
+    subjects::Profiles,
 };
 
 /// `access/no-secrets`
 ///
 /// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
-pub(in crate::rules) fn no_secrets(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn no_secrets(profiles: &Profiles, findings: &mut Findings) {
     let mut clean = Clean::default();
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         findings.examine();
         let mut told = HashSet::default();
         let mut previous = None;

@@ -1,15 +1,15 @@
 //! How consumers reach the member: server, proxy and TLS.
 
-use evidence::{
-    Evidence,
-    api::address::{Address, Schemes, url_fault},
-};
+use evidence::api::address::{Address, Schemes, url_fault};
 
 use super::entries::{NO_PROVIDER, OF_ACCESS, each_entry_in, each_filled, each_present};
-use crate::rules::{
-    finding::Findings,
-    state::State,
-    text::{redacted_address, redacted_or_absent},
+use crate::{
+    rules::{
+        finding::Findings,
+        state::State,
+        text::{redacted_address, redacted_or_absent},
+    },
+    subjects::Profiles,
 };
 
 /// `access/server-is-url`
@@ -17,9 +17,9 @@ use crate::rules::{
 /// Each server of an access provider is an absolute URL with a host.
 ///
 /// A provider without a server is the matter of `access/server-told`.
-pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn server_is_url(profiles: &Profiles, findings: &mut Findings) {
     each_filled(
-        evidence,
+        profiles,
         findings,
         "no access provider tells a server",
         |provider| provider.cluster.server.as_deref(),
@@ -39,13 +39,13 @@ pub(in crate::rules) fn server_is_url(evidence: &Evidence, findings: &mut Findin
 /// Each access provider has a server, once the grace period is over.
 ///
 /// An entry of the deprecated list does not count where the newer list has the same provider: consumers take that one.
-pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn server_told(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(NO_PROVIDER);
     let state = State {
         filled_later: true,
         ..OF_ACCESS
     };
-    each_entry_in(state, evidence, findings, |entry| {
+    each_entry_in(profiles, state, findings, |entry| {
         let server = entry.provider.cluster.server.as_deref();
         let is_told = server.is_some_and(|server| !server.is_empty());
         let silent = (!is_told).then(|| {
@@ -61,8 +61,8 @@ pub(in crate::rules) fn server_told(evidence: &Evidence, findings: &mut Findings
 /// `access/tls-verified`
 ///
 /// Clients use TLS and verify the server's certificate.
-pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Findings) {
-    each_present(evidence, findings, |entry| {
+pub(in crate::rules) fn tls_verified(profiles: &Profiles, findings: &mut Findings) {
+    each_present(profiles, findings, |entry| {
         let cluster = &entry.provider.cluster;
         let unverified = (cluster.insecure_skip_tls_verify == Some(true)).then(|| {
             entry
@@ -88,9 +88,9 @@ pub(in crate::rules) fn tls_verified(evidence: &Evidence, findings: &mut Finding
 /// `access/proxy-url-well-formed`
 ///
 /// Each proxy is a URL that clients support.
-pub(in crate::rules) fn proxy_url_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn proxy_url_well_formed(profiles: &Profiles, findings: &mut Findings) {
     each_filled(
-        evidence,
+        profiles,
         findings,
         "no access provider tells a proxy",
         |provider| provider.cluster.proxy_url.as_deref(),

@@ -6,9 +6,8 @@ use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use crate::rules::{
     clocks::is_settled,
-    division::Alike,
     presence::lasts,
-    same_cluster::{IdentityIndex, MAX_COMPARED, digest},
+    same_cluster::{IdentityIndex, MAX_COMPARED},
     sets::{ClusterSets, claims},
 };
 
@@ -50,22 +49,6 @@ pub(super) fn inventories(evidence: &Evidence) -> BTreeMap<&str, Inventory<'_>> 
         }
     }
     inventories
-}
-
-/// What a profile contributes to the verdict on its namespace. If the namespace does not tell its ClusterSet and a profile
-/// does, its clusters are compared with those of other namespaces.
-pub(in crate::rules) fn kind_of_profile(evidence: &Evidence, history: &ProfileHistory) -> Option<Alike> {
-    let profile = history.current()?;
-    let namespace = &*profile.metadata.namespace;
-    if evidence.is_touched(namespace, &profile.metadata.name) {
-        return None;
-    }
-    if speaks(profile) && ClusterSets::of(evidence).of_namespace(namespace).is_none() {
-        return Some(Alike::None);
-    }
-    let claims: Vec<&str> = claims(profile).map(|(_, set)| set).collect();
-    let (is_judged, is_steady) = (evidence.judges_history(history), is_steady(evidence, history));
-    Some(Alike::To(digest((namespace, is_judged, is_steady, claims))))
 }
 
 /// Whether a profile names its ClusterSet.

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectRef, ProfileHistory, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     rules::{
-        division::{Tie, ties_of_lives},
         finding::{Finding, Findings},
         pairs::{Clashes, is_other, judged_first},
         same_cluster::{
-            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions,
-            identifying_versions_of, identities, is_identified, is_standing, is_surely_one, note_bounds,
+            Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions, is_identified,
+            is_standing, is_surely_one, note_bounds,
         },
         sets::ClusterSets,
         text::{redacted, redacted_or_absent},
@@ -77,15 +76,6 @@ impl<'a> Member<'a> {
         let set = sets.of_namespace(&profile.metadata.namespace)?;
         Some(Self { profile, set })
     }
-}
-
-/// The ties of a profile in a ClusterSet's namespace: to all such with which it ever shares an identity.
-pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let sets = ClusterSets::of(evidence);
-    let lives = ties_of_lives(evidence, history);
-    let versions = identifying_versions_of(history).filter_map(|profile| Member::of(&sets, profile));
-    let identities = versions.flat_map(|member| identities(member.profile, None));
-    lives.into_iter().chain(identities.map(Tie::to_all)).collect()
 }
 
 /// Among profiles that share an identity, finds those whose cluster has an earlier profile in another ClusterSet's

@@ -6,7 +6,6 @@ mod label;
 mod member;
 mod profile;
 
-pub(super) use inventory::kind_of_profile;
 pub(super) use label::namespace_labelled;
-pub(super) use member::{one_set_per_cluster, ties_of_cluster};
+pub(super) use member::one_set_per_cluster;
 pub(super) use profile::one_set_per_namespace;

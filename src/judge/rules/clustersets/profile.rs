@@ -1,7 +1,5 @@
 //! The profiles in a ClusterSet's namespace.
 
-use evidence::Evidence;
-
 use super::inventory::{is_steady, speaks};
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
@@ -11,6 +9,7 @@ use crate::{
         state::TOO_EARLY,
         text::redacted,
     },
+    subjects::Profiles,
 };
 
 /// `clustersets/one-set-per-namespace`
@@ -18,10 +17,11 @@ use crate::{
 /// No profile in a ClusterSet's namespace claims another ClusterSet.
 ///
 /// A profile without a claim belongs to the set of its namespace.
-pub(in crate::rules) fn one_set_per_namespace(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn one_set_per_namespace(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable(NO_PROFILE_IN_CLUSTERSET);
     let sets = ClusterSets::of(evidence);
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let Some(profile) = history.current() else {
             continue;
         };

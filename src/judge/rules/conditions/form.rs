@@ -10,13 +10,16 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use crate::rules::{
-    answer::to_the_second,
-    clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
-    finding::{Finding, Findings},
-    state::{Fault, State, each_state, same_conditions},
-    text::{self, ABSENT, redacted_or_absent},
-    write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+use crate::{
+    rules::{
+        answer::to_the_second,
+        clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
+        finding::{Finding, Findings},
+        state::{Fault, State, each_state, same_conditions},
+        text::{self, ABSENT, redacted_or_absent},
+        write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+    },
+    subjects::Profiles,
 };
 
 /// One day.
@@ -29,13 +32,14 @@ const LONGEST_REASON: usize = 1024;
 /// `conditions/well-formed`
 ///
 /// Every condition is a valid `metav1.Condition`, with a transition time that is not in the future.
-pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile has conditions");
     if evidence.header.window.is_none() && evidence.header.read_at.is_none() {
         findings
             .note("the time of the evidence is unknown: lastTransitionTime was not checked for the future");
     }
-    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+    each_state(profiles, findings, OF_CONDITIONS, |profile| {
         let conditions = &profile.status.conditions;
         if conditions.is_empty() {
             return None;
@@ -223,9 +227,9 @@ fn is_type(text: &str) -> bool {
 /// `conditions/observed-generation-not-ahead`
 ///
 /// No condition has an `observedGeneration` greater than the object's generation.
-pub(in crate::rules) fn observed_generation_not_ahead(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn observed_generation_not_ahead(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no condition tells the generation that it was set upon");
-    each_state(evidence, findings, OF_CONDITIONS, |profile| {
+    each_state(profiles, findings, OF_CONDITIONS, |profile| {
         let generation = profile.metadata.generation?;
         let conditions = profile.status.conditions.iter();
         let told = conditions.filter_map(|condition| Some((condition, condition.observed_generation?)));

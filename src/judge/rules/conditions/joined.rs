@@ -10,17 +10,20 @@ use evidence::{
     },
 };
 
-use crate::rules::{
-    clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
-    finding::{Finding, Findings},
-    state::{State, each_state, same_conditions},
-    write_time::{LATE, Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
+use crate::{
+    rules::{
+        clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
+        finding::{Finding, Findings},
+        state::{State, each_state, same_conditions},
+        write_time::{LATE, Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
+    },
+    subjects::Profiles,
 };
 
 /// `conditions/healthy-needs-joined`
 ///
 /// A member with Joined=False does not have ControlPlaneHealthy=True.
-pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn healthy_needs_joined(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile has both conditions");
     // A manager may write the two one after the other.
     let state = State {
@@ -28,7 +31,7 @@ pub(in crate::rules) fn healthy_needs_joined(evidence: &Evidence, findings: &mut
         called_by: &[CONDITION_HEALTHY, CONDITION_JOINED],
         filled_later: false,
     };
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         profile.condition(CONDITION_HEALTHY)?;
         profile.condition(CONDITION_JOINED)?;
         let contradiction = is_contradiction(profile).then(|| {
@@ -59,9 +62,10 @@ fn is_contradiction(profile: &ClusterProfile) -> bool {
 /// `conditions/status-follows-joined`
 ///
 /// The profile of a joined member has a version and ControlPlaneHealthy once the grace period is over.
-pub(in crate::rules) fn status_follows_joined(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn status_follows_joined(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile was joined for longer than the grace of 2 min");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let Some(end) = end_of(evidence, history.last()) else {
             return;
         };

@@ -1,33 +1,33 @@
 //! Required conditions (KEP-4322 › Conditions).
 
-use evidence::{
-    Evidence,
-    api::names::{CONDITION_HEALTHY, CONDITION_JOINED},
-};
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    presence::each_has,
-    text::ABSENT,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        presence::each_has,
+        text::ABSENT,
+    },
+    subjects::Profiles,
 };
 
 /// `conditions/control-plane-healthy-reported`
 ///
 /// Every profile has the condition ControlPlaneHealthy once the grace period is over.
-pub(in crate::rules) fn control_plane_healthy_reported(evidence: &Evidence, findings: &mut Findings) {
-    is_reported(CONDITION_HEALTHY, evidence, findings);
+pub(in crate::rules) fn control_plane_healthy_reported(profiles: &Profiles, findings: &mut Findings) {
+    is_reported(CONDITION_HEALTHY, profiles, findings);
 }
 
 /// `conditions/joined-reported`
 ///
 /// Every profile has the condition Joined once the grace period is over.
-pub(in crate::rules) fn joined_reported(evidence: &Evidence, findings: &mut Findings) {
-    is_reported(CONDITION_JOINED, evidence, findings);
+pub(in crate::rules) fn joined_reported(profiles: &Profiles, findings: &mut Findings) {
+    is_reported(CONDITION_JOINED, profiles, findings);
 }
 
-fn is_reported(kind: &str, evidence: &Evidence, findings: &mut Findings) {
+fn is_reported(kind: &str, profiles: &Profiles, findings: &mut Findings) {
     each_has(
-        evidence,
+        profiles,
         findings,
         |profile| profile.condition(kind).is_some(),
         |profile| {

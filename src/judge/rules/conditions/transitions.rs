@@ -1,7 +1,6 @@
 //! Transitions of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
-    Evidence,
     api::{ClusterProfile, Condition},
     parse_time,
 };
@@ -14,6 +13,7 @@ use crate::{
         text::redacted,
         write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
     },
+    subjects::Profiles,
     time::{AtMost, Events, Excess},
 };
 
@@ -24,10 +24,11 @@ const SURELY_LATER: Micros = 2 * SECOND;
 /// `conditions/transition-time-kept`
 ///
 /// The transition time of a condition does not change while its status stays the same.
-pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         for (before, after) in history.steps() {
@@ -66,9 +67,10 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
 /// `conditions/transition-time-moves`
 ///
 /// The transition time of a condition moves forward when its status changes, and never back.
-pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no condition changed its status while it was watched");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         // For each condition that has changed, when it got its present status.
@@ -146,9 +148,10 @@ const TOO_CLOSE: &str = "more than 6 changes were seen in about 5 min, but their
 /// `conditions/not-flapping`
 ///
 /// No condition changes its status more often than six times in five minutes.
-pub(in crate::rules) fn not_flapping(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn not_flapping(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile has conditions");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         if history
             .versions
             .iter()

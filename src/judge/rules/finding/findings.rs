@@ -175,7 +175,7 @@ impl Findings {
 
     /// Adds a remark for the report if no violation is found in the end.
     pub(in crate::rules) fn note_unless_found(&mut self, remark: impl Into<String>) {
-        self.notes.push(Note::Text(When::NothingFound, remark.into()));
+        self.add_note(Note::Text(When::NothingFound, remark.into()));
     }
 
     /// Adds a remark with a number between two texts. The numbers between the same texts are added, and there is no remark
@@ -250,56 +250,6 @@ impl Findings {
         }
         self.open.profiles.extend(other.open.profiles);
         self.open.slices.extend(other.open.slices);
-    }
-
-    /// Takes away what the rule says of evidence without any object, too: `of_none` is what it says of that.
-    pub(crate) fn without(mut self, of_none: &Self) -> Self {
-        self.doubts.retain(|doubt| !of_none.doubts.contains(doubt));
-        self.notes.retain(|note| !of_none.notes.contains(note));
-        self.not_asked = self
-            .not_asked
-            .filter(|told| Some(told) != of_none.not_asked.as_ref());
-        let rank = of_none.not_applicable.as_ref().map(|reason| reason.rank);
-        self.not_applicable = self.not_applicable.filter(|reason| Some(reason.rank) > rank);
-        self
-    }
-
-    /// Whether there is nothing but the number of things examined.
-    pub(crate) fn is_plain(&self) -> bool {
-        let Self { examined, .. } = *self;
-        let plain = Self {
-            examined,
-            ..Self::default()
-        };
-        *self == plain
-    }
-
-    /// Whether there are the same findings, however long each has lasted by now.
-    pub(crate) fn agrees_with(&self, other: &Self) -> bool {
-        let Self {
-            examined,
-            list,
-            doubts,
-            not_asked,
-            not_applicable,
-            notes,
-            short,
-            alike,
-            open,
-        } = self;
-        *examined == other.examined
-            && list.len() == other.list.len()
-            && list
-                .iter()
-                .zip(&other.list)
-                .all(|(one, other)| one.is_like(other))
-            && *doubts == other.doubts
-            && *not_asked == other.not_asked
-            && *not_applicable == other.not_applicable
-            && *notes == other.notes
-            && *short == other.short
-            && *alike == other.alike
-            && *open == other.open
     }
 
     /// Decides what depends on all of the evidence.

@@ -2,9 +2,12 @@
 
 use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::redacted_or_absent,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::redacted_or_absent,
+    },
+    subjects::Profiles,
 };
 
 /// `identity/manager-immutable`
@@ -13,10 +16,11 @@ use crate::rules::{
 ///
 /// Dry runs show whether the hub rejects it. Without an answered dry run, the CRD's schema can prove that it does, but
 /// not that it does not: a webhook may reject what the schema allows.
-pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn manager_immutable(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     if watched {
-        judge_changes(evidence, findings);
+        judge_changes(profiles, findings);
     }
     let mut refused = false;
     for probe in &evidence.probes {
@@ -39,7 +43,7 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
     match (schema(evidence), watched) {
         (Some(version), _) if version.immutable_manager => {
             if !watched && findings.list.is_empty() {
-                evidence.inventory().for_each(|_| findings.examine());
+                profiles.inventory().for_each(|_| findings.examine());
             }
             findings.note_unless_found(format!(
                 "no dry run was answered: judged by the schema of {}",
@@ -59,8 +63,8 @@ pub(in crate::rules) fn manager_immutable(evidence: &Evidence, findings: &mut Fi
     }
 }
 
-fn judge_changes(evidence: &Evidence, findings: &mut Findings) {
-    for history in evidence.histories() {
+fn judge_changes(profiles: &Profiles, findings: &mut Findings) {
+    for history in profiles.histories() {
         findings.examine();
         for (before, after) in history.steps() {
             let name = |version: &evidence::Version| {

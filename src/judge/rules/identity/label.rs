@@ -8,11 +8,14 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    logged::{is_creation, logged_key},
-    state::{State, each_state, same_labels},
-    text::{ABSENT, redacted, redacted_or_absent},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        logged::{is_creation, logged_key},
+        state::{State, each_state, same_labels},
+        text::{ABSENT, redacted, redacted_or_absent},
+    },
+    subjects::Profiles,
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
@@ -27,8 +30,8 @@ const OF_LABELS: State = State {
 /// `identity/manager-label-present`
 ///
 /// Every profile has the manager label.
-pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mut Findings) {
-    each_state(evidence, findings, OF_LABELS, |profile| {
+pub(in crate::rules) fn manager_label_present(profiles: &Profiles, findings: &mut Findings) {
+    each_state(profiles, findings, OF_LABELS, |profile| {
         let is_missing = profile.label(names::LABEL_MANAGER).is_none();
         let missing = is_missing.then(|| {
             Finding::on(profile, "profile lacks the manager label")
@@ -46,11 +49,11 @@ pub(in crate::rules) fn manager_label_present(evidence: &Evidence, findings: &mu
 /// The value of the manager label equals `spec.clusterManager.name`.
 ///
 /// Other rules report a missing label, and a name that no label can hold.
-pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn manager_label_matches(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(
         "no profile has both the manager label and a manager name that is a valid label value",
     );
-    each_state(evidence, findings, OF_LABELS, |profile| {
+    each_state(profiles, findings, OF_LABELS, |profile| {
         let manager = profile.manager();
         let label = profile
             .label(names::LABEL_MANAGER)
@@ -69,8 +72,8 @@ pub(in crate::rules) fn manager_label_matches(evidence: &Evidence, findings: &mu
 /// `identity/manager-name-usable`
 ///
 /// The manager's name is a valid label value, so that the manager label can hold it.
-pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut Findings) {
-    each_state(evidence, findings, OF_LABELS, |profile| {
+pub(in crate::rules) fn manager_name_usable(profiles: &Profiles, findings: &mut Findings) {
+    each_state(profiles, findings, OF_LABELS, |profile| {
         let manager = profile.manager();
         if is_usable(manager) {
             return Some(Vec::new());
@@ -99,12 +102,13 @@ pub(in crate::rules) fn manager_name_usable(evidence: &Evidence, findings: &mut 
 ///
 /// The watch shows first versions as stored. The audit log shows requests, which a webhook may have completed, so it
 /// is used only for profiles whose creation the watch did not see.
-pub(in crate::rules) fn manager_label_from_creation(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     let mut seen = HashSet::new();
     if watched {
-        for history in evidence.histories() {
+        for history in profiles.histories() {
             if history.origin != Origin::Created {
                 continue;
             }

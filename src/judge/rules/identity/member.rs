@@ -1,17 +1,16 @@
 //! One profile per member cluster.
 
 use evidence::{
-    Evidence, ObjectRef, ProfileHistory,
+    Evidence, ObjectRef,
     api::{ClusterProfile, Edition},
 };
 
 use crate::rules::{
-    division::{Tie, ties_of_lives},
     finding::{Finding, Findings},
     pairs::{Clashes, is_other, judged_first},
     same_cluster::{
-        Candidates, IdentityIndex, SharedIdentity, identifying_versions, identifying_versions_of, identities,
-        is_identified, is_standing, note_bounds,
+        Candidates, IdentityIndex, SharedIdentity, identifying_versions, is_identified, is_standing,
+        note_bounds,
     },
     sets::ClusterSets,
     text::redacted_or_absent,
@@ -84,17 +83,6 @@ fn are_twins<'e>(
 /// Whether the edition defines an inventory as the profiles of one namespace.
 fn is_by_namespace(evidence: &Evidence) -> bool {
     evidence.header.claim.edition >= Edition::Y2026M09
-}
-
-/// The ties of a profile: to all with which it ever shares an identity.
-pub(in crate::rules) fn ties_of_cluster(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let by_namespace = is_by_namespace(evidence);
-    let identities = identifying_versions_of(history).flat_map(|profile| {
-        let inventory = by_namespace.then_some(&*profile.metadata.namespace);
-        identities(profile, inventory)
-    });
-    let lives = ties_of_lives(evidence, history);
-    lives.into_iter().chain(identities.map(Tie::to_all)).collect()
 }
 
 fn finding(kind: SharedIdentity, profile: &ClusterProfile, twin: &ClusterProfile) -> Finding {

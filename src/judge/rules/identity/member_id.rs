@@ -3,23 +3,20 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, ObjectRef, ProfileHistory,
+    Evidence, ObjectRef,
     api::{ClusterProfile, names},
 };
 
 use crate::{
     rules::{
-        division::{Tie, ties_of_lives},
         finding::{Finding, Findings},
         pairs::{Clashes, is_other, judged_first},
         presence::each_has,
-        same_cluster::{
-            DigestIndex, MAX_COMPARED, digest, identifying_versions, identifying_versions_of, is_standing,
-        },
+        same_cluster::{DigestIndex, MAX_COMPARED, digest, identifying_versions, is_standing},
         state::{State, each_state},
         text::{ABSENT, redacted},
     },
-    subjects::name,
+    subjects::{Profiles, name},
 };
 
 pub(super) const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
@@ -28,9 +25,9 @@ pub(super) const NONE_SET: &str = "no profile has the label inventory-member-id"
 /// `identity/member-id-non-empty`
 ///
 /// A member id label that is present is not empty.
-pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn member_id_non_empty(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    each_state(evidence, findings, State::default(), |profile| {
+    each_state(profiles, findings, State::default(), |profile| {
         let id = profile.label(names::LABEL_MEMBER_ID)?;
         let empty = id.is_empty().then(|| {
             Finding::on(profile, "member id is empty")
@@ -46,9 +43,9 @@ pub(in crate::rules) fn member_id_non_empty(evidence: &Evidence, findings: &mut 
 /// `identity/member-id-set`
 ///
 /// Every profile has the member id label.
-pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn member_id_set(profiles: &Profiles, findings: &mut Findings) {
     each_has(
-        evidence,
+        profiles,
         findings,
         |profile| profile.label(names::LABEL_MEMBER_ID).is_some(),
         |profile| {
@@ -63,9 +60,9 @@ pub(in crate::rules) fn member_id_set(evidence: &Evidence, findings: &mut Findin
 /// `identity/member-id-stable`
 ///
 /// A member id does not change while the profile exists. Its temporary absence is no change.
-pub(in crate::rules) fn member_id_stable(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn member_id_stable(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut ids = history.versions.iter().filter_map(|version| {
             let id = version.object.label(names::LABEL_MEMBER_ID)?;
             (!id.is_empty()).then_some((id, &version.object))
@@ -142,16 +139,6 @@ fn have_one_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
         && is_standing(other)
         && key(one).is_some()
         && key(one) == key(other)
-}
-
-/// The ties of a profile: to all of its namespace that ever have its member id.
-pub(in crate::rules) fn ties_of_member_id(evidence: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let keys = identifying_versions_of(history).filter_map(key);
-    let lives = ties_of_lives(evidence, history);
-    lives
-        .into_iter()
-        .chain(keys.map(|key| Tie::to_all(digest(key))))
-        .collect()
 }
 
 /// The namespace and the member id, if set.

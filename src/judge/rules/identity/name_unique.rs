@@ -3,20 +3,19 @@
 use std::cmp::Reverse;
 
 use evidence::{
-    Evidence, ObjectRef, Origin, ProfileHistory,
+    Evidence, ObjectRef, Origin,
     api::{ClusterProfile, names::CONDITION_JOINED},
 };
 
 use crate::{
     rules::{
-        division::Tie,
         finding::{Finding, Findings},
         pairs::Pair,
         same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, note_bounds},
         sets::ClusterSets,
         text::redacted,
     },
-    subjects::{Profile, name, profiles},
+    subjects::{Profile, by_name, name},
 };
 
 /// Maximum number of different profiles of one name that another one of that name is compared with.
@@ -49,7 +48,7 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     let mut uncertain = 0;
     for group in index.groups() {
         let histories = group.into_iter().map(|place| &evidence.profiles[place]);
-        let group = profiles(evidence, histories);
+        let group = by_name(evidence, histories);
         uncertain += one_name(evidence, findings, &sets, &group);
     }
     findings.note_count(
@@ -57,11 +56,6 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
         uncertain,
         " profiles share their name with many others, and were compared with a few of them only",
     );
-}
-
-/// The ties of a profile: to all with its name.
-pub(in crate::rules) fn ties_of_name(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    vec![Tie::to_all(digest(&history.last().metadata.name))]
 }
 
 /// Compares the profiles of one name. Returns how many were not compared with all others.

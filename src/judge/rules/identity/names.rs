@@ -1,18 +1,19 @@
 //! How profiles are named.
 
-use evidence::Evidence;
-
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::redacted,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::redacted,
+    },
+    subjects::Profiles,
 };
 
 /// `identity/name-follows-guidance`
 ///
 /// A profile's name is generated, or begins with the manager's name. A `generateName` that the name does not begin with
 /// has generated nothing, so the name is of the manager's own making.
-pub(in crate::rules) fn name_follows_guidance(evidence: &Evidence, findings: &mut Findings) {
-    for profile in evidence.inventory() {
+pub(in crate::rules) fn name_follows_guidance(profiles: &Profiles, findings: &mut Findings) {
+    for profile in profiles.inventory() {
         findings.examine();
         let name = &*profile.metadata.name;
         let manager = profile.manager();

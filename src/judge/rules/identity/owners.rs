@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, ProfileHistory, Requests,
+    Asked, Evidence, Kind, ObjectRef, Requests,
     api::{ClusterProfile, Writer, names},
 };
 
 use crate::rules::{
     authors::is_actor,
-    division::Tie,
     finding::{Finding, Findings},
     logged::{Logged, is_creation, logged_key},
-    same_cluster::digest,
     text::redacted,
 };
 
@@ -159,23 +157,6 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
     }
 }
 
-/// The ties of a profile: to all of one manager name, unless one field manager set it in each of them.
-pub(in crate::rules) fn ties_of_manager(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let Some(profile) = history.current().filter(|profile| !profile.manager().is_empty()) else {
-        return Vec::new();
-    };
-    let key = digest(profile.manager());
-    let mut owners = owners_of_manager(profile);
-    match (owners.next(), owners.next()) {
-        (None, _) => Vec::new(),
-        (Some(owner), None) => vec![Tie {
-            key,
-            says: Some(digest(owner)),
-        }],
-        (Some(_), Some(_)) => vec![Tie::to_all(key)],
-    }
-}
-
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
     writers(profile)
         .filter(|writer| !writer.manager.is_empty() && is_actor(&writer.manager))
@@ -249,27 +230,6 @@ pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &
             }
         }
     }
-}
-
-/// The ties of a profile: to all that one of its field managers wrote, unless all are of one cluster manager.
-pub(in crate::rules) fn ties_of_writers(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let Some(profile) = history.current() else {
-        return Vec::new();
-    };
-    let owners = owners_of_manager(profile);
-    let managers = writers(profile)
-        .filter(|writer| writer.owns.iter().any(|part| is_managers_part(part)))
-        .map(|writer| &*writer.manager);
-    let says = Some(digest(profile.manager()));
-    let tie = |manager: &str| Tie {
-        key: digest(manager),
-        says,
-    };
-    owners
-        .chain(managers)
-        .filter(|manager| tells_who(manager))
-        .map(tie)
-        .collect()
 }
 
 fn is_managers_part(part: &str) -> bool {

@@ -1,18 +1,18 @@
 //! The property `cluster-endpoints.k8s.io`.
 
-use evidence::{
-    Evidence,
-    api::{
-        endpoints::{Endpoints, fault},
-        names,
-    },
+use evidence::api::{
+    endpoints::{Endpoints, fault},
+    names,
 };
 
 use super::values::each_value;
-use crate::rules::{
-    finding::{Finding, Findings},
-    presence::each_has,
-    text::ABSENT,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        presence::each_has,
+        text::ABSENT,
+    },
+    subjects::Profiles,
 };
 
 const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";
@@ -20,9 +20,9 @@ const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";
 /// `properties/cluster-endpoints-present`
 ///
 /// Every profile has the endpoints property once the grace period is over.
-pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn cluster_endpoints_present(profiles: &Profiles, findings: &mut Findings) {
     each_has(
-        evidence,
+        profiles,
         findings,
         |profile| profile.property(names::PROPERTY_ENDPOINTS).is_some(),
         |profile| {
@@ -37,10 +37,10 @@ pub(in crate::rules) fn cluster_endpoints_present(evidence: &Evidence, findings:
 /// `properties/cluster-endpoints-well-formed`
 ///
 /// The endpoints property contains at least one endpoint, and every entry is one.
-pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn cluster_endpoints_well_formed(profiles: &Profiles, findings: &mut Findings) {
     let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_ENDPOINTS,
         expected,
@@ -61,10 +61,10 @@ pub(in crate::rules) fn cluster_endpoints_well_formed(evidence: &Evidence, findi
 /// `properties/cluster-endpoints-are-a-list`
 ///
 /// The endpoints property is a JSON list of strings.
-pub(in crate::rules) fn cluster_endpoints_are_a_list(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn cluster_endpoints_are_a_list(profiles: &Profiles, findings: &mut Findings) {
     let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_ENDPOINTS,
         expected,

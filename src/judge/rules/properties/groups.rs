@@ -1,20 +1,17 @@
 //! The property `group.customResource.k8s.io`.
 
-use evidence::{
-    Evidence,
-    api::{list::strings, names, syntax::is_dns_subdomain},
-};
+use evidence::api::{list::strings, names, syntax::is_dns_subdomain};
 
 use super::values::each_value;
-use crate::rules::finding::Findings;
+use crate::{rules::finding::Findings, subjects::Profiles};
 
 /// `properties/custom-resource-groups-well-formed`
 ///
 /// The custom resource groups are a JSON list of API groups.
-pub(in crate::rules) fn custom_resource_groups_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn custom_resource_groups_well_formed(profiles: &Profiles, findings: &mut Findings) {
     let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_RESOURCE_GROUPS,
         expected,

@@ -1,18 +1,21 @@
 //! The property `location.topology.k8s.io`.
 
-use evidence::{Evidence, api::names};
+use evidence::api::names;
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::redacted,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::redacted,
+    },
+    subjects::Profiles,
 };
 
 /// `properties/location-immutable`
 ///
 /// The location of a member, once set, never changes. Its temporary absence is no change.
-pub(in crate::rules) fn location_immutable(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn location_immutable(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile has the property location.topology.k8s.io");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut locations = history.versions.iter().filter_map(|version| {
             let property = version.object.property(names::PROPERTY_LOCATION)?;
             (!property.value.is_empty()).then_some((&*property.value, &version.object))

@@ -2,13 +2,10 @@
 
 use std::{borrow::Cow, fmt};
 
-use evidence::{
-    Evidence,
-    api::{
-        address::{Schemes, endpoint_fault, without_path},
-        list::Text,
-        names,
-    },
+use evidence::api::{
+    address::{Schemes, endpoint_fault, without_path},
+    list::Text,
+    names,
 };
 use serde::{
     Deserialize, Deserializer,
@@ -16,16 +13,16 @@ use serde::{
 };
 
 use super::values::each_value;
-use crate::rules::finding::Findings;
+use crate::{rules::finding::Findings, subjects::Profiles};
 
 /// `properties/metrics-endpoints-well-formed`
 ///
 /// The metrics endpoints are a JSON list of pairs, each a type and a URL of any scheme: the types are an open list.
-pub(in crate::rules) fn metrics_endpoints_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn metrics_endpoints_well_formed(profiles: &Profiles, findings: &mut Findings) {
     let expected =
         r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_METRICS_ENDPOINTS,
         expected,

@@ -1,20 +1,17 @@
 //! The properties `count.node.k8s.io` and `type.node.k8s.io`.
 
-use evidence::{
-    Evidence,
-    api::{list::strings, names},
-};
+use evidence::api::{list::strings, names};
 
 use super::values::each_value;
-use crate::rules::finding::Findings;
+use crate::{rules::finding::Findings, subjects::Profiles};
 
 /// `properties/node-count-well-formed`
 ///
 /// The node count is a non-negative integer.
-pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn node_count_well_formed(profiles: &Profiles, findings: &mut Findings) {
     let expected = "a non-negative integer, such as 120";
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_NODE_COUNT,
         expected,
@@ -31,10 +28,10 @@ pub(in crate::rules) fn node_count_well_formed(evidence: &Evidence, findings: &m
 /// `properties/node-types-well-formed`
 ///
 /// The node types are a JSON list of non-empty strings.
-pub(in crate::rules) fn node_types_well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn node_types_well_formed(profiles: &Profiles, findings: &mut Findings) {
     let expected = r#"a JSON list of non-empty strings, such as ["standard-8","highmem-16"]"#;
     each_value(
-        evidence,
+        profiles,
         findings,
         names::PROPERTY_NODE_TYPES,
         expected,

@@ -12,6 +12,7 @@ use crate::{
         text::redacted,
         write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
     },
+    subjects::Profiles,
 };
 
 const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
@@ -19,12 +20,13 @@ const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
 /// `properties/observed-time-sane`
 ///
 /// The observation time of a property is not in the future and never moves backwards.
-pub(in crate::rules) fn observed_time_sane(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn observed_time_sane(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no property tells when it was observed");
     // For each profile the same map, so that its memory is asked for once.
     let mut known = HashMap::default();
     let mut times = Times::default();
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         known.clear();
         if judge(evidence, history, &mut known, &mut times, findings) {
             findings.examine();

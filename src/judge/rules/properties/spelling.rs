@@ -1,6 +1,6 @@
 //! Property names.
 
-use evidence::{Evidence, api::names};
+use evidence::api::names;
 
 use crate::{
     hash::HashMap,
@@ -10,12 +10,13 @@ use crate::{
         state::{State, each_state, same_properties},
         text::redacted,
     },
+    subjects::Profiles,
 };
 
 /// `properties/well-known-spelling`
 ///
 /// No property's name is a likely misspelling of a standard one.
-pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn well_known_spelling(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile has properties");
     // All profiles have the same few names.
     let mut nearest: HashMap<&str, Option<&'static str>> = HashMap::default();
@@ -23,7 +24,7 @@ pub(in crate::rules) fn well_known_spelling(evidence: &Evidence, findings: &mut 
         same: Some(same_properties),
         ..State::default()
     };
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         let properties = &profile.status.properties;
         let names = properties.iter().map(|property| &*property.name);
         let mut faults = Vec::new();

@@ -1,11 +1,14 @@
 //! Shared code of the rules on the format of one property.
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::api::ClusterProfile;
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    state::{Fault, State, each_state, same_properties},
-    text::{redacted_address, redacted_part},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        state::{Fault, State, each_state, same_properties},
+        text::{redacted_address, redacted_part},
+    },
+    subjects::Profiles,
 };
 
 /// Maximum number of faults that are reported for one value, which may have a hundred thousand entries.
@@ -22,7 +25,7 @@ pub(super) struct Faults<'f> {
 
 /// Examines the value of a property in each profile that has it. `expected` describes its format.
 pub(super) fn each_value(
-    evidence: &Evidence,
+    profiles: &Profiles,
     findings: &mut Findings,
     name: &str,
     expected: &str,
@@ -35,7 +38,7 @@ pub(super) fn each_value(
         same: Some(same_properties),
         ..State::default()
     };
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         let property = profile.property(name)?;
         if good == Some(&property.value) {
             return Some(Vec::new());

@@ -10,9 +10,9 @@ mod versions;
 
 pub(super) use candidates::Candidates;
 pub(super) use digest_index::{DigestIndex, digest};
-pub(super) use identity_index::{IdentityIndex, identities, is_identified};
+pub(super) use identity_index::{IdentityIndex, is_identified};
 pub(super) use relation::{
     Relation, by_everything, by_ids, cluster_ids, is_surely_one, note_bounds, note_uncertain,
 };
 pub(super) use shared_identity::{MAX_COMPARED, SharedIdentity};
-pub(super) use versions::{compares_the_same, identifying_versions, identifying_versions_of, is_standing};
+pub(super) use versions::{compares_the_same, identifying_versions, is_standing};

@@ -12,6 +12,7 @@ use crate::{
         finding::{Finding, Findings},
         write_time::{Micros, SECOND, status_writes},
     },
+    subjects::Profiles,
     time::Events,
 };
 
@@ -21,13 +22,14 @@ const LONG_ENOUGH: i64 = 600;
 /// `updates/status-writes-within-budget`
 ///
 /// The status writes on each profile stay within its token bucket.
-pub(in crate::rules) fn status_writes_within_budget(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     let log = Log::read(evidence, Request::is_status_write);
     let watched = was_watched(evidence);
     say_what_was_used(evidence, log.as_ref(), findings);
     let Some(log) = log else {
         if watched {
-            for history in evidence.histories() {
+            for history in profiles.histories() {
                 findings.examine();
                 judge(
                     seen_to_spend(evidence, history),
@@ -143,14 +145,15 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
 /// `updates/average-rate`
 ///
 /// The mean interval between the writes on a profile is at least 30 s.
-pub(in crate::rules) fn average_rate(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn average_rate(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
     let watched = was_watched(evidence);
     let users = Users::of(evidence);
     let Some(log) = Log::read(evidence, |request| users.count(request)) else {
         findings.note("judged from the watch, where the manager's writes that change a profile count");
         if watched {
-            for history in evidence.histories() {
+            for history in profiles.histories() {
                 let mean = Mean::watched(evidence, history);
                 judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
             }

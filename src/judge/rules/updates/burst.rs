@@ -7,9 +7,12 @@ use super::{
     log::{Life, Log, Names},
     publishers::{Counted, Users, counted, sure_if},
 };
-use crate::rules::{
-    bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
-    finding::{Finding, Findings},
+use crate::{
+    rules::{
+        bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+        finding::{Finding, Findings},
+    },
+    subjects::Profiles,
 };
 
 /// `updates/writes-within-burst`
@@ -18,13 +21,14 @@ use crate::rules::{
 ///
 /// A profile whose status writes alone exceed the budget is the matter of `updates/status-writes-within-budget`. Writes
 /// of people and controllers that own neither spec nor status are not held against the manager.
-pub(in crate::rules) fn writes_within_burst(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("the status writes alone exceed the budget of every profile");
     let watched = was_watched(evidence);
     let log = ChangeLog::read(evidence).filter(|log| log.tells_changes || !watched);
     let Some(log) = log else {
         if watched {
-            for history in evidence.histories() {
+            for history in profiles.histories() {
                 let found = found_by_watch(evidence, history);
                 judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);
             }

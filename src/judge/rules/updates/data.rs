@@ -12,6 +12,7 @@ use crate::{
         text::redacted,
         write_time::{SECOND, status_writes},
     },
+    subjects::Profiles,
     time::{Bucket, Events},
 };
 
@@ -28,9 +29,10 @@ const WITHOUT_BURST: Bucket = Bucket {
 /// `updates/no-dynamic-data`
 ///
 /// No property changes so often that its changes alone exceed the write budget.
-pub(in crate::rules) fn no_dynamic_data(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn no_dynamic_data(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     findings.not_applicable("no profile has properties");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         if history
             .versions
             .iter()

@@ -6,10 +6,13 @@ use evidence::{Asked, Evidence, Kind, Request, Requests};
 use jiff::{SignedDuration, Timestamp};
 
 use super::log::{Key, Names};
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::redacted,
-    write_time::{is_status, writes_status},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::redacted,
+        write_time::{is_status, writes_status},
+    },
+    subjects::Profiles,
 };
 
 /// Time before and after a write in which its sender may send a part again, through the right endpoint. Clients that
@@ -22,7 +25,8 @@ const MOMENTS: SignedDuration = SignedDuration::from_secs(10);
 ///
 /// The hub drops a part that comes through the wrong endpoint. That loses nothing if the same sender also sends it
 /// through the right one, as controller-runtime's `CreateOrPatch` does with one patch for both.
-pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn status_by_subresource(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     if lacks_subresource(evidence) {
         findings
             .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
@@ -33,7 +37,7 @@ pub(in crate::rules) fn status_by_subresource(evidence: &Evidence, findings: &mu
         judge_requests(evidence, requests, findings);
     }
     if *evidence.asked(Kind::Writers) == Asked::Yes {
-        examine_owners(evidence, findings);
+        examine_owners(profiles, findings);
     } else if findings.examined == 0 {
         findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
     }
@@ -163,9 +167,9 @@ fn is_desired(part: &str) -> bool {
 
 /// Counts the profiles whose status has an owner. An owner through the wrong endpoint is only noted: the hub took that
 /// write, so nothing was lost.
-fn examine_owners(evidence: &Evidence, findings: &mut Findings) {
+fn examine_owners(profiles: &Profiles, findings: &mut Findings) {
     let mut astray = 0;
-    for profile in evidence.inventory() {
+    for profile in profiles.inventory() {
         let writers = profile.metadata.writers.as_deref().unwrap_or_default();
         if !writers.iter().any(writes_status) {
             continue;

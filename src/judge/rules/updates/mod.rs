@@ -18,4 +18,4 @@ pub(super) use doors::status_by_subresource;
 pub(super) use driven::{restart_within_burst, scale_within_budget};
 pub(super) use empty::{Written, judge_empty_writes, no_empty_writes};
 pub use spending::{Draw, Source, Spending, Spendings};
-pub(super) use writers::{OUTDATED, distinct_appliers, ties_of_appliers, written_at};
+pub(super) use writers::{OUTDATED, distinct_appliers, written_at};

@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    Evidence, ProfileHistory,
+    Evidence,
     api::{ClusterProfile, Writer},
     parse_time,
 };
@@ -14,9 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::rules::{
     authors::{is_actor, is_kubectl},
-    division::Tie,
     finding::{Finding, Findings},
-    same_cluster::digest,
     text::redacted,
     write_time::{is_status, owns_status, writes_status},
 };
@@ -75,29 +73,6 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
             " profiles in managedFields",
         );
     }
-}
-
-/// The ties of a profile: to all whose status one of its field managers wrote, if that seems not to write any more where it
-/// is one of several.
-pub(in crate::rules) fn ties_of_appliers(_: &Evidence, history: &ProfileHistory) -> Vec<Tie> {
-    let profile = history.current();
-    let writers = profile.and_then(|profile| profile.metadata.writers.as_deref());
-    let writers = writers.unwrap_or_default();
-    let own = Activity::in_all(writers.iter());
-    let owners = writers
-        .iter()
-        .filter(|writer| owns_status(writer) && is_actor(&writer.manager));
-    let owners: Vec<&Writer> = owners.collect();
-    let newest = newest(&owners);
-    let seems_gone = |manager: &str| {
-        let mut of_manager = owners.iter().filter(|owner| &*owner.manager == manager);
-        owners.len() > 1 && of_manager.any(|owner| !own.still_writes(owner, newest))
-    };
-    let tie = |manager: &&str| Tie {
-        key: digest(manager),
-        says: (!seems_gone(manager)).then_some(0),
-    };
-    own.0.keys().map(tie).collect()
 }
 
 /// When the newest of the writers that are no people wrote.

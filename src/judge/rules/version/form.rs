@@ -1,13 +1,15 @@
 //! The format of a Kubernetes version.
 
-use evidence::Evidence;
 use semver::Version;
 
 use super::{PATH, reported_version};
-use crate::rules::{
-    finding::{Finding, Findings},
-    state::{State, each_state},
-    text::redacted,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        state::{State, each_state},
+        text::redacted,
+    },
+    subjects::Profiles,
 };
 
 /// The version that an unstamped Kubernetes build reports: not the manager's fault.
@@ -16,9 +18,9 @@ const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 /// `version/well-formed`
 ///
 /// Every reported version parses as a Kubernetes version.
-pub(in crate::rules) fn well_formed(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile tells a version");
-    each_state(evidence, findings, State::default(), |profile| {
+    each_state(profiles, findings, State::default(), |profile| {
         let version = reported_version(profile)?;
         let mut faults = Vec::new();
         if read(version).is_none() && !version.starts_with(UNSTAMPED) {

@@ -1,18 +1,18 @@
 //! Profiles without a version.
 
-use evidence::{
-    Evidence,
-    api::{
-        ClusterProfile,
-        names::{CONDITION_HEALTHY, CONDITION_JOINED},
-    },
+use evidence::api::{
+    ClusterProfile,
+    names::{CONDITION_HEALTHY, CONDITION_JOINED},
 };
 
 use super::{PATH, reported_version};
-use crate::rules::{
-    finding::{Finding, Findings},
-    state::{State, each_state},
-    text::ABSENT,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        state::{State, each_state},
+        text::ABSENT,
+    },
+    subjects::Profiles,
 };
 
 /// `version/reported`
@@ -20,14 +20,14 @@ use crate::rules::{
 /// The profile of a joined and healthy member reports its Kubernetes version.
 ///
 /// A missing version counts once the member was joined and healthy for longer than the grace period.
-pub(in crate::rules) fn reported(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn reported(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile says that its member is joined and healthy");
     let state = State {
         called_by: &[CONDITION_JOINED, CONDITION_HEALTHY],
         filled_later: true,
         ..State::default()
     };
-    each_state(evidence, findings, state, |profile| {
+    each_state(profiles, findings, state, |profile| {
         if !is_well(profile) {
             return None;
         }
