@@ -20,6 +20,7 @@ mod known;
 mod laws;
 mod set;
 mod timeline;
+mod together;
 #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod while_;
 mod writes;
@@ -31,6 +32,7 @@ pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, span_of};
+pub(crate) use together::{Change, Lasting, Together};
 pub(crate) use while_::While;
 pub(crate) use writes::{Write, writes};
 

@@ -543,7 +543,7 @@ pub(crate) fn span_of(gap: &Gap) -> (Micros, Micros) {
 }
 
 /// The earliest moment at which a version can have been written by what the hub stamped.
-fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
+pub(super) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
     let created = || after.metadata().creation_timestamp.as_deref();
     let written = new_stamp(before, after, |_| true).and_then(|stamp| clock.earliest(stamp));
     match before {
@@ -553,7 +553,7 @@ fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Optio
 }
 
 /// The stamps of an object's versions, with the arrival of each.
-fn stamps<'a, T: Tracked>(
+pub(super) fn stamps<'a, T: Tracked>(
     clock: HubClock,
     lives: &'a [&'a History<T>],
 ) -> impl Iterator<Item = (Micros, Micros)> + 'a {

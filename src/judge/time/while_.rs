@@ -76,6 +76,18 @@ impl While {
         self.told.spans().last().map(|(_, until)| *until)
     }
 
+    /// When both held. No order is known between the changes of one and those of the other.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            sure: self.sure.and(&other.sure),
+            possible: self.possible.and(&other.possible),
+            told: self.told.and(&other.told),
+            hidden: self.hidden.or(&other.hidden),
+            end: self.end.min(other.end),
+            is_open: self.is_open && other.is_open,
+        }
+    }
+
     /// Whether it held when the object was last seen.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open

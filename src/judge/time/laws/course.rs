@@ -208,50 +208,114 @@ impl Course {
         !self.gaps.is_empty() && self.set.is_some_and(|(_, by)| by.abs() >= LATE)
     }
 
+    /// Whether all that there was of some life of the object lies within a gap, so that nobody can know of it.
+    pub(super) fn has_a_hidden_life(&self) -> bool {
+        let is_absent = |change: &&Change| change.is == Is::Absent;
+        let mut lives = self.changes.split_inclusive(|change| is_absent(&change));
+        lives.any(|life| {
+            let Some((first, gone)) = life.first().zip(life.last().filter(is_absent)) else {
+                return false;
+            };
+            let mut gaps = self.gaps.iter();
+            gaps.any(|(from, until)| first.at >= from - LATE && gone.at <= *until)
+        })
+    }
+
     /// The evidence of it. None if the object was never there while somebody looked.
     pub(super) fn evidence(&self) -> Option<Evidence> {
-        let mut watch = Watch {
-            course: self,
+        evidence_of(std::slice::from_ref(self))
+    }
+}
+
+/// The evidence of several objects that one watch tells of: that of the first.
+pub(super) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
+    let watched = &courses[0];
+    let mut watches: Vec<Watch> = courses
+        .iter()
+        .map(|course| Watch {
+            course,
             histories: Vec::new(),
             told: 0,
-        };
-        let mut heard = BEGINS;
-        watch.list(BEGINS, Origin::Listed);
-        let ends = self
-            .gaps
-            .iter()
-            .copied()
-            .chain([(self.ends() + 2 * LATE, Micros::MAX)]);
-        for (from, until) in ends {
-            watch.hear(heard, from, self.ends());
-            if until < Micros::MAX {
-                watch.list(until, Origin::Relisted);
-                heard = until;
+        })
+        .collect();
+    let end = watched.ends();
+    let mut heard = BEGINS;
+    watches
+        .iter_mut()
+        .for_each(|watch| watch.list(BEGINS, Origin::Listed));
+    for (from, until) in watched.gaps.iter().copied().chain([(end + 2 * LATE, Micros::MAX)]) {
+        hear(&mut watches, heard, from, end);
+        if until < Micros::MAX {
+            watches
+                .iter_mut()
+                .for_each(|watch| watch.list(until, Origin::Relisted));
+            heard = until;
+        }
+    }
+    let mut writes: Vec<(Micros, usize, usize)> = (0..)
+        .zip(courses)
+        .flat_map(|(object, course)| (0..).zip(&course.changes).map(move |(place, change)| (change.at, object, place)))
+        .collect();
+    writes.sort_unstable();
+    let numbered = |object: usize, place: usize| {
+        let number = writes.iter().position(|(_, one, other)| (*one, *other) == (object, place));
+        number.expect("a write").to_string()
+    };
+    let mut profiles = Vec::new();
+    for (object, watch) in watches.into_iter().enumerate() {
+        let mut histories = watch.histories;
+        if courses.len() > 1 {
+            for version in histories.iter_mut().flat_map(|history| &mut history.versions) {
+                let metadata = &mut version.object.metadata;
+                metadata.name = format!("p{object}").into();
+                let place = metadata.resource_version.parse().expect("a place");
+                metadata.resource_version = numbered(object, place);
             }
         }
-        if watch.histories.is_empty() {
-            return None;
-        }
-        let mut evidence = Evidence {
-            profiles: watch.histories,
-            ..Evidence::default()
+        profiles.append(&mut histories);
+    }
+    if profiles.is_empty() {
+        return None;
+    }
+    let mut evidence = Evidence {
+        profiles,
+        ..Evidence::default()
+    };
+    evidence.header.clock_skew_ms = watched.measured;
+    evidence.header.window = Some(Window {
+        from: timestamp(BEGINS),
+        until: timestamp(end),
+    });
+    evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
+    evidence.gaps = watched
+        .gaps
+        .iter()
+        .map(|(from, until)| Gap {
+            from: Some(timestamp(*from)),
+            until: Some(timestamp(*until)),
+            ..Gap::of(Kind::Timeline, "interrupted")
+        })
+        .collect();
+    Some(evidence)
+}
+
+/// The watch tells all changes in their order, what arrives in time, and at the end of the window waits for what happened in
+/// it.
+fn hear(watches: &mut [Watch], since: Micros, until: Micros, end: Micros) {
+    let mut arrival = since;
+    loop {
+        let untold = watches
+            .iter_mut()
+            .filter_map(|watch| Some((watch.course.changes.get(watch.told)?, watch)));
+        let Some((change, watch)) = untold.min_by_key(|(change, _)| change.at) else {
+            return;
         };
-        evidence.header.clock_skew_ms = self.measured;
-        evidence.header.window = Some(Window {
-            from: timestamp(BEGINS),
-            until: timestamp(self.ends()),
-        });
-        evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
-        evidence.gaps = self
-            .gaps
-            .iter()
-            .map(|(from, until)| Gap {
-                from: Some(timestamp(*from)),
-                until: Some(timestamp(*until)),
-                ..Gap::of(Kind::Timeline, "interrupted")
-            })
-            .collect();
-        Some(evidence)
+        arrival = arrival.max(change.at + change.late);
+        if arrival > until || change.at > end {
+            return;
+        }
+        watch.put(watch.told, arrival, Origin::Created);
+        watch.told += 1;
     }
 }
 
@@ -280,19 +344,6 @@ impl Watch<'_> {
                     origin
                 },
             );
-        }
-    }
-
-    /// The watch tells what arrives in time, and at the end of the window waits for what happened in it.
-    fn hear(&mut self, since: Micros, until: Micros, end: Micros) {
-        let mut arrival = since;
-        while let Some(change) = self.course.changes.get(self.told) {
-            arrival = arrival.max(change.at + change.late);
-            if arrival > until || change.at > end {
-                return;
-            }
-            self.put(self.told, arrival, Origin::Created);
-            self.told += 1;
         }
     }
 

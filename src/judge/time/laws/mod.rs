@@ -5,6 +5,7 @@
 
 mod course;
 mod events;
+mod set;
 
 use std::env;
 
