@@ -19,6 +19,8 @@ use super::{
 pub(crate) struct Together<'e, T> {
     /// In order. Where one ends, the next begins; the last one goes on after the end.
     moments: Vec<Moment<'e, T>>,
+    /// The gaps in the watch.
+    gaps: Vec<(Micros, Micros)>,
     /// The time in which nobody looked.
     hidden: Set,
     /// The time in which several changes took place of which the order is unknown.
@@ -99,6 +101,7 @@ impl<'e, T: Tracked> Together<'e, T> {
                     seen_at: Micros::MIN,
                     changes: Some(changes),
                 }],
+                gaps: Vec::new(),
                 hidden: Set::default(),
                 blurred: Set::default(),
                 end: Micros::MAX,
@@ -107,8 +110,12 @@ impl<'e, T: Tracked> Together<'e, T> {
         }
         let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
         let gaps = gaps(evidence, histories);
-        let listed = histories.iter().filter(|history| history.origin == Origin::Listed);
-        let listed = listed.map(|history| history.versions[0].at.as_microsecond()).max();
+        let listed = histories
+            .iter()
+            .filter(|history| history.origin == Origin::Listed);
+        let listed = listed
+            .map(|history| history.versions[0].at.as_microsecond())
+            .max();
         let mut builder = Builder {
             moments: Vec::new(),
             blurred: Vec::new(),
@@ -130,10 +137,13 @@ impl<'e, T: Tracked> Together<'e, T> {
         } = builder;
         put_in_order(moments.iter_mut().map(|moment| &mut moment.from));
         let blurred = Set::of(blurred);
-        let lost = gaps.iter().map(|(from, until)| (from.saturating_sub(LATE), *until));
+        let lost = gaps
+            .iter()
+            .map(|(from, until)| (from.saturating_sub(LATE), *until));
         let before = [(Micros::MIN, begins)].into_iter();
         Self {
-            hidden: Set::of(before.chain(lost)),
+            hidden: Set::of(before.chain(lost)).or(&blurred),
+            gaps,
             blurred,
             moments,
             end,
@@ -146,9 +156,14 @@ impl<'e, T: Tracked> Together<'e, T> {
         &self.moments
     }
 
-    /// When the runner stopped looking.
-    pub(crate) fn end(&self) -> Micros {
-        self.end
+    /// When nobody looked, in order.
+    pub(crate) fn gaps(&self) -> &[(Micros, Micros)] {
+        &self.gaps
+    }
+
+    /// When the runner stopped looking; none for a snapshot.
+    pub(crate) fn end(&self) -> Option<Micros> {
+        (self.end < Micros::MAX).then_some(self.end)
     }
 
     /// Whether something was there from the first list to the last look, so that it may be older than what was seen.
@@ -156,11 +171,6 @@ impl<'e, T: Tracked> Together<'e, T> {
         let places = (0..self.moments.len()).filter(|place| self.moments[*place].changes.is_some());
         let seen = Set::of(places.map(|place| self.seen(place, place + 1)));
         self.is_listed && when.is_open() && when.fills(&seen)
-    }
-
-    /// Whether something may have been there while nobody looked: before the first list, in a gap, or beside one.
-    pub(crate) fn may_be_hidden(&self, when: &While) -> bool {
-        !when.possible.and(&self.hidden).is_empty()
     }
 
     /// When no object changed for longer than `d`.
@@ -216,7 +226,13 @@ impl<'e, T: Tracked> Together<'e, T> {
         });
         let all = over.chain(open).map(|(key, state, is_open)| {
             let when = self.while_of(&state.spans, is_open, |_| true);
-            (key, Lasting { when, last: state.last })
+            (
+                key,
+                Lasting {
+                    when,
+                    last: state.last,
+                },
+            )
         });
         all.collect()
     }
@@ -241,7 +257,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             },
             possible: set(Self::possible),
             told: set(Self::seen),
-            hidden: self.hidden.or(&self.blurred),
+            hidden: self.hidden.clone(),
             end: self.end,
             is_open,
         }
@@ -302,7 +318,10 @@ impl<'e, T> Builder<'e, '_, T> {
     fn changes(&mut self, arrivals: Vec<Arrival<'e, T>>) {
         let mut arrivals = arrivals.into_iter().peekable();
         while let Some(first) = arrivals.next() {
-            let gap = self.gaps.iter().find(|(from, until)| (*from..=*until).contains(&first.at));
+            let gap = self
+                .gaps
+                .iter()
+                .find(|(from, until)| (*from..=*until).contains(&first.at));
             let gap = gap.copied();
             let until = gap.map_or(first.at, |(_, until)| until);
             let mut together = vec![first];
@@ -373,7 +392,11 @@ fn arrivals<'e, T: Tracked>(evidence: &Evidence, histories: &[&'e History<T>]) -
                 is_deletion: false,
                 order: version.object.metadata().resource_version.parse().ok(),
                 stamp: stamp_of(clock, before, &version.object),
-                change: Change { object, before, after },
+                change: Change {
+                    object,
+                    before,
+                    after,
+                },
             });
         }
         if let Some(at) = history.deleted {

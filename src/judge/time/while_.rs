@@ -128,6 +128,11 @@ impl While {
         })
     }
 
+    /// Whether it may have held for longer than `d`, in what nobody saw as well.
+    pub(crate) fn may_have_lasted(&self, d: Micros) -> bool {
+        self.possible.lasts(d)
+    }
+
     /// The stretches in which it surely held for longer than `d`, as the runner saw them.
     pub(crate) fn stretches(&self, d: Micros) -> Vec<Stretch> {
         let mut stretches = self.sure.stretches(d);

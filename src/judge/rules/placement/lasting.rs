@@ -1,30 +1,45 @@
 //! Faults of several slices together, by how long they lasted.
 //!
 //! A scheduler changes slices one after the other, so a set of slices may have a fault for a moment that no slice has by
-//! itself. Only confirmed time counts: a gap in the timeline ends it.
+//! itself.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    hash::Hash,
-};
+use std::{collections::BTreeMap, hash::Hash};
 
 use evidence::{
     Asked, Evidence, Kind,
     api::{PlacementDecision, names},
 };
 
-use super::{
-    moments::{Moment, SliceChange, moments_of},
-    related::related,
-};
-use crate::rules::{
-    finding::{Finding, Findings},
-    publisher::publishers_of,
-    write_time::{LATE, Micros, SECOND},
+use super::related::related;
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        publisher::publishers_of,
+    },
+    time::{Change, Known, Lasting, Micros, SECOND, Together, While},
 };
 
 /// How long a scheduler may take to change the slices of a decision one after the other.
 pub(in crate::rules) const RESCHEDULE: Micros = 30 * SECOND;
+
+/// The slices that are there at a moment, each at a place that it keeps.
+type Slices<'e> = BTreeMap<usize, &'e PlacementDecision>;
+
+/// The slices in scope between two changes of any of them.
+pub(in crate::rules) struct Moment<'a, 'e> {
+    present: &'a Slices<'e>,
+    /// Whether it is the first of these slices.
+    pub(in crate::rules) is_first: bool,
+    /// What made it out of the moment before.
+    pub(in crate::rules) changes: &'a [Change<'e, PlacementDecision>],
+}
+
+impl<'e> Moment<'_, 'e> {
+    /// The slices, in the order of their first appearance.
+    pub(in crate::rules) fn slices(&self) -> impl Iterator<Item = &'e PlacementDecision> {
+        self.present.values().copied()
+    }
+}
 
 /// What of its slices shows whether a decision has a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +56,7 @@ pub(in crate::rules) enum Reads {
 
 impl Reads {
     /// Whether a change may be the beginning or the end of a fault, with the slices that it leaves.
-    fn concern(self, change: SliceChange<'_>, beside: &[&PlacementDecision]) -> bool {
+    fn concern(self, change: &Change<'_, PlacementDecision>, beside: &Slices) -> bool {
         let (Some(before), Some(after)) = (change.before, change.after) else {
             return true;
         };
@@ -50,7 +65,7 @@ impl Reads {
             Self::Numbers => before.clusters().len() != after.clusters().len(),
             Self::UnkeyedClusters => {
                 let has_key = |slice: &&PlacementDecision| slice.label(names::LABEL_DECISION_KEY).is_some();
-                before.decisions != after.decisions && !beside.iter().all(has_key)
+                before.decisions != after.decisions && !beside.values().all(has_key)
             }
             Self::Everything => true,
         };
@@ -91,70 +106,21 @@ impl From<Finding> for LastingFault {
 /// was stopped between two writes.
 const RESTLESS: Micros = 300 * SECOND;
 
-/// A fault that lasts.
-struct Stretch {
-    key: String,
-    from: Micros,
-    until: Micros,
-    /// The longest time without a write of any of its slices: a scheduler that still writes may be about to mend it.
-    rest: Micros,
-    /// Whether it was there from the first list on, so that it may be older than what was seen.
-    since_listed: bool,
-    /// Whether it may have lasted for longer than was seen: it was there from the first list on, or beside a gap.
-    is_cut: bool,
-    /// Whether the window ended before the fault did.
-    is_open: bool,
-    /// Whether it was seen last: the run ended with it, or in a gap after it.
-    is_last: bool,
-    finding: Finding,
+/// What to make of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It lasted.
+    Violation,
+    /// It lasted, but a scheduler that restarted just then may have left it for a while.
+    Warning,
+    /// Whether it lasted, the evidence does not tell.
+    Unsure,
+    /// It passed in time.
+    Passed,
 }
 
-impl Stretch {
-    fn length(&self) -> Micros {
-        self.until - self.from
-    }
-
-    /// Whether a scheduler that restarted just then may have left it for a while: it was not seen to last. What the first
-    /// list showed counts as older, if nobody mended it. Beside a gap, it may have begun or ended within.
-    fn may_be_a_restart(&self) -> bool {
-        let may_be_older = self.since_listed && self.is_last;
-        !may_be_older && self.length() <= RESTLESS
-    }
-
-    /// Whether it outlasted the grace. What ended it may have been seen late.
-    fn is_lasting(&self, grace: Micros) -> bool {
-        let late = if self.is_open { 0 } else { LATE };
-        self.rest > grace + late || self.length() > grace.max(RESTLESS) + late
-    }
-}
-
-/// The worst of the stretches that are alike, and their number: a scheduler may repeat a fault with every change.
-struct Recurring<K>(BTreeMap<K, (Stretch, usize)>);
-
-impl<K> Default for Recurring<K> {
-    fn default() -> Self {
-        Self(BTreeMap::new())
-    }
-}
-
-impl<K: Ord> Recurring<K> {
-    fn add(&mut self, key: K, stretch: Stretch) {
-        match self.0.entry(key) {
-            Entry::Vacant(free) => _ = free.insert((stretch, 1)),
-            Entry::Occupied(mut taken) => {
-                let (longest, times) = taken.get_mut();
-                *times += 1;
-                let weight = |stretch: &Stretch| (!stretch.may_be_a_restart(), stretch.length());
-                if weight(&stretch) > weight(longest) {
-                    *longest = stretch;
-                }
-            }
-        }
-    }
-}
-
-/// Judges the slices of each namespace at each moment that may differ in what the rule reads, and reports faults that lasted for longer than `grace` while no
-/// slice was written.
+/// Judges the slices of each namespace at each moment that may differ in what the rule reads, and reports faults that lasted
+/// for longer than `grace` while no slice was written.
 ///
 /// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
 /// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
@@ -167,7 +133,7 @@ pub(in crate::rules) fn faults_that_last<'e, F: Into<LastingFault>>(
     findings: &mut Findings,
     grace: Micros,
     reads: Reads,
-    faults: impl FnMut(&Moment<'e>) -> Vec<F>,
+    faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
 ) {
     let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
     faults_among(evidence, findings, grace, key, reads, faults);
@@ -180,117 +146,140 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
     grace: Micros,
     tie: impl Fn(&'e PlacementDecision) -> Option<T>,
     reads: Reads,
-    mut faults: impl FnMut(&Moment<'e>) -> Vec<F>,
+    mut faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
-    let mut over: Vec<Stretch> = Vec::new();
-    for (namespace, histories) in related(evidence, tie) {
-        let mut before = BTreeMap::new();
-        let mut known: Vec<LastingFault> = Vec::new();
-        moments_of(evidence, namespace, &histories, &mut |_, moment| {
+    let mut judged = Judged::default();
+    for histories in related(evidence, tie) {
+        let slices = Together::of(evidence, &histories);
+        let mut is_first = true;
+        let found = slices.whiles(|present, changes| {
             // Most changes are of clusters alone, and a decision may have a thousand slices.
-            let mut changes = moment.changes.iter();
-            if changes.any(|change| reads.concern(*change, &moment.slices)) {
-                known = faults(moment).into_iter().map(Into::into).collect();
-            }
-            follow(&mut before, &mut over, moment, &known);
+            let concerns = changes.iter().any(|change| reads.concern(change, present));
+            let moment = Moment {
+                present,
+                is_first: std::mem::take(&mut is_first),
+                changes,
+            };
+            let found = concerns.then(|| faults(&moment))?;
+            let found = found.into_iter().map(Into::into);
+            Some(
+                found
+                    .map(|LastingFault { key, finding }| (key, finding))
+                    .collect(),
+            )
         });
-    }
-    let mut is_too_early = false;
-    let mut lasting = Recurring::default();
-    let mut passing = Recurring::default();
-    for stretch in over {
-        let finding = &stretch.finding;
-        if stretch.is_lasting(grace) {
-            lasting.add(stretch.key.clone(), stretch);
-        } else if stretch.is_open && !is_watched {
-            findings.report(stretch.finding.advisory());
-        } else if stretch.is_cut && is_watched {
-            is_too_early = true;
-        } else {
-            passing.add(finding.message.clone(), stretch);
+        // Nearly no decision has any.
+        if found.is_empty() {
+            continue;
+        }
+        let at_rest = slices.at_rest(grace);
+        for (key, Lasting { when, last }) in &found {
+            if is_watched {
+                judged.add(key, weigh(&slices, when, &at_rest, grace), when, last, grace);
+            } else if when.is_open() {
+                findings.report(last.clone().advisory());
+            }
         }
     }
-    for (stretch, times) in lasting.0.into_values() {
-        let may_be_a_restart = stretch.may_be_a_restart();
-        let seconds = stretch.length() / SECOND;
-        let when = if stretch.is_open {
-            " when the window ended"
-        } else {
-            ""
-        };
-        let times = match times {
-            1 => String::new(),
-            times => format!(", the longest of {times} times"),
-        };
-        let observed = format!("{}; for {seconds} s{when}{times}", stretch.finding.observed);
-        let finding = stretch.finding.observed(observed);
-        findings.report(if may_be_a_restart {
-            finding.advisory()
-        } else {
-            finding
-        });
-    }
-    for (message, (stretch, times)) in passing.0 {
-        let others = match times {
-            1 => String::new(),
-            times => format!(" and {} more", times - 1),
-        };
-        findings.note(format!(
-            "{}{others}: {message}, but at rest for no longer than {} s, within the grace of {} s",
-            stretch.finding.object,
-            stretch.rest / SECOND,
-            grace / SECOND
-        ));
-    }
-    if is_too_early {
-        findings.cannot_tell(format!(
-            "too early to tell: the run did not see for longer than the grace of {} s whether a fault lasts",
-            grace / SECOND
-        ));
-    }
+    judged.report(findings, grace);
     evidence.slice_histories().for_each(|_| findings.examine());
 }
 
-/// Continues the stretches of the moment before with the faults of this one. Those that it ends are over.
-fn follow(
-    before: &mut BTreeMap<String, Stretch>,
-    over: &mut Vec<Stretch>,
-    moment: &Moment,
-    faults: &[LastingFault],
-) {
-    let mut still = BTreeMap::new();
-    for fault in faults {
-        let LastingFault { key, finding } = fault.clone();
-        // It was there on both sides of a gap: what the first list showed is as old as before.
-        let was_listed = moment.after_gap && before.get(&key).is_some_and(|known| known.since_listed);
-        let known = if moment.after_gap {
-            None
+/// Weighs a fault by how long it lasted in all, and at rest: a scheduler that still writes may be about to mend it.
+fn weigh(slices: &Together<'_, PlacementDecision>, when: &While, at_rest: &While, grace: Micros) -> Weight {
+    let rested = when.and(at_rest);
+    if when.lasting(RESTLESS) == Known::Yes {
+        Weight::Violation
+    } else if rested.lasting(grace) == Known::Yes {
+        // What the first list showed counts as older, if nobody mended it.
+        if slices.is_all_along(when) {
+            Weight::Violation
         } else {
-            before.remove(&key)
-        };
-        let (from, is_cut, rest) = match &known {
-            Some(known) => (known.from, known.is_cut, known.rest),
-            None => (moment.from, moment.is_first || moment.after_gap, 0),
-        };
-        let since_listed = known.map_or(moment.is_first || was_listed, |known| known.since_listed);
-        let stretch = Stretch {
-            key: key.clone(),
-            from,
-            until: moment.ended,
-            rest: rest.max(moment.ended - moment.from),
-            since_listed,
-            is_cut: is_cut || moment.before_gap,
-            is_open: moment.is_last && !moment.before_gap,
-            is_last: moment.is_last,
-            finding,
-        };
-        still.insert(key, stretch);
-    }
-    over.extend(std::mem::take(before).into_values());
-    if moment.is_last {
-        over.extend(still.into_values());
+            Weight::Warning
+        }
+    } else if when.may_have_lasted(RESTLESS) || rested.may_have_lasted(grace) {
+        Weight::Unsure
     } else {
-        *before = still;
+        Weight::Passed
     }
+}
+
+/// The faults by what is made of them.
+#[derive(Default)]
+struct Judged {
+    found: Vec<(String, Finding)>,
+    /// The first fault with each message, how many there are, and for how long the longest was there.
+    passed: BTreeMap<String, (Finding, usize, Micros)>,
+    is_any_unsure: bool,
+}
+
+impl Judged {
+    fn add(&mut self, key: &str, weight: Weight, when: &While, last: &Finding, grace: Micros) {
+        let finding = || {
+            let observed = format!("{}; for {}", last.observed, describe(when, weight, grace));
+            last.clone().observed(observed)
+        };
+        match weight {
+            Weight::Violation => self.found.push((key.to_owned(), finding())),
+            Weight::Warning => self.found.push((key.to_owned(), finding().advisory())),
+            Weight::Unsure => self.is_any_unsure = true,
+            Weight::Passed => {
+                let longest = when.told().iter().map(|(from, until)| until - from).max();
+                let passed = self.passed.entry(last.message.clone());
+                let passed = passed.or_insert_with(|| (last.clone(), 0, 0));
+                passed.1 += 1;
+                passed.2 = passed.2.max(longest.unwrap_or_default());
+            }
+        }
+    }
+
+    fn report(mut self, findings: &mut Findings, grace: Micros) {
+        self.found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.found
+            .into_iter()
+            .for_each(|(_, finding)| findings.report(finding));
+        let grace = grace / SECOND;
+        for (message, (first, count, longest)) in self.passed {
+            let others = match count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            findings.note(format!(
+                "{}{others}: {message}, for at most {} s, and no longer than the grace of {grace} s without a write",
+                first.object,
+                longest / SECOND
+            ));
+        }
+        if self.is_any_unsure {
+            findings.cannot_tell(format!(
+                "too early to tell: the run did not see for longer than the grace of {grace} s whether a fault lasts"
+            ));
+        }
+    }
+}
+
+/// Says for how long a fault lasted: in all, if that is why it counts, and else the longest time.
+fn describe(when: &While, weight: Weight, grace: Micros) -> String {
+    let long = when.stretches(RESTLESS).pop();
+    let length = |span: &(Micros, Micros)| span.1 - span.0;
+    let last = when.told().last();
+    let (length, is_last, times) = match long {
+        Some(stretch) if weight == Weight::Violation && stretch.times > 1 => {
+            let times = format!(" in all, {} times", stretch.times);
+            (stretch.total, when.ends_with(Some(&stretch)), times)
+        }
+        _ => {
+            let longest = when.told().iter().max_by_key(|span| length(span));
+            let count = when.told().iter().filter(|span| length(span) > grace).count();
+            let times = match count {
+                0 | 1 => String::new(),
+                count => format!(", the longest of {count} times"),
+            };
+            (longest.map_or(0, length), longest == last, times)
+        }
+    };
+    let is_open = is_last && when.is_open();
+    let end = if is_open { " when the window ended" } else { "" };
+    format!("{} s{end}{times}", length / SECOND)
 }

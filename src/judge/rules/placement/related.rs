@@ -8,12 +8,12 @@ use std::{
 
 use evidence::{Evidence, SliceHistory, api::PlacementDecision};
 
-/// The histories of each group of slices with its namespace. Two slices of different groups never had the same tie; a
+/// The histories of each group of slices, all of one namespace. Two slices of different groups never had the same tie; a
 /// slice without one is a group by itself.
 pub(super) fn related<'e, T: Eq + Hash>(
     evidence: &'e Evidence,
     tie: impl Fn(&'e PlacementDecision) -> Option<T>,
-) -> Vec<(&'e str, Vec<&'e SliceHistory>)> {
+) -> Vec<Vec<&'e SliceHistory>> {
     let histories: Vec<&SliceHistory> = evidence.slice_histories().collect();
     let mut groups = Groups::of(histories.len());
     let mut first_with: HashMap<(&str, T), usize> = HashMap::new();
@@ -28,10 +28,7 @@ pub(super) fn related<'e, T: Eq + Hash>(
     for (place, history) in histories.into_iter().enumerate() {
         members.entry(groups.root(place)).or_default().push(history);
     }
-    members
-        .into_values()
-        .map(|members| (&*members[0].last().metadata.namespace, members))
-        .collect()
+    members.into_values().collect()
 }
 
 /// Disjoint sets of places, each with one of them as its root.

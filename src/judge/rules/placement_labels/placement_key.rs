@@ -37,7 +37,7 @@ pub(in crate::rules) fn placement_key_usable(evidence: &Evidence, findings: &mut
     });
     let examined = findings.examined;
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         decisions.iter().flat_map(different).collect()
     });
     findings.examined = examined;

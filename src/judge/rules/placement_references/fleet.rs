@@ -10,9 +10,9 @@ use super::{
     naming::{Key, Named},
     spans::{Span, within, without},
 };
-use crate::rules::{
-    placement,
-    write_time::{Micros, written},
+use crate::{
+    rules::write_time::{Micros, written},
+    time::span_of,
 };
 
 /// The profiles of the hub, in scope or not: a decision may name any.
@@ -135,7 +135,7 @@ impl<'e> Fleet<'e> {
             Origin::Listed if is_first => Micros::MIN,
             // It came within a gap, or late at the end of one.
             Origin::Relisted | Origin::Created if is_first => {
-                let gaps = placement::gaps_of(self.evidence, &history.last().metadata.namespace);
+                let gaps = gaps_of_slices(self.evidence, &history.last().metadata.namespace);
                 let around = gaps.iter().filter(|gap| gap.0 <= from && from <= gap.1);
                 around.map(|gap| gap.0).max().unwrap_or(from)
             }
@@ -222,7 +222,7 @@ impl Watched {
         Self {
             first: first.unwrap_or(Micros::MIN),
             end: end.unwrap_or(Micros::MAX),
-            gaps: placement::gaps_of(evidence, namespace),
+            gaps: gaps_of_slices(evidence, namespace),
         }
     }
 }
@@ -269,8 +269,13 @@ impl Confirmed {
     }
 }
 
-fn span_of(gap: &Gap) -> Span {
-    let from = gap.from.map_or(Micros::MIN, |from| from.as_microsecond());
-    let until = gap.until.map_or(Micros::MAX, |until| until.as_microsecond());
-    (from, until)
+/// The gaps in the timeline of a namespace's slices, in order.
+fn gaps_of_slices(evidence: &Evidence, namespace: &str) -> Vec<Span> {
+    let gaps = evidence.gaps(Kind::PlacementTimeline).filter(|gap| {
+        let object = gap.object.as_ref();
+        object.is_none_or(|object| object.namespace == namespace)
+    });
+    let mut gaps: Vec<Span> = gaps.map(span_of).collect();
+    gaps.sort_unstable();
+    gaps
 }

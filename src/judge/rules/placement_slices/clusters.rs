@@ -29,9 +29,8 @@ pub(in crate::rules) fn cluster_once(evidence: &Evidence, findings: &mut Finding
     each_version(evidence, findings, |slice| Some(repeated(slice)));
     let examined = findings.examined;
     let mut named = Named::default();
-    faults_that_last(evidence, findings, RESCHEDULE, Reads::Everything, |moment| {
-        named.at(moment)
-    });
+    let reads = Reads::Everything;
+    faults_that_last(evidence, findings, RESCHEDULE, reads, |moment| named.at(moment));
     findings.examined = examined;
     one_member(evidence, findings);
 }
@@ -78,8 +77,6 @@ fn repeated(slice: &PlacementDecision) -> Vec<Finding> {
 /// Which slices name each cluster of a decision at a moment. Each moment changes few slices, so only those are read.
 #[derive(Default)]
 struct Named<'e> {
-    /// The slices that are there, by their place in memory: each version has its own.
-    present: HashMap<*const PlacementDecision, &'e PlacementDecision>,
     of_decision: HashMap<Decision<'e>, HashMap<Cluster<'e>, Vec<&'e PlacementDecision>>>,
     /// The clusters that several slices name.
     doubled: BTreeSet<(Decision<'e>, Cluster<'e>)>,
@@ -87,24 +84,14 @@ struct Named<'e> {
 
 impl<'e> Named<'e> {
     /// Goes on to a moment, and returns the clusters that two slices name.
-    fn at(&mut self, moment: &Moment<'e>) -> Vec<LastingFault> {
-        let now: HashMap<_, _> = moment
-            .slices
-            .iter()
-            .map(|slice| (std::ptr::from_ref(*slice), *slice))
-            .collect();
-        let before = std::mem::take(&mut self.present);
-        for (place, slice) in &before {
-            if !now.contains_key(place) {
-                self.leave(slice);
-            }
+    fn at(&mut self, moment: &Moment<'_, 'e>) -> Vec<LastingFault> {
+        if moment.is_first {
+            *self = Self::default();
         }
-        for (place, slice) in &now {
-            if !before.contains_key(place) {
-                self.enter(slice);
-            }
+        for change in moment.changes {
+            change.before.into_iter().for_each(|slice| self.leave(slice));
+            change.after.into_iter().for_each(|slice| self.enter(slice));
         }
-        self.present = now;
         let doubled = self.doubled.iter().take(MOST);
         doubled.flat_map(|key| self.findings(*key)).collect()
     }

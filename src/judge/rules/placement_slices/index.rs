@@ -88,7 +88,7 @@ pub(in crate::rules) fn index_is_number(evidence: &Evidence, findings: &mut Find
 /// If one slice of a decision has an index, their indices are 0 to n-1, each once.
 pub(in crate::rules) fn index_complete(evidence: &Evidence, findings: &mut Findings) {
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         let found = decisions.iter().filter_map(|decision| {
             repeated(decision).or_else(|| {
                 let may_be_whole = is_leaving(decision, moment) || may_be_unread(decision, evidence);
@@ -105,7 +105,7 @@ pub(in crate::rules) fn index_complete(evidence: &Evidence, findings: &mut Findi
 /// All slices of a decision have an index, or none has.
 pub(in crate::rules) fn index_all_or_none(evidence: &Evidence, findings: &mut Findings) {
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         decisions.iter().flat_map(without_index).collect()
     });
     unless_indexed(evidence, findings);
@@ -119,7 +119,7 @@ pub(in crate::rules) fn index_all_or_none(evidence: &Evidence, findings: &mut Fi
 pub(in crate::rules) fn name_deterministic(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_numbered = false;
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         let numbered = decisions.iter().filter_map(numbers);
         let found = numbered.filter_map(|(decision, names)| {
             is_any_numbered = true;
@@ -197,8 +197,8 @@ fn of_indices(
 }
 
 /// Whether a slice of the decision waits for its finalizers: consumers still read its index.
-fn is_leaving(decision: &LogicalDecision, moment: &Moment) -> bool {
-    moment.slices.iter().any(|slice| {
+fn is_leaving(decision: &LogicalDecision, moment: &Moment<'_, '_>) -> bool {
+    moment.slices().any(|slice| {
         slice.metadata.deletion_timestamp.is_some()
             && *slice.metadata.namespace == *decision.namespace
             && slice.label(names::LABEL_DECISION_KEY) == decision.key

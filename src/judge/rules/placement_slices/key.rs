@@ -52,7 +52,7 @@ pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) 
 pub(in crate::rules) fn key_one_decision(evidence: &Evidence, findings: &mut Findings) {
     let mut is_any_keyed = false;
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         let mut of_key: BTreeMap<(&str, &str), Vec<&LogicalDecision>> = BTreeMap::new();
         for decision in &decisions {
             if let Some(key) = decision.key {

@@ -19,7 +19,7 @@ use crate::rules::{
 /// convention the KEP follows, may be so too.
 pub(in crate::rules) fn no_needless_slices(evidence: &Evidence, findings: &mut Findings) {
     faults_that_last(evidence, findings, RESCHEDULE, Reads::Numbers, |moment| {
-        let decisions = logical_decisions(moment.slices.iter().copied());
+        let decisions = logical_decisions(moment.slices());
         decisions.iter().flat_map(needless).collect()
     });
 }

@@ -82,9 +82,9 @@ impl<'e> Tie<'e> {
 
 /// The groups of slices that may be of one decision: at least two in each, by name. An empty key is for
 /// `placement-slices/key-valid`, and a slice that waits for its finalizers is on its way out.
-fn tied<'e>(moment: &Moment<'e>) -> BTreeMap<Tie<'e>, Vec<&'e PlacementDecision>> {
+fn tied<'e>(moment: &Moment<'_, 'e>) -> BTreeMap<Tie<'e>, Vec<&'e PlacementDecision>> {
     let mut groups: BTreeMap<Tie, Vec<&PlacementDecision>> = BTreeMap::new();
-    let judged = moment.slices.iter().filter(|slice| {
+    let judged = moment.slices().filter(|slice| {
         slice.metadata.deletion_timestamp.is_none() && slice.label(LABEL_DECISION_KEY) != Some("")
     });
     for slice in judged {

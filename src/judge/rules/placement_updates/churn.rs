@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{DecisionId, News, Profiles, Reason, each_news},
+    placement::{DecisionChange, DecisionId, Profiles, Reason, each_decision_change},
     write_time::{LATE, Micros, SECOND},
 };
 
@@ -32,8 +32,8 @@ pub(in crate::rules) fn not_churning(evidence: &Evidence, findings: &mut Finding
     let mut returns: BTreeMap<(DecisionId, ClusterProfileReference), (usize, &PlacementDecision)> =
         BTreeMap::new();
     let mut seen: BTreeSet<DecisionId> = BTreeSet::new();
-    each_news(evidence, |id, at, news| match news {
-        News::Came { cluster, slice } => {
+    each_decision_change(evidence, |id, at, change| match change {
+        DecisionChange::Came { cluster, slice } => {
             seen.insert(id);
             let key = (id, cluster);
             if let Some((left, old)) = away.remove(&key)
@@ -47,8 +47,8 @@ pub(in crate::rules) fn not_churning(evidence: &Evidence, findings: &mut Finding
                 *last = slice;
             }
         }
-        News::Left { cluster, slice, .. } => _ = away.insert((id, cluster), (at, slice)),
-        News::Lost => away.retain(|(decision, _), _| *decision != id),
+        DecisionChange::Left { cluster, slice, .. } => _ = away.insert((id, cluster), (at, slice)),
+        DecisionChange::Lost => away.retain(|(decision, _), _| *decision != id),
         _ => {}
     });
     let mut worst: BTreeMap<DecisionId, Worst> = BTreeMap::new();

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{DecisionId, News, each_news},
+    placement::{DecisionChange, DecisionId, each_decision_change},
 };
 
 /// `placement-updates/stable-order`
@@ -80,8 +80,8 @@ fn is_reordered(before: &PlacementDecision, after: &PlacementDecision) -> bool {
 pub(in crate::rules) fn index_follows_order(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("no decision with indices had other slices between two rests of 30 s");
     let mut settled: HashMap<DecisionId, Indices> = HashMap::new();
-    each_news(evidence, |id, _, news| match news {
-        News::Settled { slices } => {
+    each_decision_change(evidence, |id, _, change| match change {
+        DecisionChange::Settled { slices } => {
             let now = Indices::of(slices);
             let before = settled.remove(&id);
             if let Some((before, now)) = before.as_ref().zip(now.as_ref())
@@ -98,7 +98,7 @@ pub(in crate::rules) fn index_follows_order(evidence: &Evidence, findings: &mut 
                 settled.insert(id, now);
             }
         }
-        News::Lost => _ = settled.remove(&id),
+        DecisionChange::Lost => _ = settled.remove(&id),
         _ => {}
     });
 }

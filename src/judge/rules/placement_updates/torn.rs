@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    placement::{DecisionId, News, Profiles, RESCHEDULE, Reason, each_news},
+    placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
     write_time::{LATE, Micros, SECOND, timestamp},
 };
 
@@ -25,12 +25,12 @@ pub(in crate::rules) fn no_torn_reschedule(evidence: &Evidence, findings: &mut F
     let mut states: HashMap<DecisionId, Reschedule> = HashMap::new();
     let mut judge = Judge::of(evidence);
     let mut unfinished = 0;
-    each_news(evidence, |id, at, news| {
+    each_decision_change(evidence, |id, at, change| {
         let state = states.entry(id).or_default();
-        match news {
-            News::Changed => state.change(at),
-            News::Came { cluster, slice } => state.come(cluster, slice, at),
-            News::Left {
+        match change {
+            DecisionChange::Changed => state.change(at),
+            DecisionChange::Came { cluster, slice } => state.come(cluster, slice, at),
+            DecisionChange::Left {
                 cluster,
                 slice,
                 keeps_others,
@@ -43,8 +43,8 @@ pub(in crate::rules) fn no_torn_reschedule(evidence: &Evidence, findings: &mut F
                 };
                 state.leave(cluster, absence, was_announced);
             }
-            News::Gone => state.gone = Some(at),
-            News::Settled { .. } => {
+            DecisionChange::Gone => state.gone = Some(at),
+            DecisionChange::Settled { .. } => {
                 if state.has_changed {
                     findings.examine();
                     judge.settled(id, state);
@@ -54,8 +54,8 @@ pub(in crate::rules) fn no_torn_reschedule(evidence: &Evidence, findings: &mut F
                     ..Reschedule::default()
                 };
             }
-            News::Lost => *state = Reschedule::default(),
-            News::Unfinished => unfinished += usize::from(state.has_begun),
+            DecisionChange::Lost => *state = Reschedule::default(),
+            DecisionChange::Unfinished => unfinished += usize::from(state.has_begun),
         }
     });
     judge.report(findings);

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Passes that are found broken if the runner looks too soon, as it cannot know better.
-const TOO_SOON: [(&str, &str); 10] = [
+const TOO_SOON: [(&str, &str); 9] = [
     // What is wrong in the first list may have been so for long.
     (
         "identity/manager-label-present",
@@ -25,11 +25,6 @@ const TOO_SOON: [(&str, &str); 10] = [
     (
         "placement-slices/cluster-once",
         "a run begins while a scheduler restarts in the middle of a move",
-    ),
-    // After a gap, it is found again once it has lasted.
-    (
-        "placement-slices/cluster-once",
-        "there from the first list to the end, with a gap between",
     ),
     // A time that is 6 min ahead is only 5 min ahead when the watch ends.
     (

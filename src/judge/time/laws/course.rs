@@ -243,7 +243,12 @@ pub(super) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     watches
         .iter_mut()
         .for_each(|watch| watch.list(BEGINS, Origin::Listed));
-    for (from, until) in watched.gaps.iter().copied().chain([(end + 2 * LATE, Micros::MAX)]) {
+    for (from, until) in watched
+        .gaps
+        .iter()
+        .copied()
+        .chain([(end + 2 * LATE, Micros::MAX)])
+    {
         hear(&mut watches, heard, from, end);
         if until < Micros::MAX {
             watches
@@ -254,11 +259,17 @@ pub(super) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     }
     let mut writes: Vec<(Micros, usize, usize)> = (0..)
         .zip(courses)
-        .flat_map(|(object, course)| (0..).zip(&course.changes).map(move |(place, change)| (change.at, object, place)))
+        .flat_map(|(object, course)| {
+            (0..)
+                .zip(&course.changes)
+                .map(move |(place, change)| (change.at, object, place))
+        })
         .collect();
     writes.sort_unstable();
     let numbered = |object: usize, place: usize| {
-        let number = writes.iter().position(|(_, one, other)| (*one, *other) == (object, place));
+        let number = writes
+            .iter()
+            .position(|(_, one, other)| (*one, *other) == (object, place));
         number.expect("a write").to_string()
     };
     let mut profiles = Vec::new();

@@ -26,10 +26,12 @@ fn sets(gaps: usize) -> impl Strategy<Value = Vec<Course>> {
 
 /// When so many of them were bad.
 fn wrong(courses: &[Course]) -> Set {
-    let changes = courses
-        .iter()
-        .enumerate()
-        .flat_map(|(object, course)| course.changes.iter().map(move |change| (change.at, object, change.is)));
+    let changes = courses.iter().enumerate().flat_map(|(object, course)| {
+        course
+            .changes
+            .iter()
+            .map(move |change| (change.at, object, change.is))
+    });
     let mut changes: Vec<(Micros, usize, Is)> = changes.collect();
     changes.sort_unstable_by_key(|(at, object, _)| (*at, *object));
     let ends = changes.iter().skip(1).map(|(at, ..)| *at).chain([Micros::MAX]);

@@ -1,4 +1,4 @@
-//! The course of each decision: which clusters come and leave, and when it rests.
+//! The history of each decision: which clusters come and leave, and when it rests.
 //!
 //! A scheduler writes slice after slice, so a reschedule takes several writes. It is over when the decision has rested
 //! for the grace. Only what a write changes is looked at: a fleet has 100,000 clusters in a thousand slices.
@@ -6,16 +6,14 @@
 use std::collections::{BTreeMap, HashMap};
 
 use evidence::{
-    Evidence,
+    Evidence, SliceHistory,
     api::{ClusterProfileReference, PlacementDecision, names},
 };
 
-use super::{
-    lasting::RESCHEDULE,
-    logical::describe,
-    moments::{SliceChange, each_moment},
-};
-use crate::rules::write_time::Micros;
+use super::{lasting::RESCHEDULE, logical::describe};
+use crate::time::{Change, Micros, Together};
+
+type SliceChange<'e> = Change<'e, PlacementDecision>;
 
 /// A decision: by its key or, without one, by the name of its only slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,7 +55,7 @@ impl<'e> DecisionId<'e> {
 }
 
 /// What happens to a decision.
-pub(in crate::rules) enum News<'a, 'e> {
+pub(in crate::rules) enum DecisionChange<'a, 'e> {
     /// A slice changes in its clusters, its index or its life. What comes and leaves by that is told next.
     Changed,
     /// A cluster is in a slice, after it was in none.
@@ -91,50 +89,69 @@ pub(in crate::rules) enum News<'a, 'e> {
     Unfinished,
 }
 
-/// Tells the news of each decision, in order of time, with their moments by the runner's clock.
+/// Tells the changes of each decision, in order of time, with their moments by the runner's clock.
 ///
 /// Slices that wait for their finalizers are still there for consumers, so their clusters have not left yet.
-pub(in crate::rules) fn each_news<'e>(
+pub(in crate::rules) fn each_decision_change<'e>(
     evidence: &'e Evidence,
-    mut tell: impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+    mut tell: impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
 ) {
-    let mut places: HashMap<&str, Place<'e>> = HashMap::new();
-    each_moment(evidence, |namespace, moment| {
-        let place = places.entry(namespace).or_default();
-        if moment.after_gap {
-            for (id, course) in &mut place.courses {
-                course.settle(*id, place.seen, &mut tell);
-                course.is_settled = false;
-                course.changed = moment.from;
-                tell(*id, moment.from, News::Lost);
+    let mut namespaces: BTreeMap<&str, Vec<&SliceHistory>> = BTreeMap::new();
+    for history in evidence.slice_histories() {
+        let namespace = &*history.last().metadata.namespace;
+        namespaces.entry(namespace).or_default().push(history);
+    }
+    for histories in namespaces.values() {
+        let slices = Together::of(evidence, histories);
+        // In order, so that findings are too.
+        let mut states: BTreeMap<DecisionId<'e>, State<'e>> = BTreeMap::new();
+        let mut gaps = slices.gaps().iter().peekable();
+        let moments = slices.moments().iter();
+        for (moment, changes) in moments.filter_map(|moment| Some((moment, moment.changes.as_ref()?))) {
+            let mut at = moment.seen_at;
+            while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= at) {
+                lose(&mut states, *from, *until, &mut tell);
+                at = at.max(*until);
+            }
+            for change in changes {
+                take(&mut states, *change, at, &mut tell);
             }
         }
-        for change in &moment.changes {
-            take(&mut place.courses, *change, moment.from, &mut tell);
-        }
-        place.seen = moment.until;
-        if moment.is_last {
-            for (id, course) in &mut place.courses {
-                course.settle(*id, moment.until, &mut tell);
-                if !course.is_settled {
-                    tell(*id, moment.until, News::Unfinished);
-                }
+        let last = slices.moments().last().map_or(Micros::MIN, |last| last.seen_at);
+        let mut end = slices.end().unwrap_or(last);
+        while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= end) {
+            if *until < end {
+                lose(&mut states, *from, *until, &mut tell);
+            } else {
+                end = *from;
             }
         }
-    });
+        for (id, state) in &mut states {
+            state.settle(*id, end, &mut tell);
+            if !state.is_settled {
+                tell(*id, end, DecisionChange::Unfinished);
+            }
+        }
+    }
 }
 
-/// The decisions of one namespace.
-#[derive(Default)]
-struct Place<'e> {
-    /// In order, so that findings are too.
-    courses: BTreeMap<DecisionId<'e>, Course<'e>>,
-    /// Until when the watch has seen all changes.
-    seen: Micros,
+/// The watch was lost from one moment to another.
+fn lose<'e>(
+    states: &mut BTreeMap<DecisionId<'e>, State<'e>>,
+    from: Micros,
+    until: Micros,
+    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+) {
+    for (id, state) in states {
+        state.settle(*id, from, tell);
+        state.is_settled = false;
+        state.changed = until;
+        tell(*id, until, DecisionChange::Lost);
+    }
 }
 
 /// The present state of one decision.
-struct Course<'e> {
+struct State<'e> {
     slices: Vec<&'e PlacementDecision>,
     /// In how many slices each cluster is.
     clusters: HashMap<ClusterProfileReference, usize>,
@@ -147,7 +164,7 @@ struct Course<'e> {
     is_settled: bool,
 }
 
-impl<'e> Course<'e> {
+impl<'e> State<'e> {
     fn new(at: Micros) -> Self {
         Self {
             slices: Vec::new(),
@@ -164,7 +181,7 @@ impl<'e> Course<'e> {
         &mut self,
         id: DecisionId<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
     ) {
         if self.is_settled || at - self.changed < RESCHEDULE {
             return;
@@ -172,7 +189,11 @@ impl<'e> Course<'e> {
         self.is_settled = true;
         let staying = self.slices.iter().copied().filter(|slice| !is_leaving(slice));
         let staying: Vec<&PlacementDecision> = staying.collect();
-        tell(id, self.changed + RESCHEDULE, News::Settled { slices: &staying });
+        tell(
+            id,
+            self.changed + RESCHEDULE,
+            DecisionChange::Settled { slices: &staying },
+        );
     }
 
     /// Begins a change.
@@ -180,7 +201,7 @@ impl<'e> Course<'e> {
         &mut self,
         id: DecisionId<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
     ) {
         self.settle(id, at, tell);
         if self.is_settled {
@@ -188,7 +209,7 @@ impl<'e> Course<'e> {
             self.is_settled = false;
         }
         self.changed = at;
-        tell(id, at, News::Changed);
+        tell(id, at, DecisionChange::Changed);
     }
 
     fn add(
@@ -196,7 +217,7 @@ impl<'e> Course<'e> {
         id: DecisionId<'e>,
         slice: &'e PlacementDecision,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
     ) {
         self.slices.push(slice);
         if is_leaving(slice) {
@@ -206,7 +227,7 @@ impl<'e> Course<'e> {
             let count = self.clusters.entry(cluster.clone()).or_default();
             *count += 1;
             if *count == 1 {
-                tell(id, at, News::Came { cluster, slice });
+                tell(id, at, DecisionChange::Came { cluster, slice });
             }
         }
     }
@@ -216,7 +237,7 @@ impl<'e> Course<'e> {
         id: DecisionId<'e>,
         change: SliceChange<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
     ) {
         let Some(slice) = change.before else { return };
         self.slices.retain(|known| !std::ptr::eq(*known, slice));
@@ -238,43 +259,43 @@ impl<'e> Course<'e> {
             if is_still_found {
                 continue;
             }
-            let news = News::Left {
+            let change = DecisionChange::Left {
                 cluster,
                 slice,
                 keeps_others,
                 was_announced,
             };
-            tell(id, at, news);
+            tell(id, at, change);
         }
         if self.slices.is_empty() {
-            tell(id, at, News::Gone);
+            tell(id, at, DecisionChange::Gone);
         }
     }
 }
 
 fn take<'e>(
-    courses: &mut BTreeMap<DecisionId<'e>, Course<'e>>,
+    states: &mut BTreeMap<DecisionId<'e>, State<'e>>,
     change: SliceChange<'e>,
     at: Micros,
-    tell: &mut impl FnMut(DecisionId<'e>, Micros, News<'_, 'e>),
+    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
 ) {
     let (before, after) = (
         change.before.map(DecisionId::of),
         change.after.map(DecisionId::of),
     );
     let is_same = before == after;
-    let is_news = !is_same || differ(change);
+    let is_changed = !is_same || differ(change);
     for id in [after, before.filter(|_| !is_same)].into_iter().flatten() {
-        let course = courses.entry(id).or_insert_with(|| Course::new(at));
-        if is_news {
-            course.change(id, at, tell);
+        let state = states.entry(id).or_insert_with(|| State::new(at));
+        if is_changed {
+            state.change(id, at, tell);
         }
         // What stays in the decision never leaves it: first comes what is new.
         if let Some(slice) = change.after.filter(|_| after == Some(id)) {
-            course.add(id, slice, at, tell);
+            state.add(id, slice, at, tell);
         }
         if before == Some(id) {
-            course.remove(id, change, at, tell);
+            state.remove(id, change, at, tell);
         }
     }
 }
