@@ -143,24 +143,6 @@ pub(super) fn earliest<T: Tracked>(evidence: &Evidence, before: Option<&T>, afte
         .unwrap_or_else(|| arrival.saturating_sub(LATE))
 }
 
-/// When a version was written, if the watch delivered it late: the hub's stamp, by the runner's clock. Its arrival if the
-/// clocks cannot be compared, or if no stamp tells. A connection that is silent for a while delivers all at its end.
-pub(super) fn written<T: Tracked>(evidence: &Evidence, before: Option<&T>, after: &Version<T>) -> Micros {
-    let arrival = after.at.as_microsecond();
-    let Some(skew) = known_skew(evidence) else {
-        return arrival;
-    };
-    let stamp = match before {
-        Some(_) => new_stamp(before, &after.object, |_| true),
-        None => after.object.metadata().creation_timestamp.as_deref(),
-    };
-    let stamp = stamp.and_then(parse_time);
-    let stamp = stamp.map(|stamp| stamp.as_microsecond().saturating_sub(skew));
-    // An older one shows that a clock was set: no connection is silent for so long.
-    let is_late = |stamp: &Micros| (0..=CLOCKS_APART).contains(&arrival.saturating_sub(*stamp));
-    stamp.filter(is_late).unwrap_or(arrival)
-}
-
 /// Whether a writer writes the status, or owns parts of it.
 pub(super) fn writes_status(writer: &Writer) -> bool {
     &*writer.subresource == "status" || owns_status(writer)

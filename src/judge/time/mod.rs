@@ -11,6 +11,7 @@
 //! [`Events`] have a second reading by the hub's clock alone.
 
 mod bucket;
+mod absence;
 mod clock;
 mod edge;
 mod events;
@@ -26,12 +27,13 @@ mod while_;
 mod writes;
 
 pub(crate) use bucket::Bucket;
+pub(crate) use absence::absent;
 pub(crate) use clock::{known_skew, new_stamp};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
-pub(crate) use timeline::{Run, Seen, Timeline, span_of};
+pub(crate) use timeline::{Run, Seen, Timeline};
 pub(crate) use together::{Change, Lasting, Together};
 pub(crate) use while_::While;
 pub(crate) use writes::{Write, writes};

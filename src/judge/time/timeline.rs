@@ -268,7 +268,6 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// When something held of the object.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
     pub(crate) fn while_(&self, holds: impl Fn(&'e T) -> bool) -> While {
         self.while_until(|version| if holds(version) { Micros::MAX } else { Micros::MIN })
     }
@@ -537,7 +536,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
 }
 
 /// The span of a gap. One without a beginning or an end goes on for ever there.
-pub(crate) fn span_of(gap: &Gap) -> (Micros, Micros) {
+pub(super) fn span_of(gap: &Gap) -> (Micros, Micros) {
     let from = gap.from.map_or(Micros::MIN, Timestamp::as_microsecond);
     (from, gap.until.map_or(Micros::MAX, Timestamp::as_microsecond))
 }

@@ -177,7 +177,11 @@ impl<'e, T: Tracked> Together<'e, T> {
     pub(crate) fn at_rest(&self, d: Micros) -> While {
         let rests: Vec<(usize, usize)> = (0..self.moments.len()).map(|place| (place, place + 1)).collect();
         let is_long = |(from, until): &(Micros, Micros)| until.saturating_sub(*from) > d;
-        self.while_of(&rests, true, is_long)
+        While {
+            // What was seen at rest may have been so for longer.
+            told: self.while_of(&rests, true, |_| true).told,
+            ..self.while_of(&rests, true, is_long)
+        }
     }
 
     /// When each of the states was there that `found` finds in the objects of a moment, by the place of each. It gets the

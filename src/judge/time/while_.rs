@@ -23,9 +23,15 @@ impl While {
     /// Whether it did not hold.
     pub(crate) fn not(&self) -> Self {
         let seen = self.hidden.not().until(self.end);
+        let possible = self.sure.not();
         Self {
             sure: self.possible.not().and(&seen),
-            possible: self.sure.not(),
+            // What was not so at the last look is not open at the end.
+            possible: if self.is_open {
+                possible.until(self.end)
+            } else {
+                possible
+            },
             told: self.told.not().and(&seen),
             is_open: !self.is_open,
             ..self.clone()
@@ -105,6 +111,11 @@ impl While {
             .is_some_and(|((_, until), stretch)| *until == stretch.until)
     }
 
+    /// The spans in which it may have held.
+    pub(crate) fn possible(&self) -> &[(Micros, Micros)] {
+        self.possible.spans()
+    }
+
     /// The spans in which the runner saw it.
     pub(crate) fn told(&self) -> &[(Micros, Micros)] {
         self.told.spans()
@@ -128,9 +139,39 @@ impl While {
         })
     }
 
-    /// Whether it may have held for longer than `d`, in what nobody saw as well.
-    pub(crate) fn may_have_lasted(&self, d: Micros) -> bool {
-        self.possible.lasts(d)
+    /// The same for what was seen beside time that nobody saw, in which it may have gone on: unknown rather than no.
+    pub(crate) fn lasting_beyond_sight(&self, d: Micros) -> Known {
+        match self.lasting(d) {
+            Known::No if self.possible_beside_told().lasts(d) => Known::unknown(Why::Gap),
+            known => known,
+        }
+    }
+
+    /// The spans in which it may have held in which it was seen, too.
+    fn possible_beside_told(&self) -> Set {
+        let mut told = self.told.spans().iter().peekable();
+        let spans = self.possible.spans().iter().filter(|(from, until)| {
+            while told.next_if(|(_, end)| end <= from).is_some() {}
+            told.peek().is_some_and(|(begin, _)| begin < until)
+        });
+        Set::of(spans.copied())
+    }
+
+    /// Whether it may have held for longer than `d`, though nobody saw it.
+    pub(crate) fn is_hidden(&self, d: Micros) -> bool {
+        self.told.is_empty() && self.possible.lasts(d)
+    }
+
+    /// The same without some time.
+    pub(crate) fn without(&self, time: &Set) -> Self {
+        let others = time.not();
+        Self {
+            sure: self.sure.and(&others),
+            possible: self.possible.and(&others),
+            told: self.told.and(&others),
+            is_open: self.is_open && !time.spans().iter().any(|(_, until)| *until >= self.end),
+            ..self.clone()
+        }
     }
 
     /// The stretches in which it surely held for longer than `d`, as the runner saw them.

@@ -188,20 +188,15 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
 
 /// Weighs a fault by how long it lasted in all, and at rest: a scheduler that still writes may be about to mend it.
 fn weigh(slices: &Together<'_, PlacementDecision>, when: &While, at_rest: &While, grace: Micros) -> Weight {
-    let rested = when.and(at_rest);
-    if when.lasting(RESTLESS) == Known::Yes {
-        Weight::Violation
-    } else if rested.lasting(grace) == Known::Yes {
+    let in_all = when.lasting_beyond_sight(RESTLESS);
+    let rested = when.and(at_rest).lasting_beyond_sight(grace);
+    match (in_all, rested) {
+        (Known::Yes, _) => Weight::Violation,
         // What the first list showed counts as older, if nobody mended it.
-        if slices.is_all_along(when) {
-            Weight::Violation
-        } else {
-            Weight::Warning
-        }
-    } else if when.may_have_lasted(RESTLESS) || rested.may_have_lasted(grace) {
-        Weight::Unsure
-    } else {
-        Weight::Passed
+        (_, Known::Yes) if slices.is_all_along(when) => Weight::Violation,
+        (_, Known::Yes) => Weight::Warning,
+        (Known::No, Known::No) => Weight::Passed,
+        _ => Weight::Unsure,
     }
 }
 

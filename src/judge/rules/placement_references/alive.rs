@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use evidence::{
-    Evidence, ProfileHistory,
+    Evidence,
     api::{
         ClusterDecision, ClusterProfile,
         names::{CONDITION_HEALTHY, CONDITION_JOINED},
@@ -12,12 +12,14 @@ use evidence::{
 
 use super::{
     doubts::{Doubt, Doubts, path},
-    faults::{Faults, Stretch, Weight, Words},
-    fleet::{Fleet, Watched},
-    naming::{Key, naming},
-    spans::{Span, add},
+    faults::{Faults, Words},
+    fleet::Fleet,
+    naming::{Key, namings},
 };
-use crate::rules::{clocks::GRACE, finding::Findings, write_time::Micros};
+use crate::{
+    rules::{clocks::GRACE, finding::Findings},
+    time::{Known, While},
+};
 
 /// Words by which a reason says that the scheduler knows: it selected the cluster nevertheless.
 const KNOWN: [&str; 12] = [
@@ -43,16 +45,14 @@ pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Fi
     let fleet = Fleet::of(evidence);
     let down = down(evidence);
     let mut doubts = Doubts::default();
-    for history in evidence.slice_histories() {
-        let naming = naming(evidence, history, |key, decision| {
-            let is_known = fleet.is_known(key);
-            !is_known || (down.contains_key(&key) && !is_deliberate(decision))
-        });
-        if naming.is_any {
-            findings.examine();
-        }
-        let mut faults = Faults::default();
-        let watched = Watched::of(evidence, history);
+    let namings = namings(evidence, |key, decision| {
+        let is_wanted = !fleet.is_known(key) || (down.contains_key(&key) && !is_deliberate(decision));
+        is_wanted.then(|| is_silent(decision))
+    });
+    let mut reported: HashMap<Key, While> = HashMap::new();
+    for naming in &namings {
+        (0..naming.lives).for_each(|_| findings.examine());
+        let [mut faults, mut hints] = [Faults::default(), Faults::default()];
         for named in &naming.wanted {
             let Some(down) = down.get(&named.key) else {
                 // One that does not exist is for `placement-references/resolve`.
@@ -61,20 +61,26 @@ pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Fi
                 }
                 continue;
             };
+            // Whatever the scheduler says, it is no silence.
+            let faults = if named.sort { &mut faults } else { &mut hints };
             if !fleet.is_watched {
-                if named.is_current_in(history) && down.is_now {
+                if named.when.is_open() && down.is_now {
                     faults.add_look(named, down.describe(named.key));
                 }
                 continue;
             }
-            let stretches = fleet.confirmed(&watched, named).within(&down.spans);
-            match Stretch::gravest(&stretches, GRACE) {
-                Some((Weight::Violation, stretch)) => faults.add(named, down.describe(named.key), stretch),
-                Some((Weight::Unsure, _)) => doubts.add(Doubt::TooEarly, named),
-                _ => {}
+            let reported = reported
+                .entry(named.key)
+                .or_insert_with(|| fleet.while_(named.key, |profile| false_condition(profile).is_some()));
+            let fault = named.when.and(reported);
+            match fault.lasting_beyond_sight(GRACE) {
+                Known::Yes => faults.add(named, down.describe(named.key), &fault, GRACE),
+                Known::Unknown(_) => doubts.add(Doubt::TooEarly, named),
+                Known::No => {}
             }
         }
         faults.report(findings, &words());
+        hints.report_as_hint(findings, &words());
     }
     doubts.tell(findings);
 }
@@ -86,10 +92,8 @@ fn words() -> Words {
     }
 }
 
-/// When the profiles of one name reported their member as down.
-#[derive(Default)]
+/// The profiles of one name that reported their member as down.
 struct Down {
-    spans: Vec<Span>,
     /// The condition that said so last.
     condition: &'static str,
     /// Whether a profile that exists says so.
@@ -100,22 +104,6 @@ impl Down {
     fn describe(&self, key: Key) -> String {
         format!("{} ({} is False)", path(key), self.condition)
     }
-
-    fn learn(&mut self, history: &ProfileHistory) {
-        for (index, version) in history.versions.iter().enumerate() {
-            let Some(condition) = false_condition(&version.object) else {
-                continue;
-            };
-            let next = history.versions.get(index + 1).map(|next| next.at);
-            let until = next.or(history.deleted).map(|until| until.as_microsecond());
-            let from = version.at.as_microsecond();
-            add(&mut self.spans, (from, until.unwrap_or(Micros::MAX).max(from)));
-            self.condition = condition;
-        }
-        self.is_now |= history
-            .current()
-            .is_some_and(|last| false_condition(last).is_some());
-    }
 }
 
 /// The profiles that reported their member as down at some time, in scope or not.
@@ -123,12 +111,21 @@ fn down(evidence: &Evidence) -> HashMap<Key<'_>, Down> {
     let mut found: HashMap<Key, Down> = HashMap::new();
     for history in &evidence.profiles {
         let metadata = &history.last().metadata;
-        let mut versions = history.versions.iter();
-        let is_down = versions.any(|version| false_condition(&version.object).is_some());
-        if is_down && !evidence.is_touched(&metadata.namespace, &metadata.name) {
-            let key = (&*metadata.namespace, &*metadata.name);
-            found.entry(key).or_default().learn(history);
-        }
+        let mut versions = history.versions.iter().rev();
+        let condition = versions.find_map(|version| false_condition(&version.object));
+        let Some(condition) = condition.filter(|_| !evidence.is_touched(&metadata.namespace, &metadata.name))
+        else {
+            continue;
+        };
+        let current = history.current();
+        let is_now = current.is_some_and(|last| false_condition(last).is_some());
+        let key = (&*metadata.namespace, &*metadata.name);
+        let down = found.entry(key).or_insert(Down {
+            condition,
+            is_now: false,
+        });
+        down.condition = condition;
+        down.is_now |= is_now;
     }
     found
 }
@@ -146,4 +143,12 @@ fn false_condition(profile: &ClusterProfile) -> Option<&'static str> {
 fn is_deliberate(decision: &ClusterDecision) -> bool {
     let reason = decision.reason.as_deref().unwrap_or_default().to_lowercase();
     KNOWN.iter().any(|word| reason.contains(word))
+}
+
+/// Whether a decision gives no reason.
+fn is_silent(decision: &ClusterDecision) -> bool {
+    decision
+        .reason
+        .as_deref()
+        .is_none_or(|reason| reason.trim().is_empty())
 }

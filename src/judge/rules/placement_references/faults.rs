@@ -2,10 +2,10 @@
 
 use evidence::{ObjectRef, api::PlacementDecision};
 
-use super::{naming::Named, spans::Span};
-use crate::rules::{
-    finding::{Finding, Findings},
-    write_time::{LATE, Micros, SECOND},
+use super::naming::Named;
+use crate::{
+    rules::finding::{Finding, Findings},
+    time::{Micros, SECOND, While},
 };
 
 /// How many references a finding shows.
@@ -31,55 +31,13 @@ struct Fault<'e> {
 #[derive(Default)]
 pub(super) struct Faults<'e>(Vec<Fault<'e>>);
 
-/// What to make of a stretch of time in which a reference was at fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Weight {
-    /// It passed in time.
-    Passed,
-    /// It may have been longer than what the run saw of it.
-    Unsure,
-    /// It was longer than the grace.
-    Violation,
-}
-
-/// A stretch of time in which a reference was at fault, as far as the run saw.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
-    /// The span.
-    pub(super) span: Span,
-    /// Whether it began before the run saw it: at the first sight of the slice, or in a gap.
-    pub(super) is_older: bool,
-    /// Whether it lasted when the run stopped looking, or when a gap began.
-    pub(super) is_open: bool,
-}
-
-impl Stretch {
-    /// Weighs it against the grace. A watch may deliver late what began or ended it.
-    fn weigh(&self, grace: Micros) -> Weight {
-        if self.length() > grace + LATE {
-            Weight::Violation
-        } else if self.is_older || self.is_open {
-            Weight::Unsure
-        } else {
-            Weight::Passed
-        }
-    }
-
-    /// The gravest of several stretches of one reference, and of those the longest.
-    pub(super) fn gravest(stretches: &[Self], grace: Micros) -> Option<(Weight, &Self)> {
-        let weighed = stretches.iter().map(|stretch| (stretch.weigh(grace), stretch));
-        weighed.max_by_key(|(weight, stretch)| (*weight, stretch.length()))
-    }
-
-    fn length(&self) -> Micros {
-        self.span.1 - self.span.0
-    }
-}
-
 impl<'e> Faults<'e> {
     /// Adds a reference that was at fault for longer than the grace.
-    pub(super) fn add(&mut self, named: &Named<'e>, profile: String, stretch: &Stretch) {
-        self.push(named, profile, Some(stretch.length()), stretch.is_open);
+    pub(super) fn add(&mut self, named: &Named<'e>, profile: String, when: &While, grace: Micros) {
+        let stretches = when.stretches(grace);
+        let longest = stretches.iter().max_by_key(|stretch| stretch.total);
+        let is_open = when.is_open() && longest.is_some_and(|longest| when.ends_with(Some(longest)));
+        self.push(named, profile, longest.map(|longest| longest.total), is_open);
     }
 
     /// Adds a reference that was at fault when the run looked.
@@ -97,17 +55,22 @@ impl<'e> Faults<'e> {
         });
     }
 
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Reports them as one finding on the slice; as a warning if all come from a single look.
+    pub(super) fn report(self, findings: &mut Findings, words: &Words) {
+        let is_look = self.0.iter().all(|fault| fault.length.is_none());
+        if let Some(finding) = self.finding(words) {
+            findings.report(if is_look { finding.advisory() } else { finding });
+        }
     }
 
-    /// Reports them as one finding on the slice; as a warning if all come from a single look.
-    pub(super) fn report(mut self, findings: &mut Findings, words: &Words) {
+    /// Reports them as a warning.
+    pub(super) fn report_as_hint(self, findings: &mut Findings, words: &Words) {
+        findings.list.extend(self.finding(words).map(Finding::advisory));
+    }
+
+    fn finding(mut self, words: &Words) -> Option<Finding> {
         self.0.sort_by_key(|fault| fault.index);
-        let Some(first) = self.0.first() else {
-            return;
-        };
+        let first = self.0.first()?;
         let shown: Vec<&str> = self.0.iter().take(SHOWN).map(|fault| &*fault.profile).collect();
         let mut observed = shown.join(", ");
         let more = self.0.len() - shown.len();
@@ -125,10 +88,6 @@ impl<'e> Faults<'e> {
             .at(format!("decisions[{}].clusterProfileRef", first.index))
             .expected(&*words.expected)
             .observed(observed);
-        findings.report(if longest.is_some() {
-            finding
-        } else {
-            finding.advisory()
-        });
+        Some(finding)
     }
 }

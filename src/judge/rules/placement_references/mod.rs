@@ -10,7 +10,6 @@ mod namespaces;
 mod naming;
 mod resolve;
 mod selections;
-mod spans;
 
 pub(super) use alive::selected_is_alive;
 pub(super) use legacy::no_legacy_keys;

@@ -1,7 +1,7 @@
 //! When a slice named which profiles.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -10,8 +10,7 @@ use evidence::{
     api::{ClusterDecision, ClusterProfileReference, PlacementDecision},
 };
 
-use super::spans::{Span, add};
-use crate::rules::write_time::{Micros, written};
+use crate::time::{Change, Lasting, Together, While};
 
 /// Namespace and name of a profile.
 pub(super) type Key<'e> = (&'e str, &'e str);
@@ -20,38 +19,21 @@ pub(super) type Key<'e> = (&'e str, &'e str);
 pub(super) struct Named<'e> {
     /// The profile.
     pub(super) key: Key<'e>,
-    /// When the slice named it.
-    pub(super) spans: Vec<Span>,
+    /// What the rule reads of the reference.
+    pub(super) sort: bool,
+    /// When the slice named it so.
+    pub(super) when: While,
     /// The last version that named it.
     pub(super) slice: &'e PlacementDecision,
     /// Its place in that version.
     pub(super) index: usize,
 }
 
-impl<'e> Named<'e> {
-    fn new(key: Key<'e>, slice: &'e PlacementDecision) -> Self {
-        Self {
-            key,
-            spans: Vec::new(),
-            slice,
-            index: 0,
-        }
-    }
-
-    /// Whether the slice exists and names the profile in its last version.
-    pub(super) fn is_current_in(&self, history: &SliceHistory) -> bool {
-        history
-            .current()
-            .is_some_and(|last| std::ptr::eq(last, self.slice))
-    }
-}
-
 /// The profiles that a slice named.
-#[derive(Default)]
 pub(super) struct Naming<'e> {
-    /// Whether it named any.
-    pub(super) is_any: bool,
-    /// Those that the rule asked for, in the order in which the slice first named them.
+    /// How many lives of the slice named any.
+    pub(super) lives: usize,
+    /// Those that the rule asked for.
     pub(super) wanted: Vec<Named<'e>>,
 }
 
@@ -63,96 +45,95 @@ pub(super) fn key_of<'e>(slice: &'e PlacementDecision, reference: &'e ClusterPro
     }
 }
 
-/// Finds when a slice named the `wanted` profiles. A slice that waits for its finalizers is on its way out: its scheduler
-/// has dropped all that it names.
-pub(super) fn naming<'e>(
-    evidence: &Evidence,
-    history: &'e SliceHistory,
-    wanted: impl Fn(Key<'e>, &ClusterDecision) -> bool,
-) -> Naming<'e> {
-    let mut naming = Naming::default();
+/// Finds when each slice named the profiles of which `sort` returns something. One slice is one namespace and name, however
+/// often it is made anew. A slice that waits for its finalizers is on its way out: its scheduler has dropped all that it names.
+pub(super) fn namings<'e>(
+    evidence: &'e Evidence,
+    sort: impl Fn(Key<'e>, &ClusterDecision) -> Option<bool>,
+) -> Vec<Naming<'e>> {
+    let mut slices: Vec<Vec<&SliceHistory>> = Vec::new();
     let mut places: HashMap<Key, usize> = HashMap::new();
-    for reign in reigns(evidence, history, end_of(evidence, history)) {
-        for (index, decision) in reign.slice.clusters().iter().enumerate() {
-            let Some(reference) = &decision.cluster_profile_ref else {
-                continue;
-            };
-            naming.is_any = true;
-            let key = key_of(reign.slice, reference);
-            if !wanted(key, decision) {
-                continue;
-            }
-            let place = match places.entry(key) {
-                Entry::Occupied(known) => *known.get(),
-                Entry::Vacant(new) => {
-                    naming.wanted.push(Named::new(key, reign.slice));
-                    *new.insert(naming.wanted.len() - 1)
-                }
-            };
-            let named = &mut naming.wanted[place];
-            add(&mut named.spans, reign.span);
-            (named.slice, named.index) = (reign.slice, index);
+    for history in evidence.slice_histories() {
+        let metadata = &history.last().metadata;
+        let place = *places
+            .entry((&metadata.namespace, &metadata.name))
+            .or_insert(slices.len());
+        match slices.get_mut(place) {
+            Some(lives) => lives.push(history),
+            None => slices.push(vec![history]),
         }
     }
-    naming
-}
-
-/// When a slice was deleted, or when the run stopped looking at it. A dump shows it for a moment.
-fn end_of(evidence: &Evidence, history: &SliceHistory) -> Micros {
-    let last = history
-        .versions
-        .last()
-        .map_or(Micros::MIN, |last| last.at.as_microsecond());
-    let window = || evidence.end_of(&history.last().metadata.namespace);
-    let end = history.deleted.or_else(window);
-    end.map_or(last, |end| end.as_microsecond().max(last))
-}
-
-/// A list of clusters, and how long the slice had it.
-struct Reign<'e> {
-    span: Span,
-    /// The last version with the list.
-    slice: &'e PlacementDecision,
-}
-
-/// The lists that a slice had, one after the other. Versions that change something else share their list.
-fn reigns<'e>(evidence: &Evidence, history: &'e SliceHistory, end: Micros) -> Vec<Reign<'e>> {
-    let mut reigns: Vec<Reign> = Vec::new();
-    for (index, version) in history.versions.iter().enumerate() {
-        let slice = &version.object;
-        let Some(decisions) = &slice.decisions else {
-            continue;
+    let namings = slices.into_iter().map(|lives| {
+        let names_any = |life: &&&SliceHistory| {
+            let mut versions = life.versions.iter().map(|version| &version.object);
+            versions.any(|slice| references(slice).next().is_some())
         };
-        if slice.metadata.deletion_timestamp.is_some() {
-            continue;
+        let mut references = lives
+            .iter()
+            .flat_map(|life| &life.versions)
+            .flat_map(|version| references(&version.object));
+        // Nearly no slice names one that a rule asks for.
+        let is_any_wanted = references.any(|(_, key, decision)| sort(key, decision).is_some());
+        Naming {
+            lives: lives.iter().filter(names_any).count(),
+            wanted: if is_any_wanted {
+                wanted(evidence, &lives, &sort)
+            } else {
+                Vec::new()
+            },
         }
-        let from = version.at.as_microsecond();
-        let next = history.versions.get(index + 1);
-        let until = next.map_or(end, |next| next.at.as_microsecond()).max(from);
-        match reigns.last_mut() {
-            Some(last) if last.span.1 == from && is_same(last.slice, decisions) => {
-                last.span.1 = until;
-                last.slice = slice;
-            }
-            last => {
-                let before = history.before(index);
-                let mut from = from;
-                // The watch may have delivered the new list late.
-                if let Some(last) = last.filter(|last| last.span.1 == from) {
-                    from = written(evidence, before, version).max(last.span.0);
-                    last.span.1 = from;
-                }
-                reigns.push(Reign {
-                    span: (from, until),
-                    slice,
-                });
-            }
-        }
-    }
-    reigns
+    });
+    namings.collect()
 }
 
-fn is_same(slice: &PlacementDecision, decisions: &Arc<[ClusterDecision]>) -> bool {
-    let own = slice.decisions.as_ref();
-    own.is_some_and(|own| Arc::ptr_eq(own, decisions) || own == decisions)
+fn wanted<'e>(
+    evidence: &'e Evidence,
+    lives: &[&'e SliceHistory],
+    sort: impl Fn(Key<'e>, &ClusterDecision) -> Option<bool>,
+) -> Vec<Named<'e>> {
+    let together = Together::of(evidence, lives);
+    let found = together.whiles(|present: &BTreeMap<usize, &PlacementDecision>, changes| {
+        if changes.iter().all(keeps_its_list) {
+            return None;
+        }
+        let all = present.values().flat_map(|slice| {
+            references(slice).filter_map(|(index, key, decision)| {
+                let sort = sort(key, decision)?;
+                Some(((key, sort), (*slice, index)))
+            })
+        });
+        Some(all.collect())
+    });
+    let named = found
+        .into_iter()
+        .map(|((key, sort), Lasting { when, last })| Named {
+            key,
+            sort,
+            when,
+            slice: last.0,
+            index: last.1,
+        });
+    named.collect()
+}
+
+/// What a slice names that its scheduler has not dropped.
+fn references<'e>(
+    slice: &'e PlacementDecision,
+) -> impl Iterator<Item = (usize, Key<'e>, &'e ClusterDecision)> {
+    let is_leaving = slice.metadata.deletion_timestamp.is_some();
+    let decisions = slice.clusters().iter().enumerate().filter(move |_| !is_leaving);
+    decisions.filter_map(move |(index, decision)| {
+        let reference = decision.cluster_profile_ref.as_ref()?;
+        Some((index, key_of(slice, reference), decision))
+    })
+}
+
+/// Whether a change leaves the list of clusters as it was.
+fn keeps_its_list(change: &Change<'_, PlacementDecision>) -> bool {
+    let Some((before, after)) = change.before.zip(change.after) else {
+        return false;
+    };
+    let lists = before.decisions.as_ref().zip(after.decisions.as_ref());
+    lists.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
+        && before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
 }

@@ -1,5 +1,7 @@
 //! References to profiles that do not exist.
 
+use std::collections::HashMap;
+
 use evidence::{
     Evidence,
     api::syntax::{is_dns_label, is_dns_subdomain},
@@ -7,14 +9,14 @@ use evidence::{
 
 use super::{
     doubts::{Doubt, Doubts, path},
-    faults::{Faults, Stretch, Weight, Words},
-    fleet::{Fleet, Watched},
-    naming::{Key, naming},
+    faults::{Faults, Words},
+    fleet::Fleet,
+    naming::{Key, namings},
     selections::Selections,
 };
-use crate::rules::{
-    finding::Findings,
-    write_time::{Micros, SECOND},
+use crate::{
+    rules::finding::Findings,
+    time::{Known, Micros, SECOND, Set, While},
 };
 
 /// How long a scheduler and the manager of a profile may be apart: the ledger's grace of 60 s for references.
@@ -87,25 +89,20 @@ fn examine(
     let fleet = Fleet::of(evidence);
     let mut examined = Examined::default();
     let mut doubts = Doubts::default();
-    let mut named_by = Vec::new();
-    for history in evidence.slice_histories() {
-        let naming = naming(evidence, history, |key, _| {
-            // A name that no profile can have is for `placement-references/name-valid`.
-            !fleet.is_always_there(key) && is_possible(key) && !evidence.is_touched(key.0, key.1)
-        });
-        examined.slices += usize::from(naming.is_any);
-        if !naming.wanted.is_empty() {
-            named_by.push((history, naming));
-        }
-    }
-    let selections = Selections::of(&fleet, &named_by);
-    for (history, naming) in &named_by {
+    let namings = namings(evidence, |key, _| {
+        // A name that no profile can have is for `placement-references/name-valid`.
+        let is_wanted = !fleet.is_always_there(key) && is_possible(key) && !evidence.is_touched(key.0, key.1);
+        is_wanted.then_some(true)
+    });
+    let selections = Selections::of(&namings);
+    let mut absent: HashMap<Key, While> = HashMap::new();
+    for naming in &namings {
+        examined.slices += naming.lives;
         let mut faults = Faults::default();
-        let watched = Watched::of(evidence, history);
         for named in &naming.wanted {
             let key = named.key;
             if !fleet.is_watched {
-                if named.is_current_in(history) && !fleet.exists(key) {
+                if named.when.is_open() && !fleet.exists(key) {
                     match fleet.doubt(key) {
                         Some(doubt) => doubts.add(doubt, named),
                         None => faults.add_look(named, path(key)),
@@ -113,30 +110,31 @@ fn examine(
                 }
                 continue;
             }
-            let confirmed = fleet.confirmed(&watched, named);
-            let stretches = confirmed.without(&fleet.existence(key)).into_iter();
-            let is_its = |stretch: &Stretch| {
-                let (from, _) = stretch.span;
-                counts(fleet.gone_since(key, from), selections.since(named, from))
+            let absent = absent.entry(key).or_insert_with(|| fleet.absent(key));
+            let dangling = named.when.and(absent);
+            let is_its = |span: &&(Micros, Micros)| {
+                counts(fleet.gone_since(key, span.0), selections.since(named, span.0))
             };
-            let stretches: Vec<Stretch> = stretches.filter(is_its).collect();
-            examined.stretches += stretches.len();
-            let Some((weight, longest)) = Stretch::gravest(&stretches, GRACE) else {
-                continue;
-            };
-            if weight == Weight::Passed {
-                examined.in_time += stretches.len();
+            let others = Set::of(dangling.told().iter().filter(|span| !is_its(span)).copied());
+            let dangling = dangling.without(&others);
+            let times = dangling.told().len();
+            if times == 0 {
+                // A gap hides all of it.
+                let is_open = dangling.is_open() && others.is_empty() && dangling.is_hidden(GRACE);
+                if is_open && is_its(&&(Micros::MAX, Micros::MAX)) {
+                    doubts.add(fleet.doubt(key).unwrap_or(Doubt::TooEarly), named);
+                }
                 continue;
             }
-            match (weight, fleet.doubt(key)) {
+            examined.stretches += times;
+            match (dangling.lasting_beyond_sight(GRACE), fleet.doubt(key)) {
+                (Known::No, _) => examined.in_time += times,
                 (_, Some(doubt)) => doubts.add(doubt, named),
-                (Weight::Violation, None) => faults.add(named, path(key), longest),
-                (_, None) => doubts.add(Doubt::TooEarly, named),
+                (Known::Yes, None) => faults.add(named, path(key), &dangling, GRACE),
+                (Known::Unknown(_), None) => doubts.add(Doubt::TooEarly, named),
             }
         }
-        if !faults.is_empty() {
-            faults.report(findings, words);
-        }
+        faults.report(findings, words);
     }
     doubts.tell(findings);
     examined

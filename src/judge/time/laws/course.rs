@@ -12,7 +12,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use crate::time::{LATE, Micros, SECOND, Set};
 
 /// The window begins at this moment.
-const BEGINS: Micros = 1_700_000_000 * SECOND + 123_456;
+pub(super) const BEGINS: Micros = 1_700_000_000 * SECOND + 123_456;
 
 /// What an object is from a change on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,10 +144,15 @@ impl Course {
 
     /// The time in which the object was bad.
     pub(super) fn bad(&self) -> Set {
+        self.when(Is::Bad)
+    }
+
+    /// The time in which the object was so.
+    pub(super) fn when(&self, is: Is) -> Set {
         let ends = self.changes.iter().skip(1).map(|change| change.at);
         let changes = self.changes.iter().zip(ends.chain([Micros::MAX]));
-        let bad = changes.filter(|(change, _)| change.is == Is::Bad);
-        Set::of(bad.map(|(change, until)| (change.at, until)))
+        let such = changes.filter(|(change, _)| change.is == is);
+        Set::of(such.map(|(change, until)| (change.at, until)))
     }
 
     /// The same, as the watch of another course would tell it.

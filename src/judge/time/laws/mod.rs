@@ -9,7 +9,7 @@ mod set;
 
 use std::env;
 
-use course::{Course, Is, courses};
+use course::{BEGINS, Course, Is, courses};
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use jiff::SignedDuration;
 use proptest::{
@@ -18,7 +18,7 @@ use proptest::{
     test_runner::{Config, TestCaseResult, TestRunner},
 };
 
-use super::{Edge, Known, LATE, Micros, SECOND, Seen, Set, Timeline, While, Why};
+use super::{Edge, Known, LATE, Micros, SECOND, Seen, Set, Timeline, While, Why, absent};
 
 const GRACE: Micros = 120 * SECOND;
 
@@ -153,6 +153,27 @@ fn what_is_said_of_two_objects_is_true() {
     };
     let cases = (courses(2), courses(0));
     assert_law(cases, holds);
+}
+
+#[test]
+fn what_is_said_of_absence_is_true() {
+    let holds = |course: Course| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+        let (truth, told) = (
+            course.when(Is::Absent),
+            absent(&evidence, ("n", "p"), &lives, BEGINS),
+        );
+        let untrue = told.sure.and(&truth.not());
+        prop_assert!(untrue.is_empty(), "{untrue:?}");
+        let seen = truth.and(&told.hidden.not()).until(course.ends());
+        let missed = seen.and(&told.possible.not());
+        prop_assert!(missed.is_empty(), "{missed:?}");
+        Ok(())
+    };
+    assert_law(courses(2), holds);
 }
 
 #[test]

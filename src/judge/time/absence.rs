@@ -1,0 +1,54 @@
+//! When there was no object of a name.
+
+use evidence::{Asked, Evidence, History, Origin, Tracked};
+
+use super::{LATE, Micros, Set, Timeline, While, timeline::span_of};
+
+/// When there was no object of that namespace and name, by all of its lives, if it had any. The first list, which was read
+/// by `listed`, showed that there was none, unless it showed one. What came and went within a gap, nobody saw.
+pub(crate) fn absent<'e, T: Tracked>(
+    evidence: &'e Evidence,
+    (namespace, name): (&str, &str),
+    lives: &[&'e History<T>],
+    listed: Micros,
+) -> While {
+    let window = evidence.window_of(namespace);
+    let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
+    let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+    let gaps = evidence.gaps_of(T::WATCHED, namespace, name).map(span_of);
+    let gaps = Set::of(gaps.filter(|_| window.is_some()));
+    let lost = gaps
+        .spans()
+        .iter()
+        .map(|(from, until)| (from.saturating_sub(LATE), *until));
+    let lost = Set::of(lost);
+    let seen = |from: Micros, until: Micros| Set::of([(from, until)]);
+    if lives.is_empty() {
+        return While {
+            sure: seen(listed, end).and(&lost.not()),
+            possible: seen(Micros::MIN, Micros::MAX),
+            told: seen(listed, end).and(&gaps.not()),
+            hidden: seen(Micros::MIN, listed).or(&lost),
+            end,
+            is_open: true,
+        };
+    }
+    let timeline = Timeline::of(evidence, lives);
+    let mut absent = timeline.while_(|_| true).not();
+    let is_later = lives.iter().all(|life| life.origin != Origin::Listed);
+    let is_relisted = lives.iter().any(|life| life.origin == Origin::Relisted);
+    let first = timeline.runs().iter().find(|run| run.seen_at > Micros::MIN);
+    if let Some(first) = first.filter(|_| is_later) {
+        // A later list shows what may have come in the gap before it.
+        let mut before = gaps.spans().iter().rev().filter(|_| is_relisted);
+        let gap = before.find(|(from, _)| *from < first.seen_at);
+        let came = gap.map_or(Micros::MAX, |(from, _)| *from);
+        let sure = seen(listed, first.from.earliest.min(came)).and(&lost.not());
+        absent.sure = absent.sure.or(&sure);
+        let told = seen(listed, first.seen_at.min(came)).and(&gaps.not());
+        absent.told = absent.told.or(&told);
+        let hidden = seen(listed, first.from.latest).and(&lost.not());
+        absent.hidden = absent.hidden.and(&hidden.not());
+    }
+    absent
+}
