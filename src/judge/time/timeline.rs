@@ -552,7 +552,7 @@ pub(super) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &
 }
 
 /// The stamps of an object's versions, with the arrival of each.
-pub(super) fn stamps<'a, T: Tracked>(
+fn stamps<'a, T: Tracked>(
     clock: HubClock,
     lives: &'a [&'a History<T>],
 ) -> impl Iterator<Item = (Micros, Micros)> + 'a {

@@ -12,7 +12,7 @@ use super::{
     Edge, LATE, Micros, Set, While,
     clock::HubClock,
     edge::put_in_order,
-    timeline::{span_of, stamp_of, stamps},
+    timeline::{span_of, stamp_of},
 };
 
 /// What was seen of a set of objects, moment by moment: each change of one of them begins another.
@@ -385,7 +385,6 @@ fn is_ordered<T>(together: &[Arrival<'_, T>]) -> bool {
 /// The changes of the objects, as they arrived.
 fn arrivals<'e, T: Tracked>(evidence: &Evidence, histories: &[&'e History<T>]) -> Vec<Arrival<'e, T>> {
     let clock = HubClock::of(evidence);
-    let clock = clock.unless_contradicted(stamps(clock, histories));
     let mut arrivals = Vec::new();
     for (object, history) in histories.iter().enumerate() {
         for (place, version) in history.versions.iter().enumerate() {
@@ -416,6 +415,11 @@ fn arrivals<'e, T: Tracked>(evidence: &Evidence, histories: &[&'e History<T>]) -
                 },
             });
         }
+    }
+    // A stamp from after its arrival shows that the hub's clock was set, so that none tells.
+    let mut stamped = arrivals.iter();
+    if stamped.any(|arrival| arrival.stamp > Some(arrival.at)) {
+        arrivals.iter_mut().for_each(|arrival| arrival.stamp = None);
     }
     arrivals.sort_by_key(|arrival| (arrival.at, arrival.is_deletion, arrival.order));
     arrivals
