@@ -166,11 +166,12 @@ impl<'e, T: Tracked> Together<'e, T> {
         (self.end < Micros::MAX).then_some(self.end)
     }
 
-    /// Whether something was there from the first list to the last look, so that it may be older than what was seen.
+    /// Whether something was there from the first list to the last look, so that it may be older than what was seen. What
+    /// changed in a gap may have gone and come back.
     pub(crate) fn is_all_along(&self, when: &While) -> bool {
         let places = (0..self.moments.len()).filter(|place| self.moments[*place].changes.is_some());
         let seen = Set::of(places.map(|place| self.seen(place, place + 1)));
-        self.is_listed && when.is_open() && when.fills(&seen)
+        self.is_listed && when.is_open() && when.fills(&seen) && when.told().len() == 1
     }
 
     /// When no object changed for longer than `d`.
