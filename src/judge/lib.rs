@@ -22,6 +22,7 @@ mod verdict;
 mod waivers;
 mod waiving;
 mod web_page;
+mod who;
 
 pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};

@@ -5,7 +5,6 @@
 
 mod access;
 mod answer;
-mod authors;
 mod bucket;
 mod clocks;
 mod clustersets;
@@ -20,7 +19,6 @@ mod identity;
 mod lasted;
 mod leak_search;
 mod lifecycle;
-mod logged;
 mod member;
 mod misspelling;
 mod pairs;
@@ -34,7 +32,6 @@ mod placement_updates;
 mod policy;
 mod presence;
 mod properties;
-mod publisher;
 mod registry;
 mod same_cluster;
 mod sets;
@@ -43,6 +40,8 @@ mod text;
 mod updates;
 mod version;
 mod write_time;
+
+use crate::who::{authors, logged, publisher};
 
 pub use bucket::{BURST, REFILL_SECONDS};
 pub use examples_text::Examples;

@@ -1,6 +1,6 @@
 //! Quotes hub text in findings: redacted and shortened. Recognizes placeholders, and counts things.
 
-use std::{borrow::Cow, fmt::Display};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Display};
 
 use evidence::{leak::leaks_under, redact::without_credentials};
 
@@ -35,6 +35,21 @@ pub(crate) fn counted(count: impl Display, thing: &str) -> String {
 /// Quotes a value: redacted, and shortened if it is long.
 pub(super) fn redacted(text: &str) -> String {
     cut(text, VALUE)
+}
+
+/// Quotes names, with commas between them.
+pub(super) fn listed(names: &BTreeSet<&str>) -> String {
+    let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
+    names.join(", ")
+}
+
+/// Returns ` by …` for messages; empty if no author is known.
+pub(super) fn by(names: &BTreeSet<&str>) -> String {
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" by {}", listed(names))
+    }
 }
 
 /// Quotes the value of a name, such as a property's. The name may give the value away as a credential.

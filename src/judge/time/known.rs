@@ -22,6 +22,8 @@ pub(crate) enum Why {
     Ended,
     /// A watch may tell late, and nothing stamps the moment.
     Late,
+    /// Whose doing it was is unknown.
+    Hand,
 }
 
 impl Known {

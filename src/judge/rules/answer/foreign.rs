@@ -7,10 +7,15 @@ use super::{
     steps::steps,
     verdict::Span,
 };
-use crate::rules::{
-    authors::{authors, by, deletion, is_by_program, writers},
-    finding::{Finding, Findings},
-    logged::Judged,
+use crate::{
+    rules::{
+        authors::{authors, writers},
+        finding::{Finding, Findings},
+        logged::Judged,
+        text::{by, listed},
+    },
+    time::Known,
+    who::{Doing, Hand, Who},
 };
 
 /// A kind of objects of other producers, in the steps of a run.
@@ -27,12 +32,25 @@ pub(in crate::rules) struct Foreigners<T> {
     pub(in crate::rules) message_deleted: &'static str,
 }
 
+/// What was done to an object of another producer.
+struct Touch<'e> {
+    finding: Finding,
+    doing: Doing<'e>,
+}
+
+impl Touch<'_> {
+    fn is_proven(&self) -> bool {
+        self.doing.hand.is_producer() == Known::Yes
+    }
+}
+
 /// Judges whether objects of other producers stay as the run created them.
 pub(in crate::rules) fn untouched<T: Judged>(
     evidence: &Evidence,
     findings: &mut Findings,
     foreigners: &Foreigners<T>,
 ) {
+    let who = Who::<T>::of(evidence);
     for step in steps(evidence, findings, Scenario::Foreigner, foreigners.action) {
         let states = (foreigners.object)(step).map(|object| (object, states::<T>(evidence, object)));
         let (object, states) = match states {
@@ -47,34 +65,49 @@ pub(in crate::rules) fn untouched<T: Judged>(
             }
         };
         let span = Span::of(evidence, step);
-        let found = touches(evidence, foreigners, &states, &span);
+        let found = touches(&who, foreigners, &states, &span);
         match span.doubt(Some(object)) {
-            Some(doubt) if found.iter().all(|finding| finding.advisory) => findings.cannot_tell(doubt),
+            Some(doubt) if !found.iter().any(Touch::is_proven) => findings.cannot_tell(doubt),
             _ => findings.examine(),
         }
         let named = T::said(&evidence.header.claim);
         let is_partly_named = named.users.is_empty() || named.field_managers.is_empty();
-        if is_partly_named && found.iter().any(|finding| finding.advisory) {
-            findings.note(format!("whose write it was is unknown: {}", T::NOT_NAMED));
+        for touch in found {
+            match touch.doing.hand {
+                Hand::Unknown if is_partly_named => {
+                    findings.cannot_tell(format!("whose doing it was is unknown: {}", T::NOT_NAMED));
+                }
+                Hand::Producer { is_inferred: true } => findings.note(inferred(&touch.doing)),
+                _ => {}
+            }
+            let is_proven = touch.is_proven();
+            findings.report(if is_proven { touch.finding } else { touch.finding.advisory() });
         }
-        found.into_iter().for_each(|finding| findings.report(finding));
     }
 }
 
+/// Says that nobody claimed the names by which a producer is known.
+pub(in crate::rules) fn inferred(doing: &Doing) -> String {
+    format!(
+        "{} counts as the judged one, as nobody else published what is judged (inferred)",
+        listed(&doing.by)
+    )
+}
+
 /// At most one change, and the deletion, but for what a gap may have hidden: that may be the run's own.
-fn touches<T: Judged>(
-    evidence: &Evidence,
+fn touches<'e, T: Judged>(
+    who: &Who<'e, T>,
     foreigners: &Foreigners<T>,
-    states: &[State<T>],
+    states: &[State<'e, T>],
     span: &Span,
-) -> Vec<Finding> {
+) -> Vec<Touch<'e>> {
     // When it stops looking, the run itself may delete the object.
     let seen = |state: &&State<T>| span.from <= state.at && state.at < span.looked;
     let states: Vec<&State<T>> = states.iter().filter(seen).collect();
     let Some(first) = states.first().and_then(|state| state.object) else {
         return Vec::new();
     };
-    let (own, named) = (writers(first), T::said(&evidence.header.claim));
+    let own = writers(first);
     let (mut change, mut deleted) = (None, None);
     for pair in states.windows(2) {
         let (Some(before), after) = (pair[0].object, pair[1]) else {
@@ -88,52 +121,53 @@ fn touches<T: Judged>(
                 let path = (foreigners.changed)(before, object);
                 let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
                 if let Some(path) = path.filter(|_| is_seen && !is_own) {
-                    let finding = Finding::on(object.object_ref(), foreigners.message_changed)
-                        .at(path)
-                        .expected(span.untouched())
-                        .observed(format!("changed at {}{}", to_the_second(after.at), by(&authors)));
-                    let is_proven = authors.iter().any(|author| named.has_field_manager(author));
+                    let doing = who.step((before, pair[0].at), (object, after.at));
+                    if doing.hand == Hand::Run {
+                        continue;
+                    }
+                    let by_whom = by(&doing.by);
+                    let touch = Touch {
+                        finding: Finding::on(object.object_ref(), foreigners.message_changed)
+                            .at(path)
+                            .expected(span.untouched())
+                            .observed(format!("changed at {}{by_whom}", to_the_second(after.at))),
+                        doing,
+                    };
                     // The first one, and better a proven one.
                     if change
                         .as_ref()
-                        .is_none_or(|known: &Finding| known.advisory && is_proven)
+                        .is_none_or(|known: &Touch| !known.is_proven() && touch.is_proven())
                     {
-                        change = Some(if is_proven { finding } else { finding.advisory() });
+                        change = Some(touch);
                     }
                 }
             }
             _ if going(before) => {}
-            _ => deleted = deleted.or_else(|| deletion_of(evidence, foreigners, before, after, span)),
+            _ => deleted = deleted.or_else(|| deletion_of(who, foreigners, before, after, span)),
         }
     }
     change.into_iter().chain(deleted).collect()
 }
 
-fn deletion_of<T: Judged>(
-    evidence: &Evidence,
+fn deletion_of<'e, T: Judged>(
+    who: &Who<'e, T>,
     foreigners: &Foreigners<T>,
     before: &T,
     gone: &State<T>,
     span: &Span,
-) -> Option<Finding> {
+) -> Option<Touch<'e>> {
     let object = before.object_ref();
     if span.missed_before(Some(&object), gone.at).is_some() {
         return None;
     }
-    let request = deletion::<T>(evidence, &object, gone.at.as_microsecond());
-    if request.is_some_and(|request| request.is_the_suites()) {
+    let doing = who.deletion(before, gone.at);
+    if doing.hand == Hand::Run {
         return None;
     }
-    let user = request.map(|request| &*request.user);
+    let by_whom = by(&doing.by);
     let finding = Finding::on(object, foreigners.message_deleted)
         .at("metadata.name")
         .expected(span.untouched())
-        .observed(format!(
-            "deleted at {}{}",
-            to_the_second(gone.at),
-            by(&user.into_iter().collect())
-        ));
-    let named = T::said(&evidence.header.claim);
-    let is_proven = request.is_some_and(|request| is_by_program(request) && named.has_user(&request.user));
-    Some(if is_proven { finding } else { finding.advisory() })
+        .observed(format!("deleted at {}{by_whom}", to_the_second(gone.at)));
+    Some(Touch { finding, doing })
 }

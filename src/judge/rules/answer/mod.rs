@@ -9,7 +9,7 @@ mod history;
 mod steps;
 mod verdict;
 
-pub(super) use foreign::{Foreigners, untouched};
+pub(super) use foreign::{Foreigners, inferred, untouched};
 pub(super) use history::{alive, did, member, states, steps_about, to_the_second};
 pub(super) use steps::{ExecutedStep, executed, steps};
 pub(super) use verdict::{Answer, Shortfall, Span, late, missed_since};

@@ -4,9 +4,9 @@ use evidence::{DriverAction, Evidence, Scenario};
 
 use crate::rules::{
     answer::{Span, did, executed, to_the_second},
-    authors::{authors, by},
+    authors::authors,
     finding::{Finding, Findings},
-    text::redacted_or_absent,
+    text::{by, redacted_or_absent},
 };
 
 /// `identity/display-name-kept`

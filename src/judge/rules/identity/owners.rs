@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::rules::{
-    authors::is_actor,
+    authors::{is_actor, tells_who},
     finding::{Finding, Findings},
     logged::{Logged, is_creation, logged_key},
     text::redacted,
@@ -16,19 +16,6 @@ use crate::rules::{
 
 /// The part of a profile whose owner counts as its manager.
 const MANAGER_PART: &str = "spec.clusterManager";
-
-/// Field managers that do not identify a program: default names and tools.
-const NAMELESS: [&str; 9] = [
-    "",
-    "controller",
-    "controller-manager",
-    "Go-http-client",
-    "main",
-    "manager",
-    "operator",
-    "rest.test",
-    "unknown",
-];
 
 /// `identity/manager-unique`
 ///
@@ -237,8 +224,4 @@ fn is_managers_part(part: &str) -> bool {
         part.strip_prefix(whole)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     })
-}
-
-fn tells_who(field_manager: &str) -> bool {
-    is_actor(field_manager) && !NAMELESS.contains(&field_manager) && !field_manager.starts_with("kubectl")
 }

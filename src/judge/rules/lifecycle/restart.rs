@@ -6,20 +6,27 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use crate::rules::{
-    answer::{Span, alive, steps, to_the_second},
-    conditions::has_status,
-    finding::{Finding, Findings},
-    same_cluster::{Relation, by_everything},
-    sets::ClusterSets,
-    text::redacted,
+use crate::{
+    reasons::MANAGER_NOT_NAMED,
+    rules::{
+        answer::{Span, alive, inferred, steps, to_the_second},
+        conditions::has_status,
+        finding::{Finding, Findings},
+        same_cluster::{Relation, by_everything},
+        sets::ClusterSets,
+        text::{by, redacted},
+    },
+    who::{Doing, Hand, Who},
 };
 
 /// `lifecycle/restart-keeps-profiles`
 ///
 /// A restart of the manager neither deletes, recreates nor duplicates profiles.
+///
+/// The audit log is asked who did it, if there is one. Without one, the restart is the only known cause.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
     let sets = ClusterSets::of(evidence);
+    let who = Who::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
         let there: Vec<(&ProfileHistory, &ClusterProfile)> = evidence
@@ -39,16 +46,19 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
                 Some(at) => {
                     let lost = lost(&sets, history.last(), at, &newborns, &span);
                     // What a gap hid may have been before the restart.
-                    found.extend(lost.filter(|_| span.missed_before(None, at).is_none()));
+                    let lost = lost.filter(|_| span.missed_before(None, at).is_none());
+                    let (object, seen) = going(history, at);
+                    found.extend(lost.map(|finding| (finding, who.deletion(object, seen), seen)));
                 }
                 None => {
-                    let twins = newborns.iter().filter_map(|newborn| alive(newborn, span.looked));
-                    let twins = twins.filter(|twin| is_of_one(&sets, profile, twin));
-                    found.extend(
-                        twins
-                            .filter(|_| is_seen)
-                            .map(|twin| doubled(profile, twin, &span)),
-                    );
+                    let twins = newborns
+                        .iter()
+                        .filter_map(|newborn| Some((newborn, alive(newborn, span.looked)?)));
+                    let twins = twins.filter(|(_, twin)| is_seen && is_of_one(&sets, profile, twin));
+                    found.extend(twins.map(|(newborn, twin)| {
+                        let doing = who.creation(newborn);
+                        (doubled(profile, twin, &span), doing, newborn.versions[0].at)
+                    }));
                 }
             }
         }
@@ -56,8 +66,40 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),
         }
-        found.into_iter().for_each(|finding| findings.report(finding));
+        for (finding, doing, seen) in found {
+            hold_against(finding, &doing, who.is_logged(seen), findings);
+        }
     }
+}
+
+/// Reports what was found, unless the log tells that it was not the manager's doing, or lacks whose it was.
+fn hold_against(finding: Finding, doing: &Doing, is_logged: bool, findings: &mut Findings) {
+    let what = || format!("{}: {}{}", finding.object.path(), finding.message, by(&doing.by));
+    match doing.hand {
+        Hand::Run => {}
+        Hand::Other => findings.note(format!("{}, which is not the manager", what())),
+        Hand::Unknown if !doing.by.is_empty() => findings.cannot_tell(format!(
+            "{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
+            what()
+        )),
+        Hand::Unknown if is_logged => {
+            findings.cannot_tell(format!("{}, and the audit log does not tell by whom", what()));
+        }
+        Hand::Producer { is_inferred } => {
+            if is_inferred {
+                findings.note(inferred(doing));
+            }
+            findings.report(finding);
+        }
+        Hand::Unknown => findings.report(finding),
+    }
+}
+
+/// The profile when it was deleted, and when the watch saw that. Finalizers may have kept it for a while.
+fn going(history: &ProfileHistory, gone: Timestamp) -> (&ClusterProfile, Timestamp) {
+    let mut versions = history.versions.iter();
+    let terminating = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
+    terminating.map_or((history.last(), gone), |version| (&version.object, version.at))
 }
 
 /// Whether the driver made the profile's member leave, so that the profile may go.

@@ -16,7 +16,7 @@ use crate::{
         finding::{Finding, Findings},
         logged::{Judged as _, Key, Logged, creates},
         publisher::{Names, Publishers, publishers_of},
-        text::redacted,
+        text::{listed, redacted},
         updates::{OUTDATED, written_at},
         write_time::{LATE, SECOND, missed_slices_between, skew},
     },
@@ -139,7 +139,7 @@ impl<'e> Writes<'e> {
         });
         let (is_sure, writes, user) = others.max_by_key(|(is_sure, writes, _)| (*is_sure, writes.len()))?;
         let own = if users.are_known() {
-            users.describe()
+            listed(users.all())
         } else {
             redacted(self.owner)
         };
@@ -263,7 +263,7 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
     }
     let (other, writes) = others.into_iter().find(|(_, writes)| in_turns(&own, writes))?;
     let slice = ObjectRef::from(history.last());
-    let finding = by_others(slice, &managers.describe(), other, writes.len(), writes[0]);
+    let finding = by_others(slice, &listed(managers.all()), other, writes.len(), writes[0]);
     Some(finding.at("metadata.managedFields"))
 }
 

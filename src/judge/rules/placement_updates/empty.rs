@@ -9,6 +9,7 @@ use crate::{
         finding::Findings,
         logged::{Logged, logged_key},
         publisher::Publishers,
+        text::listed,
         updates::{Written, judge_empty_writes},
     },
 };
@@ -45,7 +46,7 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     if let Some(users) = inferred {
         findings.note(format!(
             "{} alone created slices, so the writes of others do not count: {SCHEDULER_NOT_NAMED}",
-            users.describe()
+            listed(users.all())
         ));
     }
     let slice = Written {

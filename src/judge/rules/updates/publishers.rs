@@ -12,6 +12,7 @@ use crate::{
         finding::{Finding, Findings},
         logged::{creates, logged_key},
         publisher::{Publishers, publishers_of},
+        text::listed,
         write_time::{Write, WriteTime, writes},
     },
 };
@@ -40,7 +41,7 @@ impl<'a> Users<'a> {
         } else if !users.are_said {
             findings.note(format!(
                 "{} alone created the profiles of which the audit log shows the creation, so it counts as their manager",
-                users.describe()
+                listed(users.all())
             ));
         }
         users.are_known()

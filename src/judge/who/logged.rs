@@ -9,14 +9,13 @@ use evidence::{
     runs::names_other_run,
 };
 
-use super::write_time::Micros;
-use crate::reasons;
+use crate::{reasons, time::Micros};
 
 /// Namespace and name: the audit log does not identify objects in any other way.
-pub(super) type Key<'a> = (&'a str, &'a str);
+pub(crate) type Key<'a> = (&'a str, &'a str);
 
 /// A kind of objects of which a run may judge some only.
-pub(super) trait Judged: Tracked {
+pub(crate) trait Judged: Tracked {
     /// The missing evidence if it was not said by which names the producer is known.
     const NOT_NAMED: &'static str;
 
@@ -123,14 +122,14 @@ impl Judged for PlacementDecision {
 }
 
 /// The objects of one kind by name, recreated ones together.
-pub(super) struct Logged<'a, T> {
+pub(crate) struct Logged<'a, T> {
     evidence: &'a Evidence,
     histories: HashMap<Key<'a>, Vec<&'a History<T>>>,
 }
 
 impl<'a, T: Judged> Logged<'a, T> {
     /// Groups all observed objects.
-    pub(super) fn of(evidence: &'a Evidence) -> Self {
+    pub(crate) fn of(evidence: &'a Evidence) -> Self {
         let mut histories: HashMap<Key<'a>, Vec<&'a History<T>>> = HashMap::new();
         for history in T::histories(evidence) {
             histories.entry(key_of(history)).or_default().push(history);
@@ -139,12 +138,12 @@ impl<'a, T: Judged> Logged<'a, T> {
     }
 
     /// The objects with that name, one after the other.
-    pub(super) fn histories(&self, key: Key<'a>) -> &[&'a History<T>] {
+    pub(crate) fn histories(&self, key: Key<'a>) -> &[&'a History<T>] {
         self.histories.get(&key).map_or(&[], Vec::as_slice)
     }
 
     /// The first object of each name, in the order of the evidence.
-    pub(super) fn first_of_each(&self) -> impl Iterator<Item = &'a History<T>> {
+    pub(crate) fn first_of_each(&self) -> impl Iterator<Item = &'a History<T>> {
         T::histories(self.evidence).iter().filter(|history| {
             let first = self.histories(key_of(history)).first();
             first.is_some_and(|first| std::ptr::eq(*first, *history))
@@ -153,7 +152,7 @@ impl<'a, T: Judged> Logged<'a, T> {
 
     /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
     /// producer's, so it is out of scope if only one producer is judged.
-    pub(super) fn in_scope(&self, key: Key<'a>) -> bool {
+    pub(crate) fn in_scope(&self, key: Key<'a>) -> bool {
         if T::is_touched(self.evidence, key) {
             return false;
         }
@@ -171,14 +170,14 @@ impl<'a, T: Judged> Logged<'a, T> {
     }
 
     /// The producer that the last object of that name tells; empty if none was seen.
-    pub(super) fn producer(&self, key: Key<'a>) -> &'a str {
+    pub(crate) fn producer(&self, key: Key<'a>) -> &'a str {
         self.histories(key)
             .last()
             .map_or("", |history| history.last().producer())
     }
 
     /// A reference to the object with that name.
-    pub(super) fn reference(&self, key: Key<'a>) -> ObjectRef {
+    pub(crate) fn reference(&self, key: Key<'a>) -> ObjectRef {
         self.histories(key).last().map_or_else(
             || ObjectRef {
                 kind: T::KIND.to_owned(),
@@ -192,7 +191,7 @@ impl<'a, T: Judged> Logged<'a, T> {
 }
 
 /// The histories of the objects that are judged, deleted ones included: those in scope that no run has touched.
-pub(super) fn judged<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &History<T>> {
+pub(crate) fn judged<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &History<T>> {
     T::histories(evidence).iter().filter(|history| {
         let mut versions = history.versions.iter();
         versions.any(|version| version.object.is_in(&evidence.header.scope))
@@ -201,17 +200,17 @@ pub(super) fn judged<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &Hi
 }
 
 /// The name of an object.
-pub(super) fn key_of<T: Tracked>(history: &History<T>) -> Key<'_> {
+pub(crate) fn key_of<T: Tracked>(history: &History<T>) -> Key<'_> {
     let metadata = history.last().metadata();
     (&metadata.namespace, &metadata.name)
 }
 
 /// When objects that the watch saw were created, by the hub's clock: an audit policy may leave creations out.
-pub(super) struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
+pub(crate) struct Creations<'a>(HashMap<Key<'a>, Vec<Micros>>);
 
 impl<'a> Creations<'a> {
     /// Those since the log `begins`.
-    pub(super) fn of<T: Tracked>(histories: &'a [History<T>], begins: Micros) -> Self {
+    pub(crate) fn of<T: Tracked>(histories: &'a [History<T>], begins: Micros) -> Self {
         let mut times: HashMap<Key<'a>, Vec<Micros>> = HashMap::new();
         let mut uids: HashSet<&str> = HashSet::new();
         for history in histories {
@@ -231,7 +230,7 @@ impl<'a> Creations<'a> {
     }
 
     /// Takes the creations of a name until a time.
-    pub(super) fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
+    pub(crate) fn until(&mut self, key: Key<'a>, at: Micros) -> Vec<Micros> {
         let Some(times) = self.0.get_mut(&key) else {
             return Vec::new();
         };
@@ -241,7 +240,7 @@ impl<'a> Creations<'a> {
 }
 
 /// The object of a request. The name of a created one may be in the body only; it is empty if the log does not tell.
-pub(super) fn logged_key(event: &Request) -> Key<'_> {
+pub(crate) fn logged_key(event: &Request) -> Key<'_> {
     let in_body = || event.body.as_ref().and_then(|body| body.name.as_deref());
     let name = match &*event.name {
         "" => in_body().unwrap_or_default(),
@@ -251,16 +250,16 @@ pub(super) fn logged_key(event: &Request) -> Key<'_> {
 }
 
 /// Whether a request creates its object. An apply that does so has status 201.
-pub(super) fn creates(event: &Request) -> bool {
+pub(crate) fn creates(event: &Request) -> bool {
     &*event.verb == "create" || (event.code == 201 && event.subresource.is_empty())
 }
 
 /// Whether somebody else than the suite sent a request that created its object.
-pub(super) fn is_creation(event: &Request) -> bool {
+pub(crate) fn is_creation(event: &Request) -> bool {
     event.is_write() && event.subresource.is_empty() && creates(event) && !event.is_the_suites()
 }
 
 /// Whether a request deletes one object.
-pub(super) fn deletes(event: &Request) -> bool {
+pub(crate) fn deletes(event: &Request) -> bool {
     &*event.verb == "delete" && event.subresource.is_empty()
 }

@@ -10,16 +10,15 @@ use evidence::{Evidence, History, Request, parse_time};
 use super::{
     authors::{is_actor, is_by_program, is_program},
     logged::{Judged, Key, is_creation, judged, key_of, logged_key},
-    text::redacted,
-    write_time::{Micros, SECOND},
 };
+use crate::time::{Micros, SECOND};
 
 /// The users, or the field managers, of a producer; none if they are unknown.
 #[derive(Clone, Debug)]
-pub(super) struct Names<'e> {
+pub(crate) struct Names<'e> {
     known: BTreeSet<&'e str>,
     /// Whether the user named them: all, so that any other is somebody else's. Otherwise, they are inferred.
-    pub(super) are_said: bool,
+    pub(crate) are_said: bool,
     /// Whether objects have none in common, so that several programs publish them.
     are_several: bool,
 }
@@ -47,23 +46,28 @@ impl<'e> Names<'e> {
     }
 
     /// Whether it is known that a name is the producer's.
-    pub(super) fn hold(&self, name: &str) -> bool {
+    pub(crate) fn hold(&self, name: &str) -> bool {
         self.known.contains(name)
     }
 
-    pub(super) fn are_known(&self) -> bool {
+    pub(crate) fn are_known(&self) -> bool {
         !self.known.is_empty()
     }
 
-    pub(super) fn describe(&self) -> String {
-        let names: Vec<String> = self.known.iter().map(|name| redacted(name)).collect();
-        names.join(", ")
+    /// The names, in alphabetical order.
+    pub(crate) fn all(&self) -> &BTreeSet<&'e str> {
+        &self.known
+    }
+
+    /// Whether a name is one that the user said, or the only one that all objects of the producer have in common.
+    pub(super) fn prove(&self, name: &str) -> bool {
+        self.hold(name) && (self.are_said || self.known.len() == 1)
     }
 }
 
 /// Whose an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(crate) enum Whose {
     /// The judged producer's, or nothing hints at another program.
     Judged,
     /// Another program's, as the user named the producer's users or field managers.
@@ -76,7 +80,7 @@ pub(super) enum Whose {
 type Told<'e> = [BTreeSet<&'e str>; 2];
 
 /// The publishers of all judged objects of one kind.
-pub(super) struct Publishers<'e> {
+pub(crate) struct Publishers<'e> {
     creations: HashMap<Key<'e>, Vec<&'e Request>>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
@@ -84,7 +88,7 @@ pub(super) struct Publishers<'e> {
 }
 
 impl<'e> Publishers<'e> {
-    pub(super) fn of<T: Judged>(evidence: &'e Evidence) -> Self {
+    pub(crate) fn of<T: Judged>(evidence: &'e Evidence) -> Self {
         let said = T::said(&evidence.header.claim);
         let mut publishers = Self {
             creations: HashMap::new(),
@@ -114,12 +118,17 @@ impl<'e> Publishers<'e> {
     }
 
     /// The users and the field managers of a producer.
-    pub(super) fn names(&self, producer: &str) -> &[Names<'e>; 2] {
+    pub(crate) fn names(&self, producer: &str) -> &[Names<'e>; 2] {
         self.names.get(producer).unwrap_or(&self.untold)
     }
 
+    /// Whether a user (0) or a field manager (1) is known to be a judged producer's.
+    pub(super) fn prove(&self, place: usize, name: &str) -> bool {
+        self.names.values().any(|names| names[place].prove(name))
+    }
+
     /// The request that created an object, if the audit log has it. The hub stamps creations in whole seconds.
-    pub(super) fn creation<T: Judged>(&self, history: &History<T>) -> Option<&'e Request> {
+    pub(crate) fn creation<T: Judged>(&self, history: &History<T>) -> Option<&'e Request> {
         const APART: Micros = 2 * SECOND;
         let created = history.last().metadata().creation_timestamp.as_deref();
         let created = created.and_then(parse_time)?.as_microsecond();
@@ -140,7 +149,7 @@ impl<'e> Publishers<'e> {
 
     /// Whose an object is. What the user said counts first, then who created it by the log, then field managers, which
     /// programs choose freely.
-    pub(super) fn whose<T: Judged>(&self, history: &'e History<T>) -> Whose {
+    pub(crate) fn whose<T: Judged>(&self, history: &'e History<T>) -> Whose {
         let names = self.names(history.last().producer());
         let told = self.told(history);
         let holds = |place: usize| told[place].iter().any(|name| names[place].hold(name));
@@ -160,7 +169,7 @@ impl<'e> Publishers<'e> {
 
 /// The programs that own what only a producer sets, by their field managers; none if managedFields do not tell. Tools that
 /// label all objects own none of it.
-pub(super) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
+pub(crate) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
     owners(object).filter(|manager| is_program(manager)).collect()
 }
 

@@ -1,0 +1,235 @@
+//! Whose doing something is.
+
+use std::{collections::BTreeSet, marker::PhantomData};
+
+use evidence::{Evidence, History, ObjectRef, Request, parse_time};
+use jiff::Timestamp;
+
+use super::{
+    authors::authors,
+    logged::Judged,
+    program::{is_by_hub, is_for_people, is_program, tells_who},
+    publisher::Publishers,
+};
+use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, span_of};
+
+/// The field manager of all that a run writes.
+const SUITE: &str = "clusterprofile-conformance";
+
+/// Whose doing something is, as far as the evidence tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hand {
+    /// A judged cluster manager or scheduler's, by a name that the user claimed, or that was inferred.
+    Producer {
+        /// Whether nobody claimed the name.
+        is_inferred: bool,
+    },
+    /// That of a run of this suite.
+    Run,
+    /// A person's, a tool's that writes for people, or the hub's own.
+    Other,
+    /// The evidence does not tell.
+    Unknown,
+}
+
+/// A doing: whose it is, and by which names.
+#[derive(Clone, Debug)]
+pub(crate) struct Doing<'e> {
+    /// Whose it is.
+    pub(crate) hand: Hand,
+    /// The user by the log, or else the field managers; empty if the evidence names nobody.
+    pub(crate) by: BTreeSet<&'e str>,
+}
+
+impl Hand {
+    /// Whether it was a judged producer's doing.
+    pub(crate) fn is_producer(self) -> Known {
+        match self {
+            Hand::Producer { .. } => Known::Yes,
+            Hand::Run | Hand::Other => Known::No,
+            Hand::Unknown => Known::unknown(Why::Hand),
+        }
+    }
+}
+
+impl Doing<'_> {
+    const UNTOLD: Self = Self {
+        hand: Hand::Unknown,
+        by: BTreeSet::new(),
+    };
+}
+
+/// Tells whose doing things are with one kind of objects.
+pub(crate) struct Who<'e, T> {
+    evidence: &'e Evidence,
+    publishers: Publishers<'e>,
+    kind: PhantomData<T>,
+}
+
+impl<'e, T: Judged> Who<'e, T> {
+    pub(crate) fn of(evidence: &'e Evidence) -> Self {
+        Self {
+            evidence,
+            publishers: Publishers::of::<T>(evidence),
+            kind: PhantomData,
+        }
+    }
+
+    /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
+    /// one of them was claimed, else by the log, else by the field managers.
+    pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
+        let ((before, since), (after, seen)) = (before, after);
+        let metadata = after.metadata();
+        if self.missed(&metadata.namespace, &metadata.name, since, seen) {
+            return Doing::UNTOLD;
+        }
+        let authors = self.field_managers(before, after);
+        if authors.hand == (Hand::Producer { is_inferred: false }) {
+            return authors;
+        }
+        let logged = self.logged(&after.object_ref(), seen, |request| {
+            matches!(&*request.verb, "update" | "patch")
+                && request.changed != Some(false)
+                && *request.name == *metadata.name
+        });
+        let is_anothers = !logged.by.is_empty() && !self.said(0).is_empty();
+        if logged.hand != Hand::Unknown || is_anothers {
+            return logged;
+        }
+        authors
+    }
+
+    /// Whether the watch missed part of the time between two versions.
+    fn missed(&self, namespace: &str, name: &str, since: Timestamp, seen: Timestamp) -> bool {
+        let mut gaps = self.evidence.gaps_of(T::WATCHED, namespace, name);
+        let (since, seen) = (since.as_microsecond(), seen.as_microsecond());
+        gaps.any(|gap| span_of(gap).0 <= seen && span_of(gap).1 >= since)
+    }
+
+    /// Whose doing a deletion is, by the log. `seen` is when the watch showed the object terminating or gone.
+    pub(crate) fn deletion(&self, object: &T, seen: Timestamp) -> Doing<'e> {
+        let created = object.metadata().creation_timestamp.as_deref();
+        let created = created.and_then(parse_time);
+        self.logged(&object.object_ref(), seen, |request| {
+            // A name may have been deleted and made again just before.
+            created.is_none_or(|created| created <= request.at)
+                && match &*request.verb {
+                    "delete" => {
+                        *request.name == *object.metadata().name && request.subresource.is_empty()
+                    }
+                    "deletecollection" => true,
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whose doing an object's creation is, by the log.
+    pub(crate) fn creation(&self, history: &History<T>) -> Doing<'e> {
+        match self.publishers.creation(history) {
+            Some(request) => self.told([request]),
+            None => Doing::UNTOLD,
+        }
+    }
+
+    /// Whether a log covers that time, so that it is asked who did what the watch saw then.
+    pub(crate) fn is_logged(&self, seen: Timestamp) -> bool {
+        T::requests(self.evidence).is_some_and(|requests| {
+            let seen = seen.as_microsecond() + known_skew(self.evidence).unwrap_or(0);
+            let (from, until) = (requests.covers.from, requests.covers.until);
+            from.as_microsecond() <= seen && seen <= until.as_microsecond() + SECOND
+        })
+    }
+
+    /// The hand of the requests that the log holds of what the watch saw at that time; unknown if there are several.
+    fn logged(
+        &self,
+        object: &ObjectRef,
+        seen: Timestamp,
+        is_it: impl Fn(&Request) -> bool,
+    ) -> Doing<'e> {
+        let requests = T::requests(self.evidence).into_iter();
+        let events = requests.flat_map(|requests| &requests.events);
+        self.told(events.filter(|event| {
+            event.is_write()
+                && *event.namespace == *object.namespace
+                && is_it(event)
+                && is_at(self.evidence, event, seen)
+        }))
+    }
+
+    fn told(&self, requests: impl IntoIterator<Item = &'e Request>) -> Doing<'e> {
+        let mut told: Option<Doing> = None;
+        for request in requests {
+            let hand = self.hand_of(request);
+            let doing = told.get_or_insert(Doing {
+                hand,
+                by: BTreeSet::new(),
+            });
+            doing.by.insert(&*request.user);
+            if doing.hand != hand {
+                doing.hand = Hand::Unknown;
+            }
+        }
+        told.unwrap_or(Doing::UNTOLD)
+    }
+
+    /// Whose a request is.
+    pub(crate) fn hand_of(&self, request: &Request) -> Hand {
+        if request.is_the_suites() {
+            return Hand::Run;
+        }
+        if is_by_hub(request) || is_for_people(&request.user_agent) {
+            return Hand::Other;
+        }
+        self.known(0, &request.user)
+    }
+
+    /// Whose a step is by the field managers whose entries it moved.
+    fn field_managers(&self, before: &T, after: &'e T) -> Doing<'e> {
+        let by = authors(before, after);
+        let hands: Vec<Hand> = by.iter().map(|name| self.hand_of_field_manager(name)).collect();
+        let one = hands.first().filter(|first| hands.iter().all(|hand| hand == *first));
+        let producer = hands.iter().find(|hand| matches!(hand, Hand::Producer { .. }));
+        let hand = producer.or(one).copied().unwrap_or(Hand::Unknown);
+        Doing { hand, by }
+    }
+
+    fn hand_of_field_manager(&self, name: &str) -> Hand {
+        match name {
+            SUITE => Hand::Run,
+            name if self.said(1).iter().any(|said| said == name) => Hand::Producer { is_inferred: false },
+            name if is_for_people(name) || !is_program(name) => Hand::Other,
+            // Another program may have the same default name.
+            name if tells_who(name) => self.known(1, name),
+            _ => Hand::Unknown,
+        }
+    }
+
+    /// Whose the user (0) or the field manager (1) of that name is. A name that nobody claimed may be anyone's.
+    fn known(&self, place: usize, name: &str) -> Hand {
+        if self.said(place).iter().any(|said| said == name) {
+            Hand::Producer { is_inferred: false }
+        } else if self.said(place).is_empty() && self.publishers.prove(place, name) {
+            Hand::Producer { is_inferred: true }
+        } else {
+            Hand::Unknown
+        }
+    }
+
+    /// The users (0) or the field managers (1) that were claimed.
+    fn said(&self, place: usize) -> &'e [String] {
+        let said = T::said(&self.evidence.header.claim);
+        match place {
+            0 => &said.users,
+            _ => &said.field_managers,
+        }
+    }
+}
+
+/// Whether a request may be what the watch saw at that time.
+fn is_at(evidence: &Evidence, request: &Request, seen: Timestamp) -> bool {
+    let skew: Micros = known_skew(evidence).unwrap_or(0);
+    let at = request.at.as_microsecond().saturating_sub(skew);
+    let seen = seen.as_microsecond();
+    (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&at)
+}
