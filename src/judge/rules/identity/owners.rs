@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Requests,
+    Asked, Evidence, Kind, ObjectRef, Request, Requests,
     api::{ClusterProfile, Writer, names},
 };
+use jiff::Timestamp;
 
-use crate::rules::{
-    authors::{is_actor, tells_who},
-    finding::{Finding, Findings},
-    logged::{Logged, is_creation, logged_key},
-    text::redacted,
+use crate::{
+    rules::{
+        authors::{is_actor, tells_who},
+        finding::{Finding, Findings},
+        logged::{Logged, is_creation, logged_key},
+        text::redacted,
+    },
+    who::{Hand, Who},
 };
 
 /// The part of a profile whose owner counts as its manager.
@@ -21,8 +25,9 @@ const MANAGER_PART: &str = "spec.clusterManager";
 ///
 /// All profiles with one manager name come from one manager.
 ///
-/// Two users in the audit log are proof of two managers, and two field managers are a hint, unless both were named as one
-/// manager's.
+/// Two users in the audit log that write in turns are proof of two managers, unless both were named as one manager's. If
+/// the first one writes no more, the other is its successor: a new replica, or a renamed account. Two field managers are
+/// a hint.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
     if let Some(requests) = &evidence.requests {
@@ -40,59 +45,126 @@ fn judge_users<'a>(
     proven: &mut BTreeSet<&'a str>,
     findings: &mut Findings,
 ) {
-    let observed = Logged::<ClusterProfile>::of(evidence);
-    let scope = &evidence.header.scope;
-    let named = &evidence.header.claim.cluster_manager;
-    // For each manager's name, the first user and the others.
-    let mut users: BTreeMap<&str, (&str, BTreeSet<&str>)> = BTreeMap::new();
-    for request in requests.events.iter().filter(|request| is_creation(request)) {
-        let key @ (_, name) = logged_key(request);
-        if evidence.is_touched(&request.namespace, name) {
-            continue;
-        }
-        let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
-        let mut managers = observed
-            .histories(key)
-            .iter()
-            .map(|history| history.first().manager());
-        // Profiles of one name may have had several managers.
-        let only = managers
-            .next()
-            .filter(|first| managers.all(|manager| manager == *first));
-        let Some(manager) = told.or(only).filter(|manager| !manager.is_empty()) else {
+    let mut managers: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
+    let creators = creators(evidence, requests, findings);
+    for (manager, creator) in creators {
+        managers.entry(manager).or_default().push(creator);
+    }
+    for (manager, mut creators) in managers {
+        creators.sort_by_key(|creator| creator.created.at);
+        let Some((first, others)) = creators.split_first_mut() else {
             continue;
         };
-        if scope
-            .cluster_manager
-            .as_deref()
-            .is_some_and(|judged| judged != manager)
-        {
-            continue;
-        }
-        findings.examine();
-        let (first, others) = users
-            .entry(manager)
-            .or_insert_with(|| (&request.user, BTreeSet::new()));
-        let are_named = named.has_user(first) && named.has_user(&request.user);
-        if *first != &*request.user && !are_named && others.insert(&request.user) {
+        for other in others {
+            if other.from > first.until {
+                findings.note(format!(
+                    "{} creates profiles of {} in succession to {}, which writes no more",
+                    redacted(&other.created.user),
+                    redacted(manager),
+                    redacted(&first.created.user)
+                ));
+                std::mem::swap(first, other);
+                continue;
+            }
             proven.insert(manager);
-            let object = ObjectRef {
-                kind: names::KIND.to_owned(),
-                namespace: request.namespace.to_string(),
-                name: name.to_owned(),
-                ..ObjectRef::default()
-            };
             findings.report(
-                Finding::on(object, "two users create profiles under one manager name")
+                Finding::on(reference(other.created), "two users create profiles under one manager name")
                     .at("spec.clusterManager.name")
                     .expected(format!(
                         "{} created by {} alone",
                         redacted(manager),
-                        redacted(first)
+                        redacted(&first.created.user)
                     ))
-                    .observed(format!("created by {}", redacted(&request.user))),
+                    .observed(format!("created by {}", redacted(&other.created.user))),
             );
+            first.until = first.until.max(other.until);
         }
+    }
+}
+
+/// The users of one manager name, as one: a user, or all that were named.
+struct Creator<'a> {
+    /// The first creation.
+    created: &'a Request,
+    /// The first write on profiles of that name.
+    from: Timestamp,
+    /// The last one.
+    until: Timestamp,
+}
+
+/// Who created profiles under each manager name. People and tools that write for them are left out: a backup restores
+/// profiles with all that their manager wrote.
+fn creators<'a>(
+    evidence: &'a Evidence,
+    requests: &'a Requests,
+    findings: &mut Findings,
+) -> Vec<(&'a str, Creator<'a>)> {
+    let observed = Logged::<ClusterProfile>::of(evidence);
+    let who = Who::<ClusterProfile>::of(evidence);
+    let named = &evidence.header.claim.cluster_manager;
+    let scope = &evidence.header.scope;
+    let mut creators: BTreeMap<(&str, Option<&str>), Creator> = BTreeMap::new();
+    let mut spans: BTreeMap<(&str, Option<&str>), (Timestamp, Timestamp)> = BTreeMap::new();
+    for request in &requests.events {
+        let is_own = matches!(who.hand_of(request), Hand::Run | Hand::Other);
+        if is_own || !request.is_write() || &*request.verb == "deletecollection" {
+            continue;
+        }
+        let key @ (namespace, name) = logged_key(request);
+        if evidence.is_touched(namespace, name) {
+            continue;
+        }
+        let Some(manager) = manager_of(&observed, key, request) else {
+            continue;
+        };
+        if scope.cluster_manager.as_deref().is_some_and(|judged| judged != manager) {
+            continue;
+        }
+        // Users that were named are one manager's.
+        let user = Some(&*request.user).filter(|user| !named.has_user(user));
+        let span = spans
+            .entry((manager, user))
+            .or_insert((request.at, request.at));
+        *span = (span.0.min(request.at), span.1.max(request.at));
+        if is_creation(request) {
+            findings.examine();
+            creators.entry((manager, user)).or_insert(Creator {
+                created: request,
+                from: request.at,
+                until: request.at,
+            });
+        }
+    }
+    let with_span = |(key, creator): ((&'a str, _), Creator<'a>)| {
+        let (from, until) = spans.get(&key).copied().unwrap_or((creator.from, creator.until));
+        (key.0, Creator { from, until, ..creator })
+    };
+    creators.into_iter().map(with_span).collect()
+}
+
+/// The manager that a request's body names, or that all profiles of its name have.
+fn manager_of<'a>(
+    observed: &Logged<'a, ClusterProfile>,
+    key: (&'a str, &'a str),
+    request: &'a Request,
+) -> Option<&'a str> {
+    let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
+    let histories = observed.histories(key).iter();
+    let mut managers = histories.map(|history| history.first().manager());
+    // Profiles of one name may have had several managers.
+    let only = managers
+        .next()
+        .filter(|first| managers.all(|manager| manager == *first));
+    told.or(only).filter(|manager| !manager.is_empty())
+}
+
+fn reference(request: &Request) -> ObjectRef {
+    let (namespace, name) = logged_key(request);
+    ObjectRef {
+        kind: names::KIND.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        ..ObjectRef::default()
     }
 }
 
