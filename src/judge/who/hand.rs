@@ -1,6 +1,6 @@
 //! Whose doing something is.
 
-use std::{collections::BTreeSet, marker::PhantomData};
+use std::{cell::OnceCell, collections::BTreeSet, marker::PhantomData};
 
 use evidence::{Evidence, History, ObjectRef, Request, parse_time};
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::{
     authors::authors,
     logged::Judged,
-    program::{is_by_hub, is_for_people, is_program, tells_who},
+    program::{is_actor, is_by_hub, is_for_people, is_program, tells_who},
     publisher::Publishers,
 };
 use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, span_of};
@@ -62,7 +62,7 @@ impl Doing<'_> {
 /// Tells whose doing things are with one kind of objects.
 pub(crate) struct Who<'e, T> {
     evidence: &'e Evidence,
-    publishers: Publishers<'e>,
+    publishers: OnceCell<Publishers<'e>>,
     kind: PhantomData<T>,
 }
 
@@ -70,20 +70,64 @@ impl<'e, T: Judged> Who<'e, T> {
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
         Self {
             evidence,
-            publishers: Publishers::of::<T>(evidence),
+            publishers: OnceCell::new(),
             kind: PhantomData,
         }
+    }
+
+    /// The publishers of all judged objects, found when they are first asked for.
+    fn publishers(&self) -> &Publishers<'e> {
+        self.publishers
+            .get_or_init(|| Publishers::of::<T>(self.evidence))
     }
 
     /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
     /// one of them was claimed, else by the log, else by the field managers.
     pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
-        let ((before, since), (after, seen)) = (before, after);
+        self.best(before, after, || {
+            let by = authors(before.0, after.0);
+            let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
+            Doing { hand, by }
+        })
+    }
+
+    /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
+    /// others were claimed. Who sets a value owns it afterwards, so an owner wrote it even if its entry kept its time.
+    pub(crate) fn published(
+        &self,
+        before: (&T, Timestamp),
+        after: (&'e T, Timestamp),
+        part: &str,
+    ) -> Doing<'e> {
+        self.best(before, after, || {
+            let entries = after.0.metadata().writers.as_deref().unwrap_or_default();
+            let owners = entries.iter().filter(|entry| entry.owns.iter().any(|own| **own == *part));
+            let owners: BTreeSet<&str> = owners.map(|entry| &*entry.manager).collect();
+            let wrote = &owners & &authors(before.0, after.0);
+            let by = if wrote.is_empty() { owners } else { wrote };
+            let hand = one(by.iter().map(|name| match self.hand_of_field_manager(name, false) {
+                Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
+                    Hand::Producer { is_inferred: true }
+                }
+                hand => hand,
+            }));
+            Doing { hand, by }
+        })
+    }
+
+    /// Whose doing a step is by the best source. Over a gap, nobody knows what came in between.
+    fn best(
+        &self,
+        before: (&T, Timestamp),
+        after: (&'e T, Timestamp),
+        field_managers: impl FnOnce() -> Doing<'e>,
+    ) -> Doing<'e> {
+        let ((_, since), (after, seen)) = (before, after);
         let metadata = after.metadata();
         if self.missed(&metadata.namespace, &metadata.name, since, seen) {
             return Doing::UNTOLD;
         }
-        let authors = self.field_managers(before, after);
+        let authors = field_managers();
         if authors.hand == (Hand::Producer { is_inferred: false }) {
             return authors;
         }
@@ -92,11 +136,12 @@ impl<'e, T: Judged> Who<'e, T> {
                 && request.changed != Some(false)
                 && *request.name == *metadata.name
         });
-        let is_anothers = !logged.by.is_empty() && !self.said(0).is_empty();
-        if logged.hand != Hand::Unknown || is_anothers {
-            return logged;
+        let is_unclaimed = logged.by.len() == 1 && !self.said(0).is_empty();
+        if logged.hand != Hand::Unknown || is_unclaimed {
+            logged
+        } else {
+            authors
         }
-        authors
     }
 
     /// Whether the watch missed part of the time between two versions.
@@ -125,7 +170,7 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// Whose doing an object's creation is, by the log.
     pub(crate) fn creation(&self, history: &History<T>) -> Doing<'e> {
-        match self.publishers.creation(history) {
+        match self.publishers().creation(history) {
             Some(request) => self.told([request]),
             None => Doing::UNTOLD,
         }
@@ -184,23 +229,14 @@ impl<'e, T: Judged> Who<'e, T> {
         self.known(0, &request.user)
     }
 
-    /// Whose a step is by the field managers whose entries it moved.
-    fn field_managers(&self, before: &T, after: &'e T) -> Doing<'e> {
-        let by = authors(before, after);
-        let hands: Vec<Hand> = by.iter().map(|name| self.hand_of_field_manager(name)).collect();
-        let one = hands.first().filter(|first| hands.iter().all(|hand| hand == *first));
-        let producer = hands.iter().find(|hand| matches!(hand, Hand::Producer { .. }));
-        let hand = producer.or(one).copied().unwrap_or(Hand::Unknown);
-        Doing { hand, by }
-    }
-
-    fn hand_of_field_manager(&self, name: &str) -> Hand {
+    /// Whose a field manager is; by what all judged objects have in common, too, if that is asked for.
+    fn hand_of_field_manager(&self, name: &str, infers: bool) -> Hand {
         match name {
             SUITE => Hand::Run,
             name if self.said(1).iter().any(|said| said == name) => Hand::Producer { is_inferred: false },
             name if is_for_people(name) || !is_program(name) => Hand::Other,
             // Another program may have the same default name.
-            name if tells_who(name) => self.known(1, name),
+            name if infers && tells_who(name) => self.known(1, name),
             _ => Hand::Unknown,
         }
     }
@@ -209,7 +245,7 @@ impl<'e, T: Judged> Who<'e, T> {
     fn known(&self, place: usize, name: &str) -> Hand {
         if self.said(place).iter().any(|said| said == name) {
             Hand::Producer { is_inferred: false }
-        } else if self.said(place).is_empty() && self.publishers.prove(place, name) {
+        } else if self.said(place).is_empty() && self.publishers().prove(place, name) {
             Hand::Producer { is_inferred: true }
         } else {
             Hand::Unknown
@@ -224,6 +260,14 @@ impl<'e, T: Judged> Who<'e, T> {
             _ => &said.field_managers,
         }
     }
+}
+
+/// The hand of a write that moved the entries of these hands: a producer's if one of them is, or else the one that all are.
+fn one(hands: impl Iterator<Item = Hand>) -> Hand {
+    let hands: Vec<Hand> = hands.collect();
+    let first = hands.first().filter(|first| hands.iter().all(|hand| hand == *first));
+    let producer = hands.iter().find(|hand| matches!(hand, Hand::Producer { .. }));
+    producer.or(first).copied().unwrap_or(Hand::Unknown)
 }
 
 /// Whether a request may be what the watch saw at that time.

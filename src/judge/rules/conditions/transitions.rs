@@ -1,20 +1,23 @@
 //! Transitions of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
+    Evidence, ProfileHistory, Version,
     api::{ClusterProfile, Condition},
     parse_time,
 };
 use jiff::Timestamp;
 
 use crate::{
+    reasons::MANAGER_NOT_NAMED,
     rules::{
         bucket::whole_seconds,
         finding::{Finding, Findings},
-        text::redacted,
+        text::{by, redacted},
         write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
     },
     subjects::Profiles,
     time::{AtMost, Events, Excess},
+    who::{Doing, Hand, Who},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one second keeps the same time. From two
@@ -23,12 +26,13 @@ const SURELY_LATER: Micros = 2 * SECOND;
 
 /// `conditions/transition-time-kept`
 ///
-/// The transition time of a condition does not change while its status stays the same.
-pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
+/// The transition time of a condition does not change while its status stays the same. What a person changed, and what
+/// the manager puts back, is not held against it.
+pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
+    let who = Who::of(evidence);
     findings
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
-    for history in profiles.histories() {
+    for history in evidence.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         for (before, after) in history.steps() {
@@ -45,16 +49,17 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
                 let time = |text: Option<&str>| text.and_then(parse_time);
                 let moved = matches!((time(was.as_deref()), time(is.as_deref())), (Some(was), Some(is)) if !is_same(was, is));
                 if moved && !reported.contains(&&*new.kind) {
-                    reported.push(&new.kind);
-                    findings.report(
-                        Finding::on(
-                            &after.object,
-                            "lastTransitionTime moved though the status stayed the same",
-                        )
-                        .at(path(&new.kind))
-                        .expected(was.as_deref().unwrap_or_default())
-                        .observed(is.as_deref().unwrap_or_default()),
-                    );
+                    let finding = Finding::on(
+                        &after.object,
+                        "lastTransitionTime moved though the status stayed the same",
+                    )
+                    .at(path(&new.kind))
+                    .expected(was.as_deref().unwrap_or_default())
+                    .observed(is.as_deref().unwrap_or_default());
+                    let step = Step { before, after, old, new };
+                    if step.hold_against(&who, history, finding, findings) {
+                        reported.push(&new.kind);
+                    }
                 }
             }
         }
@@ -66,11 +71,12 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
 
 /// `conditions/transition-time-moves`
 ///
-/// The transition time of a condition moves forward when its status changes, and never back.
-pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
+/// The transition time of a condition moves forward when its status changes, and never back. What a person changed, and
+/// what the manager puts back, is not held against it.
+pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
+    let who = Who::of(evidence);
     findings.not_applicable("no condition changed its status while it was watched");
-    for history in profiles.histories() {
+    for history in evidence.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         // For each condition that has changed, when it got its present status.
@@ -101,16 +107,22 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
                 let later = write.moment.by_stamp().earliest - old_since >= SURELY_LATER;
                 let stood_still = is_same(was, is) && later && !missed;
                 if (is_before(is, was) || stood_still) && !reported.contains(&kind) {
-                    reported.push(kind);
-                    findings.report(
-                        Finding::on(
-                            &write.after.object,
-                            "lastTransitionTime did not move forward when the status changed",
-                        )
-                        .at(path(kind))
-                        .expected(format!("after {was}"))
-                        .observed(new.last_transition_time.as_deref().unwrap_or_default()),
-                    );
+                    let finding = Finding::on(
+                        &write.after.object,
+                        "lastTransitionTime did not move forward when the status changed",
+                    )
+                    .at(path(kind))
+                    .expected(format!("after {was}"))
+                    .observed(new.last_transition_time.as_deref().unwrap_or_default());
+                    let step = Step {
+                        before: write.before,
+                        after: write.after,
+                        old,
+                        new,
+                    };
+                    if step.hold_against(&who, history, finding, findings) {
+                        reported.push(kind);
+                    }
                 }
             }
         }
@@ -118,6 +130,74 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
             findings.examine();
         }
     }
+}
+
+/// A step in which a condition broke its contract.
+struct Step<'e> {
+    before: &'e Version,
+    after: &'e Version,
+    old: &'e Condition,
+    new: &'e Condition,
+}
+
+impl<'e> Step<'e> {
+    /// Reports what was found if it is the manager's doing, and says if that is unknown. Returns whether it was reported.
+    fn hold_against(
+        &self,
+        who: &Who<'e, ClusterProfile>,
+        history: &'e ProfileHistory,
+        finding: Finding,
+        findings: &mut Findings,
+    ) -> bool {
+        let doing = doing(who, self.before, self.after);
+        match doing.hand {
+            Hand::Producer { .. } if !self.puts_back(who, history) => {
+                findings.report(finding);
+                return true;
+            }
+            Hand::Producer { .. } | Hand::Run => {}
+            Hand::Other => findings.note(format!(
+                "{}: {}{}, which is not the manager",
+                finding.object.path(),
+                finding.message,
+                by(&doing.by)
+            )),
+            Hand::Unknown if doing.by.is_empty() => findings.cannot_tell(format!(
+                "{}: {}, and nothing tells by whom",
+                finding.object.path(),
+                finding.message
+            )),
+            Hand::Unknown => findings.cannot_tell(format!(
+                "{}: {}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
+                finding.object.path(),
+                finding.message,
+                by(&doing.by)
+            )),
+        }
+        false
+    }
+
+    /// Whether the step takes back what somebody else than the manager did to the condition.
+    fn puts_back(&self, who: &Who<'e, ClusterProfile>, history: &'e ProfileHistory) -> bool {
+        let state = |condition: &Condition| (condition.status.clone(), condition.last_transition_time.clone());
+        let of = |version: &'e Version| version.object.condition(&self.new.kind).map(state);
+        let steps = history.steps().take_while(|(_, after)| after.at <= self.before.at);
+        let changed = steps.filter(|(before, after)| of(before) != of(after)).last();
+        changed.is_some_and(|(before, after)| {
+            of(after) == Some(state(self.old))
+                && of(before) == Some(state(self.new))
+                && matches!(doing(who, before, after).hand, Hand::Other | Hand::Run)
+        })
+    }
+}
+
+/// Whose doing a change of the conditions is.
+fn doing<'e>(who: &Who<'e, ClusterProfile>, before: &'e Version, after: &'e Version) -> Doing<'e> {
+    who.published(
+        (&before.object, before.at),
+        (&after.object, after.at),
+        "status.conditions",
+    )
 }
 
 /// Whether two times are one: a writer that keeps whole seconds cuts the fraction that another one wrote.
