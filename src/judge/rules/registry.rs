@@ -8,11 +8,10 @@ use evidence::{Evidence, Kind, api::Api};
 use jiff::civil::Date;
 
 use super::{
-    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
-    placement_updates, properties, updates, version,
+    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle, placement_labels, placement_lifecycle, placement_ownership, placement_references,
+    placement_slices, placement_updates, properties, updates, version,
 };
-use crate::subjects::Profiles;
+use crate::{subjects::Profiles, who::before_and_after};
 
 /// What a rule is asked of, with its function. Cores divide the work by it.
 #[derive(Clone, Copy, Debug)]
@@ -219,18 +218,30 @@ impl Rule {
         self.facts.since.api()
     }
 
-    /// What it examines and finds in the evidence.
+    /// What it examines and finds in the evidence. Of a profile that the run touched, a rule on single profiles finds what
+    /// was wrong before, and since that was undone.
     pub fn findings(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         match self.quantifier {
-            Quantifier::EachProfile(examine) => examine(&Profiles::all(evidence), &mut findings),
+            Quantifier::EachProfile(examine) => {
+                examine(&Profiles::all(evidence), &mut findings);
+                if let Some(evidence) = before_and_after(evidence) {
+                    let mut found = Findings::default();
+                    examine(&Profiles::all(&evidence), &mut found);
+                    // What cannot be told of these times, no rule asks for: the run cut them short itself.
+                    if !found.list.is_empty() {
+                        findings.examined += found.examined;
+                        findings.list.extend(found.list);
+                    }
+                }
+            }
             Quantifier::Fleet(examine) => examine(evidence, &mut findings),
         }
         findings
     }
 
-    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log and dry runs are
-    /// of no single profile.
+    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log, dry runs and what
+    /// a driver did are of no single profile.
     pub(crate) fn each_profile(&self, evidence: &Evidence) -> Option<fn(&Profiles, &mut Findings)> {
         let facts = &self.facts;
         let kinds = facts
@@ -243,7 +254,7 @@ impl Rule {
             Kind::Probe => !evidence.probes.is_empty(),
             _ => false,
         };
-        let is_divided = !kinds.into_iter().any(is_undivided);
+        let is_divided = evidence.driver.is_none() && !kinds.into_iter().any(is_undivided);
         match self.quantifier {
             Quantifier::EachProfile(examine) if is_divided => Some(examine),
             Quantifier::EachProfile(_) | Quantifier::Fleet(_) => None,

@@ -77,8 +77,7 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// The publishers of all judged objects, found when they are first asked for.
     fn publishers(&self) -> &Publishers<'e> {
-        self.publishers
-            .get_or_init(|| Publishers::of::<T>(self.evidence))
+        self.publishers.get_or_init(|| Publishers::of::<T>(self.evidence))
     }
 
     /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
@@ -101,16 +100,20 @@ impl<'e, T: Judged> Who<'e, T> {
     ) -> Doing<'e> {
         self.best(before, after, || {
             let entries = after.0.metadata().writers.as_deref().unwrap_or_default();
-            let owners = entries.iter().filter(|entry| entry.owns.iter().any(|own| **own == *part));
+            let owners = entries
+                .iter()
+                .filter(|entry| entry.owns.iter().any(|own| **own == *part));
             let owners: BTreeSet<&str> = owners.map(|entry| &*entry.manager).collect();
             let wrote = &owners & &authors(before.0, after.0);
             let by = if wrote.is_empty() { owners } else { wrote };
-            let hand = one(by.iter().map(|name| match self.hand_of_field_manager(name, false) {
-                Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
-                    Hand::Producer { is_inferred: true }
-                }
-                hand => hand,
-            }));
+            let hand = one(by
+                .iter()
+                .map(|name| match self.hand_of_field_manager(name, false) {
+                    Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
+                        Hand::Producer { is_inferred: true }
+                    }
+                    hand => hand,
+                }));
             Doing { hand, by }
         })
     }
@@ -159,9 +162,7 @@ impl<'e, T: Judged> Who<'e, T> {
             // A name may have been deleted and made again just before.
             created.is_none_or(|created| created <= request.at)
                 && match &*request.verb {
-                    "delete" => {
-                        *request.name == *object.metadata().name && request.subresource.is_empty()
-                    }
+                    "delete" => *request.name == *object.metadata().name && request.subresource.is_empty(),
                     "deletecollection" => true,
                     _ => false,
                 }
@@ -186,12 +187,7 @@ impl<'e, T: Judged> Who<'e, T> {
     }
 
     /// The hand of the requests that the log holds of what the watch saw at that time; unknown if there are several.
-    fn logged(
-        &self,
-        object: &ObjectRef,
-        seen: Timestamp,
-        is_it: impl Fn(&Request) -> bool,
-    ) -> Doing<'e> {
+    fn logged(&self, object: &ObjectRef, seen: Timestamp, is_it: impl Fn(&Request) -> bool) -> Doing<'e> {
         let requests = T::requests(self.evidence).into_iter();
         let events = requests.flat_map(|requests| &requests.events);
         self.told(events.filter(|event| {
@@ -265,7 +261,9 @@ impl<'e, T: Judged> Who<'e, T> {
 /// The hand of a write that moved the entries of these hands: a producer's if one of them is, or else the one that all are.
 fn one(hands: impl Iterator<Item = Hand>) -> Hand {
     let hands: Vec<Hand> = hands.collect();
-    let first = hands.first().filter(|first| hands.iter().all(|hand| hand == *first));
+    let first = hands
+        .first()
+        .filter(|first| hands.iter().all(|hand| hand == *first));
     let producer = hands.iter().find(|hand| matches!(hand, Hand::Producer { .. }));
     producer.or(first).copied().unwrap_or(Hand::Unknown)
 }

@@ -13,5 +13,7 @@ mod hand;
 pub(crate) mod logged;
 mod program;
 pub(crate) mod publisher;
+mod touched;
 
 pub(crate) use hand::{Doing, Hand, Who};
+pub(crate) use touched::before_and_after;

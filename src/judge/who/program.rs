@@ -109,7 +109,13 @@ mod tests {
 
     #[test]
     fn people_s_programs_and_the_hub_are_no_producers() {
-        for name in ["kubectl-client-side-apply", "kubectl.exe/v1.34.0", "Helm/3.18", "velero-server", "argocd-controller"] {
+        for name in [
+            "kubectl-client-side-apply",
+            "kubectl.exe/v1.34.0",
+            "Helm/3.18",
+            "velero-server",
+            "argocd-controller",
+        ] {
             assert!(is_for_people(name), "{name}");
         }
         for name in ["m", "kubectlish", "helmsman", "velero-fleet"] {

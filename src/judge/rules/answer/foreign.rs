@@ -81,7 +81,11 @@ pub(in crate::rules) fn untouched<T: Judged>(
                 _ => {}
             }
             let is_proven = touch.is_proven();
-            findings.report(if is_proven { touch.finding } else { touch.finding.advisory() });
+            findings.report(if is_proven {
+                touch.finding
+            } else {
+                touch.finding.advisory()
+            });
         }
     }
 }

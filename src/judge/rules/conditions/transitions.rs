@@ -56,7 +56,12 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
                     .at(path(&new.kind))
                     .expected(was.as_deref().unwrap_or_default())
                     .observed(is.as_deref().unwrap_or_default());
-                    let step = Step { before, after, old, new };
+                    let step = Step {
+                        before,
+                        after,
+                        old,
+                        new,
+                    };
                     if step.hold_against(&who, history, finding, findings) {
                         reported.push(&new.kind);
                     }
@@ -179,9 +184,12 @@ impl<'e> Step<'e> {
 
     /// Whether the step takes back what somebody else than the manager did to the condition.
     fn puts_back(&self, who: &Who<'e, ClusterProfile>, history: &'e ProfileHistory) -> bool {
-        let state = |condition: &Condition| (condition.status.clone(), condition.last_transition_time.clone());
+        let state =
+            |condition: &Condition| (condition.status.clone(), condition.last_transition_time.clone());
         let of = |version: &'e Version| version.object.condition(&self.new.kind).map(state);
-        let steps = history.steps().take_while(|(_, after)| after.at <= self.before.at);
+        let steps = history
+            .steps()
+            .take_while(|(_, after)| after.at <= self.before.at);
         let changed = steps.filter(|(before, after)| of(before) != of(after)).last();
         changed.is_some_and(|(before, after)| {
             of(after) == Some(state(self.old))

@@ -68,14 +68,17 @@ fn judge_users<'a>(
             }
             proven.insert(manager);
             findings.report(
-                Finding::on(reference(other.created), "two users create profiles under one manager name")
-                    .at("spec.clusterManager.name")
-                    .expected(format!(
-                        "{} created by {} alone",
-                        redacted(manager),
-                        redacted(&first.created.user)
-                    ))
-                    .observed(format!("created by {}", redacted(&other.created.user))),
+                Finding::on(
+                    reference(other.created),
+                    "two users create profiles under one manager name",
+                )
+                .at("spec.clusterManager.name")
+                .expected(format!(
+                    "{} created by {} alone",
+                    redacted(manager),
+                    redacted(&first.created.user)
+                ))
+                .observed(format!("created by {}", redacted(&other.created.user))),
             );
             first.until = first.until.max(other.until);
         }
@@ -117,14 +120,16 @@ fn creators<'a>(
         let Some(manager) = manager_of(&observed, key, request) else {
             continue;
         };
-        if scope.cluster_manager.as_deref().is_some_and(|judged| judged != manager) {
+        if scope
+            .cluster_manager
+            .as_deref()
+            .is_some_and(|judged| judged != manager)
+        {
             continue;
         }
         // Users that were named are one manager's.
         let user = Some(&*request.user).filter(|user| !named.has_user(user));
-        let span = spans
-            .entry((manager, user))
-            .or_insert((request.at, request.at));
+        let span = spans.entry((manager, user)).or_insert((request.at, request.at));
         *span = (span.0.min(request.at), span.1.max(request.at));
         if is_creation(request) {
             findings.examine();
@@ -137,7 +142,14 @@ fn creators<'a>(
     }
     let with_span = |(key, creator): ((&'a str, _), Creator<'a>)| {
         let (from, until) = spans.get(&key).copied().unwrap_or((creator.from, creator.until));
-        (key.0, Creator { from, until, ..creator })
+        (
+            key.0,
+            Creator {
+                from,
+                until,
+                ..creator
+            },
+        )
     };
     creators.into_iter().map(with_span).collect()
 }
