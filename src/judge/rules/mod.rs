@@ -41,8 +41,6 @@ mod updates;
 mod version;
 mod write_time;
 
-use crate::who::{authors, logged, publisher};
-
 pub use bucket::{BURST, REFILL_SECONDS};
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
@@ -54,3 +52,5 @@ pub(crate) use registry::Quantifier;
 pub use registry::{Rule, all, as_of, find};
 pub(crate) use text::counted;
 pub use updates::{Draw, Source, Spending, Spendings};
+
+use crate::who::{authors, logged, publisher};

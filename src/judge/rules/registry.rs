@@ -8,10 +8,14 @@ use evidence::{Evidence, Kind, api::Api};
 use jiff::civil::Date;
 
 use super::{
-    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle, placement_labels, placement_lifecycle, placement_ownership, placement_references,
-    placement_slices, placement_updates, properties, updates, version,
+    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
+    placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
+    placement_updates, properties, updates, version,
 };
-use crate::{subjects::Profiles, who::before_and_after};
+use crate::{
+    subjects::Profiles,
+    who::{before_and_after, strays},
+};
 
 /// What a rule is asked of, with its function. Cores divide the work by it.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +89,8 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         "conditions/control-plane-healthy-reported" => EachProfile(conditions::control_plane_healthy_reported),
         "conditions/joined-reported" => EachProfile(conditions::joined_reported),
         "conditions/well-formed" => EachProfile(conditions::well_formed),
-        "conditions/transition-time-kept" => Fleet(conditions::transition_time_kept),
-        "conditions/transition-time-moves" => Fleet(conditions::transition_time_moves),
+        "conditions/transition-time-kept" => EachProfile(conditions::transition_time_kept),
+        "conditions/transition-time-moves" => EachProfile(conditions::transition_time_moves),
         "conditions/observed-generation-not-ahead" => EachProfile(conditions::observed_generation_not_ahead),
         "conditions/healthy-needs-joined" => EachProfile(conditions::healthy_needs_joined),
         "conditions/status-follows-joined" => EachProfile(conditions::status_follows_joined),
@@ -218,17 +222,17 @@ impl Rule {
         self.facts.since.api()
     }
 
-    /// What it examines and finds in the evidence. Of a profile that the run touched, a rule on single profiles finds what
-    /// was wrong before, and since that was undone.
+    /// What it examines and finds in the evidence. A rule on single profiles also finds what was wrong with those that the
+    /// run touched, before and after, and with those of the judged manager that name another one.
     pub fn findings(&self, evidence: &Evidence) -> Findings {
         let mut findings = Findings::default();
         match self.quantifier {
             Quantifier::EachProfile(examine) => {
                 examine(&Profiles::all(evidence), &mut findings);
-                if let Some(evidence) = before_and_after(evidence) {
+                for evidence in [before_and_after(evidence), strays(evidence)].iter().flatten() {
                     let mut found = Findings::default();
-                    examine(&Profiles::all(&evidence), &mut found);
-                    // What cannot be told of these times, no rule asks for: the run cut them short itself.
+                    examine(&Profiles::all(evidence), &mut found);
+                    // What these do not tell is no doubt: the rule is judged by all others.
                     if !found.list.is_empty() {
                         findings.examined += found.examined;
                         findings.list.extend(found.list);
@@ -240,8 +244,8 @@ impl Rule {
         findings
     }
 
-    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log, dry runs and what
-    /// a driver did are of no single profile.
+    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log, dry runs and
+    /// what a driver did are of no single profile, and strays are judged beside all others.
     pub(crate) fn each_profile(&self, evidence: &Evidence) -> Option<fn(&Profiles, &mut Findings)> {
         let facts = &self.facts;
         let kinds = facts
@@ -254,7 +258,8 @@ impl Rule {
             Kind::Probe => !evidence.probes.is_empty(),
             _ => false,
         };
-        let is_divided = evidence.driver.is_none() && !kinds.into_iter().any(is_undivided);
+        let is_divided =
+            evidence.driver.is_none() && strays(evidence).is_none() && !kinds.into_iter().any(is_undivided);
         match self.quantifier {
             Quantifier::EachProfile(examine) if is_divided => Some(examine),
             Quantifier::EachProfile(_) | Quantifier::Fleet(_) => None,

@@ -10,8 +10,8 @@
 //! measured, behind a watch that is late, and one that is set by more than [`LATE`] within a gap, show nothing.
 //! [`Events`] have a second reading by the hub's clock alone.
 
-mod bucket;
 mod absence;
+mod bucket;
 mod clock;
 mod edge;
 mod events;
@@ -26,8 +26,8 @@ mod together;
 mod while_;
 mod writes;
 
-pub(crate) use bucket::Bucket;
 pub(crate) use absence::absent;
+pub(crate) use bucket::Bucket;
 pub(crate) use clock::{known_skew, new_stamp};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};

@@ -8,13 +8,10 @@ use jiff::Timestamp;
 use super::{
     authors::authors,
     logged::Judged,
-    program::{is_actor, is_by_hub, is_for_people, is_program, tells_who},
+    program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
     publisher::Publishers,
 };
 use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, span_of};
-
-/// The field manager of all that a run writes.
-const SUITE: &str = "clusterprofile-conformance";
 
 /// Whose doing something is, as far as the evidence tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,23 +96,36 @@ impl<'e, T: Judged> Who<'e, T> {
         part: &str,
     ) -> Doing<'e> {
         self.best(before, after, || {
-            let entries = after.0.metadata().writers.as_deref().unwrap_or_default();
-            let owners = entries
-                .iter()
-                .filter(|entry| entry.owns.iter().any(|own| **own == *part));
-            let owners: BTreeSet<&str> = owners.map(|entry| &*entry.manager).collect();
+            let owners = owners(after.0, part);
             let wrote = &owners & &authors(before.0, after.0);
             let by = if wrote.is_empty() { owners } else { wrote };
-            let hand = one(by
-                .iter()
-                .map(|name| match self.hand_of_field_manager(name, false) {
-                    Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
-                        Hand::Producer { is_inferred: true }
-                    }
-                    hand => hand,
-                }));
+            let hand = one(by.iter().map(|name| self.publishing(name)));
             Doing { hand, by }
         })
+    }
+
+    /// Whose a part of an object is, if all its owners are of one hand.
+    pub(crate) fn owners(&self, object: &T, part: &str) -> Hand {
+        let hands: Vec<Hand> = owners(object, part)
+            .iter()
+            .map(|name| self.publishing(name))
+            .collect();
+        let first = hands.first().copied().unwrap_or(Hand::Unknown);
+        if hands.iter().all(|hand| *hand == first) {
+            first
+        } else {
+            Hand::Unknown
+        }
+    }
+
+    /// Whose a field manager is that owns what only a producer publishes.
+    fn publishing(&self, name: &str) -> Hand {
+        match self.hand_of_field_manager(name, false) {
+            Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
+                Hand::Producer { is_inferred: true }
+            }
+            hand => hand,
+        }
     }
 
     /// Whose doing a step is by the best source. Over a gap, nobody knows what came in between.
@@ -256,6 +266,13 @@ impl<'e, T: Judged> Who<'e, T> {
             _ => &said.field_managers,
         }
     }
+}
+
+/// The field managers that own a part of an object.
+fn owners<'o, T: Judged>(object: &'o T, part: &str) -> BTreeSet<&'o str> {
+    let entries = object.metadata().writers.as_deref().unwrap_or_default().iter();
+    let owners = entries.filter(|entry| entry.owns.iter().any(|own| **own == *part));
+    owners.map(|entry| &*entry.manager).collect()
 }
 
 /// The hand of a write that moved the entries of these hands: a producer's if one of them is, or else the one that all are.

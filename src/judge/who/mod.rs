@@ -13,7 +13,9 @@ mod hand;
 pub(crate) mod logged;
 mod program;
 pub(crate) mod publisher;
+mod strays;
 mod touched;
 
 pub(crate) use hand::{Doing, Hand, Who};
+pub(crate) use strays::strays;
 pub(crate) use touched::before_and_after;

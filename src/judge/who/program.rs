@@ -2,6 +2,9 @@
 
 use evidence::Request;
 
+/// The field manager of all that a run writes.
+pub(super) const SUITE: &str = "clusterprofile-conformance";
+
 /// Whether a field manager is a writer: the API server invents two names for fields without a recorded one.
 pub(crate) fn is_actor(field_manager: &str) -> bool {
     !matches!(field_manager, "before-first-apply" | "ancient-changes")
@@ -63,6 +66,11 @@ pub(crate) fn is_program(field_manager: &str) -> bool {
         "storage-version-migrator-controller",
     ];
     is_actor(field_manager) && !is_kubectl(field_manager) && !OF_HUB.contains(&field_manager)
+}
+
+/// Whether a field manager may be a cluster manager's or a scheduler's: it is neither people's, nor the hub's, nor the suite's.
+pub(crate) fn may_be_a_producer_s(field_manager: &str) -> bool {
+    is_program(field_manager) && !is_for_people(field_manager) && field_manager != SUITE
 }
 
 /// Whether a program of its own sent a request: neither a person with kubectl, nor the hub itself, nor the suite.

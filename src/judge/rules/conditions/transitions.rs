@@ -16,7 +16,7 @@ use crate::{
         write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
     },
     subjects::Profiles,
-    time::{AtMost, Events, Excess},
+    time::{AtMost, Events, Excess, Known, Why},
     who::{Doing, Hand, Who},
 };
 
@@ -28,11 +28,12 @@ const SURELY_LATER: Micros = 2 * SECOND;
 ///
 /// The transition time of a condition does not change while its status stays the same. What a person changed, and what
 /// the manager puts back, is not held against it.
-pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     let who = Who::of(evidence);
     findings
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         for (before, after) in history.steps() {
@@ -56,12 +57,7 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
                     .at(path(&new.kind))
                     .expected(was.as_deref().unwrap_or_default())
                     .observed(is.as_deref().unwrap_or_default());
-                    let step = Step {
-                        before,
-                        after,
-                        old,
-                        new,
-                    };
+                    let step = Step { before, after, new };
                     if step.hold_against(&who, history, finding, findings) {
                         reported.push(&new.kind);
                     }
@@ -78,10 +74,11 @@ pub(in crate::rules) fn transition_time_kept(evidence: &Evidence, findings: &mut
 ///
 /// The transition time of a condition moves forward when its status changes, and never back. What a person changed, and
 /// what the manager puts back, is not held against it.
-pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mut Findings) {
+pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
     let who = Who::of(evidence);
     findings.not_applicable("no condition changed its status while it was watched");
-    for history in evidence.histories() {
+    for history in profiles.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
         // For each condition that has changed, when it got its present status.
@@ -122,7 +119,6 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
                     let step = Step {
                         before: write.before,
                         after: write.after,
-                        old,
                         new,
                     };
                     if step.hold_against(&who, history, finding, findings) {
@@ -141,7 +137,6 @@ pub(in crate::rules) fn transition_time_moves(evidence: &Evidence, findings: &mu
 struct Step<'e> {
     before: &'e Version,
     after: &'e Version,
-    old: &'e Condition,
     new: &'e Condition,
 }
 
@@ -155,27 +150,25 @@ impl<'e> Step<'e> {
         findings: &mut Findings,
     ) -> bool {
         let doing = doing(who, self.before, self.after);
+        let found = format!("{}: {}", finding.object.path(), finding.message);
         match doing.hand {
-            Hand::Producer { .. } if !self.puts_back(who, history) => {
-                findings.report(finding);
-                return true;
+            Hand::Producer { .. } => match self.puts_back(who, history) {
+                Known::Yes => {}
+                Known::No => {
+                    findings.report(finding);
+                    return true;
+                }
+                Known::Unknown(_) => findings.cannot_tell(format!(
+                    "{found}, and it may have put back what somebody else had changed"
+                )),
+            },
+            Hand::Run => {}
+            Hand::Other => findings.note(format!("{found}{}, which is not the manager", by(&doing.by))),
+            Hand::Unknown if doing.by.is_empty() => {
+                findings.cannot_tell(format!("{found}, and nothing tells by whom"));
             }
-            Hand::Producer { .. } | Hand::Run => {}
-            Hand::Other => findings.note(format!(
-                "{}: {}{}, which is not the manager",
-                finding.object.path(),
-                finding.message,
-                by(&doing.by)
-            )),
-            Hand::Unknown if doing.by.is_empty() => findings.cannot_tell(format!(
-                "{}: {}, and nothing tells by whom",
-                finding.object.path(),
-                finding.message
-            )),
             Hand::Unknown => findings.cannot_tell(format!(
-                "{}: {}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
-                finding.object.path(),
-                finding.message,
+                "{found}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
                 by(&doing.by)
             )),
         }
@@ -183,29 +176,38 @@ impl<'e> Step<'e> {
     }
 
     /// Whether the step takes back what somebody else than the manager did to the condition.
-    fn puts_back(&self, who: &Who<'e, ClusterProfile>, history: &'e ProfileHistory) -> bool {
+    fn puts_back(&self, who: &Who<'e, ClusterProfile>, history: &'e ProfileHistory) -> Known {
         let state =
             |condition: &Condition| (condition.status.clone(), condition.last_transition_time.clone());
         let of = |version: &'e Version| version.object.condition(&self.new.kind).map(state);
-        let steps = history
+        let steps: Vec<_> = history
             .steps()
-            .take_while(|(_, after)| after.at <= self.before.at);
-        let changed = steps.filter(|(before, after)| of(before) != of(after)).last();
-        changed.is_some_and(|(before, after)| {
-            of(after) == Some(state(self.old))
-                && of(before) == Some(state(self.new))
-                && matches!(doing(who, before, after).hand, Hand::Other | Hand::Run)
-        })
+            .take_while(|(_, after)| after.at <= self.before.at && !std::ptr::eq(*after, self.after))
+            .filter(|(before, after)| of(before) != of(after))
+            .collect();
+        let mut earliest = self.before;
+        for (before, after) in steps.into_iter().rev() {
+            match doing(who, before, after).hand {
+                Hand::Producer { .. } => return Known::No,
+                Hand::Unknown => break,
+                Hand::Other | Hand::Run if of(before) == Some(state(self.new)) => return Known::Yes,
+                Hand::Other | Hand::Run => earliest = before,
+            }
+        }
+        // Nobody saw who set that. If the manager alone owns it, nobody else did.
+        match who.owners(&earliest.object, CONDITIONS).is_producer() {
+            Known::Yes => Known::No,
+            _ => Known::unknown(Why::Hand),
+        }
     }
 }
 
+/// The part that holds the conditions, as managedFields name it.
+const CONDITIONS: &str = "status.conditions";
+
 /// Whose doing a change of the conditions is.
 fn doing<'e>(who: &Who<'e, ClusterProfile>, before: &'e Version, after: &'e Version) -> Doing<'e> {
-    who.published(
-        (&before.object, before.at),
-        (&after.object, after.at),
-        "status.conditions",
-    )
+    who.published((&before.object, before.at), (&after.object, after.at), CONDITIONS)
 }
 
 /// Whether two times are one: a writer that keeps whole seconds cuts the fraction that another one wrote.

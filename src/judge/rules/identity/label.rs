@@ -1,10 +1,11 @@
 //! The manager label and the name that it repeats.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use evidence::{
     Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests,
     api::{ClusterProfile, names, syntax::is_label_value},
+    parse_time,
 };
 use jiff::Timestamp;
 
@@ -14,6 +15,7 @@ use crate::{
         logged::{is_creation, logged_key},
         state::{State, each_state, same_labels},
         text::{ABSENT, redacted, redacted_or_absent},
+        write_time::{Micros, SECOND},
     },
     subjects::Profiles,
 };
@@ -106,14 +108,14 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
     let evidence = profiles.evidence();
     findings.not_applicable("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
-    let mut seen = HashSet::new();
+    let mut seen = Seen::default();
     if watched {
         for history in profiles.histories() {
             if history.origin != Origin::Created {
                 continue;
             }
             let first = history.first();
-            seen.insert((&*first.metadata.namespace, &*first.metadata.name));
+            seen.insert(first);
             findings.examine();
             if first.label(names::LABEL_MANAGER).is_none() {
                 findings.report(unlabelled(first, first.manager()));
@@ -125,13 +127,38 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
     }
 }
 
+/// The creations that the watch saw: one name may have several lives.
+#[derive(Default)]
+struct Seen<'e>(HashMap<(&'e str, &'e str), Vec<&'e ClusterProfile>>);
+
+impl<'e> Seen<'e> {
+    /// The hub stamps creations in whole seconds.
+    const APART: Micros = 2 * SECOND;
+
+    fn insert(&mut self, first: &'e ClusterProfile) {
+        let key = (&*first.metadata.namespace, &*first.metadata.name);
+        self.0.entry(key).or_default().push(first);
+    }
+
+    /// The first version of what a request created.
+    fn of(&self, event: &Request) -> Option<&'e ClusterProfile> {
+        let mut lives = self.0.get(&logged_key(event))?.iter();
+        let is_it = |profile: &&&ClusterProfile| {
+            let created = profile
+                .metadata
+                .creation_timestamp
+                .as_deref()
+                .and_then(parse_time);
+            created.is_none_or(|created| {
+                (created.as_microsecond() - event.at.as_microsecond()).abs() <= Self::APART
+            })
+        };
+        lives.find(is_it).copied()
+    }
+}
+
 /// Judges the creations in the audit log, except those in `seen`.
-fn judge_creations(
-    evidence: &Evidence,
-    requests: &Requests,
-    seen: &HashSet<(&str, &str)>,
-    findings: &mut Findings,
-) {
+fn judge_creations(evidence: &Evidence, requests: &Requests, seen: &Seen, findings: &mut Findings) {
     let mut later_writes: HashMap<_, Vec<&Request>> = HashMap::new();
     let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
     for event in requests.events.iter().filter(changes) {
@@ -149,10 +176,26 @@ fn judge_creations(
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         creations.entry(logged_key(event)).or_default().push(event.at);
     }
+    // Whether a webhook completes what is sent: some profile has the label that its creation lacked.
+    let are_completed = requests
+        .events
+        .iter()
+        .filter(|event| is_creation(event))
+        .any(|event| {
+            let key = logged_key(event);
+            let is_sent = event
+                .body
+                .as_ref()
+                .is_none_or(|body| body.manager_label.is_some());
+            let is_as_created = !later_writes.contains_key(&key) && creations[&key].len() == 1;
+            let left = stored.get(&key).copied().filter(|_| is_as_created);
+            let created = seen.of(event).or(left).filter(|_| !is_sent);
+            created.is_some_and(|profile| profile.label(names::LABEL_MANAGER).is_some())
+        });
     let mut untold = 0;
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         let key @ (_, name) = logged_key(event);
-        if seen.contains(&key) || evidence.is_touched(&event.namespace, name) {
+        if seen.of(event).is_some() || evidence.is_touched(&event.namespace, name) {
             continue;
         }
         let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);
@@ -172,7 +215,10 @@ fn judge_creations(
         if !in_scope(evidence, event, left) {
             continue;
         }
-        let Some(labelled) = labelled_at_creation(event.body.as_ref(), stored, labelling) else {
+        let labelled = labelled_at_creation(event.body.as_ref(), stored, labelling);
+        // A life that nobody saw may have been completed, too.
+        let labelled = labelled.filter(|labelled| *labelled || stored.is_some() || !are_completed);
+        let Some(labelled) = labelled else {
             untold += 1;
             continue;
         };

@@ -5,7 +5,7 @@ use evidence::{Evidence, ProfileHistory, Request};
 use super::{
     budget::{is_told_by, may_overdraw, seen_to_spend, was_watched},
     log::{Life, Log, Names},
-    publishers::{Counted, Users, counted, sure_if},
+    publishers::{Counted, Users, counted, doubt_unclaimed, sure_if},
 };
 use crate::{
     rules::{
@@ -30,6 +30,9 @@ pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut 
         if watched {
             for history in profiles.histories() {
                 let found = found_by_watch(evidence, history);
+                if found.all.is_none() && !found.status {
+                    doubt_unclaimed(evidence, history, findings);
+                }
                 judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }

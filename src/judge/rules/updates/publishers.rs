@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
 use super::log::{Key, Names};
 use crate::{
     reasons::MANAGER_NOT_NAMED,
     rules::{
-        authors::{authors, writers},
+        authors::{authors, may_be_a_producer_s, writers},
+        bucket::{BURST, overdraw},
         finding::{Finding, Findings},
         logged::{creates, logged_key},
         publisher::{Publishers, publishers_of},
@@ -89,6 +90,29 @@ pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted 
     Counted {
         writes: own.map(|write| write.moment).collect(),
         is_sure: !publishers.is_empty(),
+    }
+}
+
+/// Says if a profile is written too often only together with programs that nobody claimed: one may be the manager's second
+/// field manager, or a consumer that labels profiles for itself.
+pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) {
+    let claimed = &evidence.header.claim.cluster_manager;
+    if !claimed.field_managers.is_empty() || history.versions.len() <= BURST as usize {
+        return;
+    }
+    let may_be_its = |write: &&Write| {
+        let by_whom = authors(&write.before.object, &write.after.object);
+        by_whom.is_empty() || by_whom.iter().any(|name| may_be_a_producer_s(name))
+    };
+    let writes = writes(evidence, history);
+    let unclaimed = writes.iter().filter(may_be_its);
+    let unclaimed: Vec<WriteTime> = unclaimed.map(|write| write.moment).collect();
+    if overdraw(&unclaimed, BURST, 0).is_some() {
+        findings.cannot_tell(format!(
+            "{} is written more often than the budget allows by programs that may be the manager's or others: \
+             {MANAGER_NOT_NAMED}",
+            ObjectRef::from(history.last()).path()
+        ));
     }
 }
 

@@ -93,6 +93,8 @@ const MISSED: [(Kind, &str); 20] = [
     (Kind::Namespaces, "identity/one-profile-per-cluster"),
     // Nobody may read the one and not the other.
     (Kind::Secrets, "consumers/secret-labelled"),
+    // Without a log, the restart is the only known cause of what happens to profiles then.
+    (Kind::Requests, "lifecycle/restart-keeps-profiles"),
     // Only the log or the field managers tell who else wrote.
     (Kind::Requests, "placement-ownership/consumers-cannot-write"),
     (Kind::Requests, "placement-ownership/one-writer"),

@@ -14,7 +14,7 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 9] = [
+const MATTERS: [(&str, &str); 10] = [
     // Something was written, so that there is something to examine.
     (
         "conditions/transition-time-kept",
@@ -29,6 +29,11 @@ const MATTERS: [(&str, &str); 9] = [
     (
         "updates/status-by-subresource",
         "neither managedFields nor bodies to tell",
+    ),
+    // A program that nobody claimed may be a part of the manager.
+    (
+        "updates/writes-within-burst",
+        "ten writes at once, of labels and status",
     ),
     // Whoever writes to the profile of another manager deserves a hint.
     ("lifecycle/foreign-profiles-untouched", "nobody touches it"),
