@@ -43,11 +43,11 @@ impl While {
     pub(super) fn settled(self, window_end: Micros, seen: &Set) -> Self {
         let last = |set: &Set| set.until(window_end + 1).spans().last().map(|(_, until)| *until);
         if last(seen).is_none() || last(seen) != last(&self.told) {
-            return self.as_of(window_end);
+            return self.cut_at(window_end);
         }
         let ended = seen.and(&self.told.not());
         let counts = match ended.spans().iter().find(|(_, until)| *until > window_end) {
-            Some((mended, _)) => self.as_of(*mended),
+            Some((mended, _)) => self.cut_at(*mended),
             None => self,
         };
         Self {
@@ -58,7 +58,7 @@ impl While {
     }
 
     /// What counts of it if it was over at that moment.
-    fn as_of(self, end: Micros) -> Self {
+    fn cut_at(self, end: Micros) -> Self {
         let mut possible = self.possible.until(end);
         // What was seen later may have begun before, but counts as what was seen later.
         if let Some((from, until)) = possible.spans().last().copied()
