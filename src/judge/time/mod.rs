@@ -33,7 +33,7 @@ pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
-pub(crate) use timeline::{Run, Seen, Timeline};
+pub(crate) use timeline::{Run, Seen, Timeline, was_missed};
 pub(crate) use together::{Change, Lasting, Together};
 pub(crate) use while_::While;
 pub(crate) use writes::{Write, writes};

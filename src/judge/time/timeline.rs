@@ -535,6 +535,18 @@ impl<'e, T: Tracked> Builder<'e, T> {
     }
 }
 
+/// Whether nobody watched an object, given by namespace and name, for part of a closed span.
+pub(crate) fn was_missed<T: Tracked>(
+    evidence: &Evidence,
+    (namespace, name): (&str, &str),
+    from: Timestamp,
+    until: Timestamp,
+) -> bool {
+    let (from, until) = (from.as_microsecond(), until.as_microsecond());
+    let mut gaps = evidence.gaps_of(T::WATCHED, namespace, name).map(span_of);
+    gaps.any(|(start, stop)| start <= until && stop >= from)
+}
+
 /// The span of a gap. One without a beginning or an end goes on for ever there.
 pub(super) fn span_of(gap: &Gap) -> (Micros, Micros) {
     let from = gap.from.map_or(Micros::MIN, Timestamp::as_microsecond);

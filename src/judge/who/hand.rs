@@ -11,7 +11,7 @@ use super::{
     program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
     publisher::Publishers,
 };
-use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, span_of};
+use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, was_missed};
 
 /// Whose doing something is, as far as the evidence tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +137,7 @@ impl<'e, T: Judged> Who<'e, T> {
     ) -> Doing<'e> {
         let ((_, since), (after, seen)) = (before, after);
         let metadata = after.metadata();
-        if self.missed(&metadata.namespace, &metadata.name, since, seen) {
+        if was_missed::<T>(self.evidence, (&metadata.namespace, &metadata.name), since, seen) {
             return Doing::UNTOLD;
         }
         let authors = field_managers();
@@ -155,13 +155,6 @@ impl<'e, T: Judged> Who<'e, T> {
         } else {
             authors
         }
-    }
-
-    /// Whether the watch missed part of the time between two versions.
-    fn missed(&self, namespace: &str, name: &str, since: Timestamp, seen: Timestamp) -> bool {
-        let mut gaps = self.evidence.gaps_of(T::WATCHED, namespace, name);
-        let (since, seen) = (since.as_microsecond(), seen.as_microsecond());
-        gaps.any(|gap| span_of(gap).0 <= seen && span_of(gap).1 >= since)
     }
 
     /// Whose doing a deletion is, by the log. `seen` is when the watch showed the object terminating or gone.

@@ -1,7 +1,7 @@
 //! Transitions of conditions: the contract of `metav1.Condition`.
 
 use evidence::{
-    Evidence, ProfileHistory, Version,
+    ProfileHistory, Version,
     api::{ClusterProfile, Condition},
     parse_time,
 };

@@ -30,7 +30,7 @@ pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut 
         if watched {
             for history in profiles.histories() {
                 let found = found_by_watch(evidence, history);
-                if found.all.is_none() && !found.status {
+                if found.all == Spent::Kept && !found.status {
                     doubt_unclaimed(evidence, history, findings);
                 }
                 judge(found, || Finding::on(history.last(), TOO_OFTEN), findings);

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
-use super::log::{Key, Names};
+use super::{
+    budget::may_overdraw,
+    log::{Key, Names},
+};
 use crate::{
     reasons::MANAGER_NOT_NAMED,
     rules::{
         authors::{authors, may_be_a_producer_s, writers},
-        bucket::{BURST, overdraw},
+        bucket::{BUDGET, Spent, spent},
         finding::{Finding, Findings},
         logged::{creates, logged_key},
         publisher::{Publishers, publishers_of},
@@ -97,7 +100,7 @@ pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted 
 /// field manager, or a consumer that labels profiles for itself.
 pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) {
     let claimed = &evidence.header.claim.cluster_manager;
-    if !claimed.field_managers.is_empty() || history.versions.len() <= BURST as usize {
+    if !claimed.field_managers.is_empty() || !may_overdraw(history) {
         return;
     }
     let may_be_its = |write: &&Write| {
@@ -107,7 +110,7 @@ pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, fin
     let writes = writes(evidence, history);
     let unclaimed = writes.iter().filter(may_be_its);
     let unclaimed: Vec<WriteTime> = unclaimed.map(|write| write.moment).collect();
-    if overdraw(&unclaimed, BURST, 0).is_some() {
+    if spent(&unclaimed.into(), BUDGET) != Spent::Kept {
         findings.cannot_tell(format!(
             "{} is written more often than the budget allows by programs that may be the manager's or others: \
              {MANAGER_NOT_NAMED}",
