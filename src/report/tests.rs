@@ -7,7 +7,7 @@ use evidence::{
 use jiff::Timestamp;
 use judge::{
     Decision, Judgement, RuleVerdict, Selection, Tally, Verdict,
-    rules::{Facts, Finding, Findings, Rule},
+    rules::{Facts, Finding, Rule},
 };
 
 use super::*;
@@ -21,12 +21,8 @@ fn rule(id: &'static str, level: &str) -> &'static Rule {
          level: {level}\nbasis: explicit\nsince: standard\nuntil: standard\nsource: KEP-4322 › Spec › Cluster Manager\n\
          needs: [inventory]\nhelpedBy: [requests]\nremedy: Set the label to the name in the spec.\nexamples: []\n"
     );
-    let examine = |_: &Evidence, _: &mut Findings| {};
-    Box::leak(Box::new(Rule {
-        id,
-        facts: Facts::parse(id, &text).expect("facts"),
-        examine,
-    }))
+    let facts = Facts::parse(id, &text).expect("facts");
+    Box::leak(Box::new(Rule::on_fleet(id, facts, |_, _| {})))
 }
 
 fn object(name: &str) -> ObjectRef {

@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     chunks::MANY,
     decision::Decision,
-    rules::{Facts, Quantifier},
+    rules::Facts,
     tally::{Count, Tally},
 };
 
@@ -36,11 +36,11 @@ fn facts(level: &str, rest: &str) -> Facts {
 }
 
 fn rule(level: &str, rest: &str, examine: fn(&Evidence, &mut Findings)) -> &'static Rule {
-    Box::leak(Box::new(Rule {
-        id: "suite/rule",
-        facts: facts(level, rest),
-        quantifier: Quantifier::Fleet(examine),
-    }))
+    Box::leak(Box::new(Rule::on_fleet(
+        "suite/rule",
+        facts(level, rest),
+        examine,
+    )))
 }
 
 fn evidence(asked: &[Kind]) -> Evidence {
@@ -332,16 +332,12 @@ fn a_feature_declared_absent_or_not_claimed_is_skipped() {
         Some("declared absent: feature consumer-secrets")
     );
 
-    let claimed = Box::leak(Box::new(Rule {
-        id: "suite/rule",
-        facts: Facts::parse(
+    let claimed = Box::leak(Box::new(Rule::on_fleet("suite/rule", Facts::parse(
             "suite/rule",
             "{title: t, level: MUST, basis: explicit, since: standard, until: standard, source: s, remedy: r, examples: [],
               needs: [inventory], feature: consumer-secrets, differs: [{since: standard, onlyIfClaimed: true}]}",
         )
-        .expect("facts read"),
-        quantifier: Quantifier::Fleet(keeps),
-    }));
+        .expect("facts read"), keeps)));
     evidence.header.claim.no_features.clear();
     assert_eq!(outcome(claimed, &evidence).0, Verdict::Skipped);
     evidence.header.claim.features.insert(feature);

@@ -47,8 +47,6 @@ pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use finding::{Conclusion, Finding, Findings};
 pub(crate) use held_against::excuse;
 pub use policy::{Expected, Operation, PolicyFacts, Resource};
-#[cfg(test)]
-pub(crate) use registry::Quantifier;
 pub use registry::{Rule, all, as_of, find};
 pub(crate) use text::counted;
 pub use updates::{Draw, Source, Spending, Spendings};

@@ -217,6 +217,15 @@ pub fn find(id: &str) -> Option<&'static Rule> {
 }
 
 impl Rule {
+    /// A rule on all evidence together.
+    pub fn on_fleet(id: &'static str, facts: Facts, examine: fn(&Evidence, &mut Findings)) -> Self {
+        Self {
+            id,
+            facts,
+            quantifier: Quantifier::Fleet(examine),
+        }
+    }
+
     /// The API that it is about: its editions are all of one.
     pub fn api(&self) -> Api {
         self.facts.since.api()
