@@ -6,7 +6,7 @@ use std::{
 };
 
 use evidence::{
-    Gap, History, ObjectKey, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
+    Gap, History, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
     lenient::Untyped,
 };
 use jiff::Timestamp;
@@ -352,12 +352,16 @@ impl<T: Tracked> Record<T> {
         }
     }
 
-    /// The histories of objects of those names, and what was missed: all gaps, and the versions that cannot be read.
-    pub fn so_far(&self, names: &BTreeSet<ObjectKey>, now: Timestamp) -> (Vec<History<T>>, Vec<Gap>) {
-        let names: HashSet<(&str, &str)> = names.iter().map(|key| (&*key.namespace, &*key.name)).collect();
+    /// The histories of objects that are wanted by namespace and name, and what was missed: all gaps, and the versions that
+    /// cannot be read.
+    pub fn so_far(
+        &self,
+        is_wanted: impl Fn(&str, &str) -> bool,
+        now: Timestamp,
+    ) -> (Vec<History<T>>, Vec<Gap>) {
         let histories = self.histories.iter().filter(|history| {
             let metadata = history.last().metadata();
-            names.contains(&(&*metadata.namespace, &*metadata.name))
+            is_wanted(&metadata.namespace, &metadata.name)
         });
         let unread = self.unreadable.values().map(|misfit| misfit.gap::<T>(now));
         let gaps = self

@@ -1,7 +1,7 @@
 //! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
 //! its grace. The caller says which are: see [`Progress::open`](super::Progress::open).
 
-use std::{future::pending, time::Duration};
+use std::{collections::HashSet, future::pending, time::Duration};
 
 use evidence::{Awaited, Gap, Later, Settled, Tracked, api::PlacementDecision};
 use futures::future::{join, join_all};
@@ -62,8 +62,16 @@ impl Open {
 impl Seen {
     /// What was seen of the objects that the run waits for.
     fn later(&self, now: Timestamp) -> Later {
-        let (profiles, mut gaps) = self.profiles.lock().so_far(&self.awaited.profiles, now);
-        let (slices, of_slices) = self.slices.lock().so_far(&self.awaited.slices, now);
+        let awaited = self.awaited.profiles.iter();
+        let awaited: HashSet<(&str, &str)> = awaited.map(|key| (&*key.namespace, &*key.name)).collect();
+        let is_awaited = |namespace: &str, name: &str| awaited.contains(&(namespace, name));
+        let (profiles, mut gaps) = self.profiles.lock().so_far(is_awaited, now);
+        // The fault of a slice may be mended by another one of its decision.
+        let namespaces: HashSet<&str> = self.awaited.slices.iter().map(|key| &*key.namespace).collect();
+        let (slices, of_slices) = self
+            .slices
+            .lock()
+            .so_far(|namespace, _| namespaces.contains(namespace), now);
         gaps.extend(of_slices);
         for gap in &mut gaps {
             // The lists at the end of the window showed what there was.

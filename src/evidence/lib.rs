@@ -207,14 +207,23 @@ impl Evidence {
     /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched
     /// ([`Driver::touched_slices`]), and those of other runs.
     pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
+        self.slices.iter().filter(self.judges_slices())
+    }
+
+    /// The same of what was seen after the window, if the run looked on.
+    pub fn later_slices(&self) -> impl Iterator<Item = &SliceHistory> {
+        self.later.slices.iter().filter(self.judges_slices())
+    }
+
+    fn judges_slices(&self) -> impl Fn(&&SliceHistory) -> bool {
         let touched = self.driver.as_ref().map(|driver| &driver.touched_slices);
         let own = self.driver.as_ref().map(|driver| driver.run.as_str());
-        self.slices.iter().filter(move |history| {
+        move |history| {
             let mut versions = history.versions.iter();
             versions.any(|version| self.header.scope.holds_slice(&version.object))
                 && !touched.is_some_and(|touched| touched.contains(&ObjectKey::of(history.last())))
                 && !runs::is_slice_of_other_run(history.last(), own)
-        })
+        }
     }
 
     /// The namespace of that name, if it was seen.

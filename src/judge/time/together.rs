@@ -27,6 +27,8 @@ pub(crate) struct Together<'e, T> {
     blurred: Set,
     /// When the runner stopped looking.
     end: Micros,
+    /// When the window ended, if the runner looked on for these objects.
+    window_end: Option<Micros>,
     /// Whether a first list showed any of them, so that what it shows may be older.
     is_listed: bool,
 }
@@ -88,10 +90,21 @@ struct Since<V> {
 impl<'e, T: Tracked> Together<'e, T> {
     /// The set of the objects with these histories, at least one, which are all of one namespace.
     pub(crate) fn of(evidence: &'e Evidence, histories: &[&'e History<T>]) -> Self {
+        Self::settled(evidence, histories, &[])
+    }
+
+    /// The same with what was seen of the set after the window, if the runner looked on: of that time, only what was open
+    /// when the window ended counts.
+    pub(crate) fn settled(
+        evidence: &'e Evidence,
+        histories: &[&'e History<T>],
+        later: &[&'e History<T>],
+    ) -> Self {
         let namespace = &*histories[0].first().metadata().namespace;
         let window = evidence.window_of(namespace);
         let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
-        let mut arrivals = arrivals(evidence, histories);
+        let later = if window.is_some() { later } else { &[] };
+        let mut arrivals = arrivals(evidence, histories, later);
         if window.is_none() {
             // A snapshot is judged as settled: what it shows was so, and remains so.
             let changes = arrivals.into_iter().map(|arrival| arrival.change).collect();
@@ -105,10 +118,15 @@ impl<'e, T: Tracked> Together<'e, T> {
                 hidden: Set::default(),
                 blurred: Set::default(),
                 end: Micros::MAX,
+                window_end: None,
                 is_listed: true,
             };
         }
-        let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+        let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+        let settled = evidence.settled_of(namespace).filter(|_| !later.is_empty());
+        let end = settled.map_or(window_end, |settled| {
+            settled.until.as_microsecond().max(window_end)
+        });
         let gaps = gaps(evidence, histories);
         let listed = histories
             .iter()
@@ -147,6 +165,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             blurred,
             moments,
             end,
+            window_end: (end > window_end).then_some(window_end),
             is_listed: listed.is_some(),
         }
     }
@@ -169,9 +188,13 @@ impl<'e, T: Tracked> Together<'e, T> {
     /// Whether something was there from the first list to the last look, so that it may be older than what was seen. What
     /// changed in a gap may have gone and come back.
     pub(crate) fn is_all_along(&self, when: &While) -> bool {
+        self.is_listed && when.is_open() && when.fills(&self.looked()) && when.told().len() == 1
+    }
+
+    /// When the runner saw the set.
+    fn looked(&self) -> Set {
         let places = (0..self.moments.len()).filter(|place| self.moments[*place].changes.is_some());
-        let seen = Set::of(places.map(|place| self.seen(place, place + 1)));
-        self.is_listed && when.is_open() && when.fills(&seen) && when.told().len() == 1
+        Set::of(places.map(|place| self.seen(place, place + 1)))
     }
 
     /// When no object changed for longer than `d`.
@@ -231,6 +254,10 @@ impl<'e, T: Tracked> Together<'e, T> {
         });
         let all = over.chain(open).map(|(key, state, is_open)| {
             let when = self.while_of(&state.spans, is_open, |_| true);
+            let when = match self.window_end {
+                Some(window_end) => when.settled(window_end, &self.looked()),
+                None => when,
+            };
             (
                 key,
                 Lasting {
@@ -383,13 +410,29 @@ fn is_ordered<T>(together: &[Arrival<'_, T>]) -> bool {
     together.len() == 1 || all.all(|one| !one.is_deletion && one.order.is_some())
 }
 
-/// The changes of the objects, as they arrived.
-fn arrivals<'e, T: Tracked>(evidence: &Evidence, histories: &[&'e History<T>]) -> Vec<Arrival<'e, T>> {
+/// The changes of the objects, as they arrived. A life that goes on after the window is of the object that it was of before.
+fn arrivals<'e, T: Tracked>(
+    evidence: &Evidence,
+    histories: &[&'e History<T>],
+    later: &[&'e History<T>],
+) -> Vec<Arrival<'e, T>> {
     let clock = HubClock::of(evidence);
     let mut arrivals = Vec::new();
-    for (object, history) in histories.iter().enumerate() {
+    for (object, history) in histories.iter().chain(later).enumerate() {
+        let is_same = |known: &&&History<T>| {
+            let (known, metadata) = (known.last().metadata(), history.last().metadata());
+            (&known.uid, &known.name) == (&metadata.uid, &metadata.name)
+        };
+        let known = histories.iter().take(object).rposition(|known| is_same(&known));
+        let last = known.map(|known| histories[known].last());
+        let object = known.unwrap_or(object);
+        let version_of = |object: &T| object.metadata().resource_version.clone();
         for (place, version) in history.versions.iter().enumerate() {
-            let before = history.before(place);
+            let before = history.before(place).or(last);
+            // It begins with the version that the window ended with.
+            if place == 0 && before.is_some_and(|before| version_of(before) == version_of(&version.object)) {
+                continue;
+            }
             let after = Some(&version.object);
             arrivals.push(Arrival {
                 at: version.at.as_microsecond(),
@@ -428,12 +471,14 @@ fn arrivals<'e, T: Tracked>(evidence: &Evidence, histories: &[&'e History<T>]) -
 
 /// The gaps in the watch of any of the objects, in order and apart from each other.
 fn gaps<T: Tracked>(evidence: &Evidence, histories: &[&History<T>]) -> Vec<(Micros, Micros)> {
-    if evidence.gaps(T::WATCHED).next().is_none() {
+    if evidence.gaps(T::WATCHED).next().is_none() && evidence.later.gaps.is_empty() {
         return Vec::new();
     }
     let of_each = histories.iter().flat_map(|history| {
         let metadata = history.first().metadata();
-        evidence.gaps_of(T::WATCHED, &metadata.namespace, &metadata.name)
+        let (namespace, name) = (&metadata.namespace, &metadata.name);
+        let later = evidence.later_gaps_of(T::WATCHED, namespace, name);
+        evidence.gaps_of(T::WATCHED, namespace, name).chain(later)
     });
     Set::of(of_each.map(span_of)).spans().to_vec()
 }

@@ -135,6 +135,11 @@ impl Findings {
         self.open.profiles.insert(ObjectKey::of(profile));
     }
 
+    /// Records that a slice has a fault that was open at the end.
+    pub(in crate::rules) fn wait_for_slice(&mut self, slice: &ObjectRef) {
+        self.open.slices.insert(ObjectKey::from(slice));
+    }
+
     /// The objects with a fault that was open at the end.
     pub(crate) fn open(&self) -> &Awaited {
         &self.open

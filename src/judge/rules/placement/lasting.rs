@@ -150,8 +150,8 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
 ) {
     let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
     let mut judged = Judged::default();
-    for histories in related(evidence, tie) {
-        let slices = Together::of(evidence, &histories);
+    for group in related(evidence, tie) {
+        let slices = Together::settled(evidence, &group.histories, &group.later);
         let mut is_first = true;
         let found = slices.whiles(|present, changes| {
             // Most changes are of clusters alone, and a decision may have a thousand slices.
@@ -176,7 +176,11 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
         let at_rest = slices.at_rest(grace);
         for (key, Lasting { when, last }) in &found {
             if is_watched {
-                judged.add(key, weigh(&slices, when, &at_rest, grace), when, last, grace);
+                let weight = weigh(&slices, when, &at_rest, grace);
+                if weight == Weight::Unsure && when.is_open() {
+                    findings.wait_for_slice(&last.object);
+                }
+                judged.add(key, weight, when, last, grace);
             } else if when.is_open() {
                 findings.report(last.clone().advisory());
             }

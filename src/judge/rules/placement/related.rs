@@ -8,26 +8,49 @@ use std::{
 
 use evidence::{Evidence, SliceHistory, api::PlacementDecision};
 
-/// The histories of each group of slices, all of one namespace. Two slices of different groups never had the same tie; a
-/// slice without one is a group by itself.
+/// Slices of one namespace.
+#[derive(Default)]
+pub(super) struct Group<'e> {
+    /// Those of the window.
+    pub(super) histories: Vec<&'e SliceHistory>,
+    /// What was seen after it, if the run looked on.
+    pub(super) later: Vec<&'e SliceHistory>,
+}
+
+/// The groups of slices. Two slices of different groups never had the same tie; a slice without one is a group by itself.
 pub(super) fn related<'e, T: Eq + Hash>(
     evidence: &'e Evidence,
     tie: impl Fn(&'e PlacementDecision) -> Option<T>,
-) -> Vec<Vec<&'e SliceHistory>> {
-    let histories: Vec<&SliceHistory> = evidence.slice_histories().collect();
+) -> Vec<Group<'e>> {
+    let mut histories: Vec<&SliceHistory> = evidence.slice_histories().collect();
+    let count = histories.len();
+    histories.extend(evidence.later_slices());
     let mut groups = Groups::of(histories.len());
     let mut first_with: HashMap<(&str, T), usize> = HashMap::new();
+    let mut named: HashMap<(&str, &str), usize> = HashMap::new();
     for (place, history) in histories.iter().enumerate() {
-        let namespace = &*history.last().metadata.namespace;
+        let metadata = &history.last().metadata;
+        let namespace = &*metadata.namespace;
+        if histories.len() > count {
+            let first = *named.entry((namespace, &metadata.name)).or_insert(place);
+            groups.join(first, place);
+        }
         for tie in history.versions.iter().filter_map(|version| tie(&version.object)) {
             let first = *first_with.entry((namespace, tie)).or_insert(place);
             groups.join(first, place);
         }
     }
-    let mut members: BTreeMap<usize, Vec<&SliceHistory>> = BTreeMap::new();
+    let mut members: BTreeMap<usize, Group> = BTreeMap::new();
     for (place, history) in histories.into_iter().enumerate() {
-        members.entry(groups.root(place)).or_default().push(history);
+        let group = members.entry(groups.root(place)).or_default();
+        if place < count {
+            group.histories.push(history);
+        } else {
+            group.later.push(history);
+        }
     }
+    // What came after the window alone counts for nothing.
+    members.retain(|_, group| !group.histories.is_empty());
     members.into_values().collect()
 }
 
