@@ -65,6 +65,8 @@ impl<T> Copy for Change<'_, T> {}
 pub(crate) struct Lasting<V> {
     pub(crate) when: While,
     pub(crate) last: V,
+    /// Whether it was there in the first list.
+    pub(crate) is_listed: bool,
 }
 
 /// A change as it arrived.
@@ -187,8 +189,9 @@ impl<'e, T: Tracked> Together<'e, T> {
 
     /// Whether something was there from the first list to the last look, so that it may be older than what was seen. What
     /// changed in a gap may have gone and come back.
-    pub(crate) fn is_all_along(&self, when: &While) -> bool {
-        self.is_listed && when.is_open() && when.fills(&self.looked()) && when.told().len() == 1
+    pub(crate) fn is_all_along<V>(&self, state: &Lasting<V>) -> bool {
+        let when = &state.when;
+        state.is_listed && when.is_open() && when.fills(&self.looked()) && when.told().len() == 1
     }
 
     /// When the runner saw the set.
@@ -253,6 +256,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             (key, state, true)
         });
         let all = over.chain(open).map(|(key, state, is_open)| {
+            let is_listed = self.is_listed && state.spans.first().is_some_and(|(from, _)| *from == 0);
             let when = self.while_of(&state.spans, is_open, |_| true);
             let when = match self.window_end {
                 Some(window_end) => when.settled(window_end, &self.looked()),
@@ -263,6 +267,7 @@ impl<'e, T: Tracked> Together<'e, T> {
                 Lasting {
                     when,
                     last: state.last,
+                    is_listed,
                 },
             )
         });

@@ -174,9 +174,10 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
             continue;
         }
         let at_rest = slices.at_rest(grace);
-        for (key, Lasting { when, last }) in &found {
+        for (key, state) in &found {
+            let Lasting { when, last, .. } = state;
             if is_watched {
-                let weight = weigh(&slices, when, &at_rest, grace);
+                let weight = weigh(&slices, state, &at_rest, grace);
                 if weight == Weight::Unsure && when.is_open() {
                     findings.wait_for_slice(&last.object);
                 }
@@ -191,13 +192,19 @@ pub(in crate::rules) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
 }
 
 /// Weighs a fault by how long it lasted in all, and at rest: a scheduler that still writes may be about to mend it.
-fn weigh(slices: &Together<'_, PlacementDecision>, when: &While, at_rest: &While, grace: Micros) -> Weight {
+fn weigh(
+    slices: &Together<'_, PlacementDecision>,
+    state: &Lasting<Finding>,
+    at_rest: &While,
+    grace: Micros,
+) -> Weight {
+    let when = &state.when;
     let in_all = when.lasting_beyond_sight(RESTLESS);
     let rested = when.and(at_rest).lasting_beyond_sight(grace);
     match (in_all, rested) {
         (Known::Yes, _) => Weight::Violation,
         // What the first list showed counts as older, if nobody mended it.
-        (_, Known::Yes) if slices.is_all_along(when) => Weight::Violation,
+        (_, Known::Yes) if slices.is_all_along(state) => Weight::Violation,
         (_, Known::Yes) => Weight::Warning,
         (Known::No, Known::No) => Weight::Passed,
         _ => Weight::Unsure,

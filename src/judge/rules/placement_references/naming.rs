@@ -106,7 +106,7 @@ fn wanted<'e>(
     });
     let named = found
         .into_iter()
-        .map(|((key, sort), Lasting { when, last })| Named {
+        .map(|((key, sort), Lasting { when, last, .. })| Named {
             key,
             sort,
             when,
