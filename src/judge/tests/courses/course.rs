@@ -1,0 +1,347 @@
+//! What truly happened on a small hub whose managers keep every rule, with people and tools beside them.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use evidence::api::{ClusterProfile, Edition, names};
+use jiff::Timestamp;
+use judge::rules::example::Example;
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::{Value, json};
+
+/// Times and spans, in microseconds of the runner's clock.
+pub type Micros = i64;
+pub const SECOND: Micros = 1_000_000;
+
+/// How long a profile is right before it goes: the grace, and what a watch may be late at both ends.
+const SETTLED: Micros = 141 * SECOND;
+
+/// When all courses begin.
+pub const BEGINS: Micros = 1_767_225_600 * SECOND;
+
+/// What somebody does to one profile.
+#[derive(Clone, Copy, Debug)]
+pub enum Act {
+    /// The manager says that the control plane is healthy, or is not.
+    Health(&'static str),
+    /// The manager says that the member left, or is back.
+    Joined(&'static str),
+    Version,
+    Property,
+    /// The manager deletes the profile and makes it anew, so many seconds later.
+    Remake(i64),
+    /// Somebody else deletes it, and its manager makes it anew.
+    DeletedBy(&'static str, i64),
+    /// Somebody else labels it.
+    LabelledBy(&'static str),
+    /// A backup has it again: with labels and spec, and without a status.
+    Restored,
+}
+
+/// One profile: its manager, when it was first made and filled, and what happens then, after how long.
+#[derive(Clone, Debug)]
+pub struct Script {
+    manager: &'static str,
+    created: Micros,
+    filled: Filled,
+    acts: Vec<(Micros, Act, Filled)>,
+}
+
+/// When a status is filled after its profile was made: the conditions, and then the rest.
+type Filled = (Micros, Micros);
+
+/// A hub's course of events.
+#[derive(Clone, Debug)]
+pub struct Course {
+    pub scripts: Vec<Script>,
+}
+
+/// A write, when it happened and by whom.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub at: Micros,
+    /// Which profile, and which of its lives.
+    pub slot: usize,
+    pub life: usize,
+    pub user: &'static str,
+    pub verb: &'static str,
+    pub subresource: &'static str,
+    /// The profile after it, with `@<micros>` for what clocks stamp; none if it is gone.
+    pub object: Option<Value>,
+}
+
+fn seconds(span: std::ops::Range<i64>) -> impl Strategy<Value = Micros> + Clone {
+    (span.start * 1000..span.end * 1000).prop_map(|millis| millis * 1000)
+}
+
+pub fn span() -> impl Strategy<Value = Micros> + Clone {
+    prop_oneof![seconds(0..5), seconds(0..40), seconds(90..150), seconds(0..400)]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let pause = select(vec![1_i64, 15, 60, 200]);
+    prop_oneof![
+        3 => select(vec!["True", "False", "Unknown"]).prop_map(Act::Health),
+        2 => select(vec!["True", "False"]).prop_map(Act::Joined),
+        2 => Just(Act::Version),
+        2 => Just(Act::Property),
+        1 => pause.clone().prop_map(Act::Remake),
+        1 => (select(vec!["kubectl-edit", "sweeper"]), pause).prop_map(|(who, pause)| Act::DeletedBy(who, pause)),
+        2 => select(vec!["kubectl-edit", "labeller"]).prop_map(Act::LabelledBy),
+        1 => Just(Act::Restored),
+    ]
+}
+
+fn filled() -> impl Strategy<Value = Filled> + Clone {
+    (seconds(0..50), prop_oneof![Just(0), seconds(0..50)])
+}
+
+/// Courses in which every manager keeps every rule.
+pub fn honest() -> impl Strategy<Value = Course> {
+    let script = (
+        prop::bool::weighted(0.8),
+        seconds(-600..600),
+        filled(),
+        vec((span(), act(), filled()), 0..10),
+    );
+    let script = script.prop_map(|(is_judged, created, filled, acts)| Script {
+        manager: if is_judged { "m" } else { "other" },
+        created: BEGINS + created,
+        filled,
+        acts,
+    });
+    vec(script, 1..4).prop_map(|scripts| Course { scripts })
+}
+
+/// A moment that a clock is to stamp.
+fn stamp(at: Micros) -> Value {
+    format!("@{at}").into()
+}
+
+static CONFORMING: LazyLock<BTreeMap<(usize, &str), Value>> = LazyLock::new(|| {
+    let all = (0..3).flat_map(|slot| ["m", "other"].map(|manager| (slot, manager)));
+    all.map(|(slot, manager)| {
+        let overlay = json!({"metadata": {"name": format!("{manager}-{slot}")},
+            "spec": {"clusterManager": {"name": manager}}});
+        let world = json!({"name": "conforming", "passes": [overlay]});
+        let example = Example::parse(&world, Edition::Standard).expect("a world");
+        let profile: &ClusterProfile = example.evidence().profiles[0].last();
+        ((slot, manager), serde_json::to_value(profile).expect("a profile"))
+    })
+    .collect()
+});
+
+/// One profile as its script is played.
+struct Player<'s> {
+    script: &'s Script,
+    slot: usize,
+    life: usize,
+    at: Micros,
+    /// The manager's own bucket of status writes: how many are left, and when that was.
+    tokens: (f64, Micros),
+    turn: usize,
+    /// When the profile was last complete after its creation.
+    filled: Micros,
+    json: Value,
+    events: Vec<Event>,
+}
+
+impl Course {
+    /// All writes, in order.
+    pub fn events(&self) -> Vec<Event> {
+        let players = self.scripts.iter().enumerate().map(|(slot, script)| Player {
+            script,
+            slot,
+            life: 0,
+            at: script.created,
+            tokens: (8.0, script.created),
+            turn: 0,
+            filled: script.created,
+            json: Value::Null,
+            events: Vec::new(),
+        });
+        let mut events: Vec<Event> = players.flat_map(Player::play).collect();
+        events.sort_by_key(|event| event.at);
+        events
+    }
+}
+
+impl Player<'_> {
+    fn play(mut self) -> Vec<Event> {
+        self.create(self.script.manager, self.script.filled);
+        for (after, act, filled) in &self.script.acts {
+            self.at += after.max(&1000);
+            self.turn += 1;
+            self.act(*act, *filled);
+        }
+        self.events
+    }
+
+    fn act(&mut self, act: Act, filled: Filled) {
+        let manager = self.script.manager;
+        match act {
+            Act::Health(status) => self.condition(names::CONDITION_HEALTHY, status),
+            Act::Joined(status) => self.condition(names::CONDITION_JOINED, status),
+            Act::Version => {
+                let version = format!("v1.34.{}", self.turn);
+                self.write_status(json!({"version": {"kubernetes": version}}));
+            }
+            Act::Property => {
+                let mut properties = self.json["status"]["properties"].clone();
+                self.wait_for_token();
+                properties[3]["value"] = (3 + self.turn).to_string().into();
+                properties[3]["lastObservedTime"] = stamp(self.at);
+                self.put_status(json!({"properties": properties}));
+            }
+            Act::Remake(pause) => self.remake(manager, manager, pause, filled),
+            Act::DeletedBy(who, pause) => self.remake(who, manager, pause, filled),
+            Act::LabelledBy(who) => {
+                self.json["metadata"]["labels"]["team"] = format!("t{}", self.turn).into();
+                self.wrote(who, "", &["metadata.labels[team]"]);
+                self.tell(who, "patch", "");
+            }
+            Act::Restored => self.remake("velero-server", "velero-server", 1, filled),
+        }
+    }
+
+    fn condition(&mut self, kind: &str, status: &str) {
+        let mut conditions = self.json["status"]["conditions"].clone();
+        let all = conditions.as_array_mut().expect("conditions");
+        let condition = all.iter_mut().find(|condition| condition["type"] == kind);
+        let condition = condition.expect("the condition");
+        if condition["status"] == status {
+            return;
+        }
+        self.wait_for_token();
+        condition["status"] = status.into();
+        condition["reason"] = format!("Now{status}").into();
+        condition["lastTransitionTime"] = stamp(self.at);
+        self.put_status(json!({"conditions": conditions}));
+    }
+
+    fn remake(&mut self, deletes: &'static str, creates: &'static str, pause: i64, filled: Filled) {
+        // What was wrong in several lives adds up, unless one of them was right for longer than the grace.
+        self.at = self.at.max(self.filled + SETTLED);
+        self.events.push(Event {
+            at: self.at,
+            slot: self.slot,
+            life: self.life,
+            user: deletes,
+            verb: "delete",
+            subresource: "",
+            object: None,
+        });
+        self.life += 1;
+        self.at += pause * SECOND;
+        self.create(creates, filled);
+    }
+
+    fn create(&mut self, creates: &'static str, (first, rest): Filled) {
+        let manager = self.script.manager;
+        self.json = CONFORMING[&(self.slot, manager)].clone();
+        let status = self.json["status"].take();
+        let metadata = &mut self.json["metadata"];
+        metadata["uid"] = format!("uid-{}-{}", self.slot, self.life).into();
+        metadata["creationTimestamp"] = stamp(self.at);
+        metadata["writers"] = json!([]);
+        let label = |key: &str| format!("metadata.labels[{key}]");
+        let (manager_label, member_id) = (label(names::LABEL_MANAGER), label(names::LABEL_MEMBER_ID));
+        let owns = [
+            "metadata.generateName",
+            &manager_label,
+            &member_id,
+            "spec.clusterManager",
+            "spec.displayName",
+        ];
+        self.json["status"] = json!({});
+        self.wrote(creates, "", &owns);
+        self.tell(creates, "create", "");
+        self.tokens = (8.0, self.at);
+        self.at += first + 1000;
+        let now = stamp(self.at);
+        let mut status = status;
+        for condition in status["conditions"].as_array_mut().expect("conditions") {
+            condition["lastTransitionTime"] = now.clone();
+        }
+        if rest > 0 {
+            // Nothing is joined before the rest is known.
+            let mut early = status["conditions"].clone();
+            for condition in early.as_array_mut().expect("conditions") {
+                condition["status"] = "False".into();
+                condition["reason"] = "Starting".into();
+            }
+            self.write_status(json!({"conditions": early}));
+            self.at += rest;
+            for condition in status["conditions"].as_array_mut().expect("conditions") {
+                condition["lastTransitionTime"] = stamp(self.at);
+            }
+        }
+        for property in status["properties"].as_array_mut().expect("properties") {
+            property["lastObservedTime"] = stamp(self.at);
+        }
+        self.write_status(status);
+        self.filled = self.at;
+    }
+
+    fn wait_for_token(&mut self) {
+        let (left, since) = self.tokens;
+        let refilled = (left + (self.at - since) as f64 / (31.0 * SECOND as f64)).min(8.0);
+        if refilled < 1.0 {
+            self.at += 31 * SECOND;
+        }
+        self.tokens = (refilled.max(1.0) - 1.0, self.at);
+    }
+
+    fn write_status(&mut self, patch: Value) {
+        self.wait_for_token();
+        self.put_status(patch);
+    }
+
+    fn put_status(&mut self, patch: Value) {
+        json_patch::merge(&mut self.json["status"], &patch);
+        let parts = patch.as_object().expect("a patch").keys();
+        let parts: Vec<String> = parts.map(|part| format!("status.{part}")).collect();
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        self.wrote(self.script.manager, "status", &parts);
+        self.tell(self.script.manager, "patch", "status");
+    }
+
+    /// Moves the field manager's entry, and takes what it writes from others.
+    fn wrote(&mut self, manager: &str, subresource: &str, parts: &[&str]) {
+        let now = stamp(self.at);
+        let writers = self.json["metadata"]["writers"].as_array_mut().expect("writers");
+        let is_own = |writer: &Value| {
+            writer["manager"] == manager && writer["subresource"].as_str().unwrap_or_default() == subresource
+        };
+        let mut own: Vec<Value> = parts.iter().map(|part| (*part).into()).collect();
+        for writer in &mut *writers {
+            let is_own = is_own(writer);
+            let owns = writer["owns"].as_array_mut().expect("parts");
+            owns.retain(|part| !own.contains(part));
+            if is_own {
+                own.append(owns);
+            }
+        }
+        writers.retain(|writer| !writer["owns"].as_array().is_some_and(Vec::is_empty));
+        own.sort_by_key(Value::to_string);
+        writers.push(
+            json!({"manager": manager, "operation": "Update", "subresource": subresource,
+            "time": now, "owns": own}),
+        );
+    }
+
+    fn tell(&mut self, user: &'static str, verb: &'static str, subresource: &'static str) {
+        self.events.push(Event {
+            at: self.at,
+            slot: self.slot,
+            life: self.life,
+            user,
+            verb,
+            subresource,
+            object: Some(self.json.clone()),
+        });
+    }
+}
+
+pub fn timestamp(at: Micros) -> Timestamp {
+    Timestamp::from_microsecond(at).expect("a time")
+}

@@ -1,0 +1,322 @@
+//! What is seen of a course of events: by a watch that is late, broken and off its clock, with and without authors.
+
+use evidence::{
+    Asked, Evidence, FORMAT, Gap, History, Kind, Namespace, Origin, ProfileHistory, Request, Requests,
+    Version, Window, api::ClusterProfile,
+};
+use proptest::{collection::vec, prelude::*, sample::select};
+use serde_json::Value;
+
+use super::course::{BEGINS, Course, Event, Micros, SECOND, span, timestamp};
+
+/// How a course is watched.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// When the watch begins after the course does, and how long it lasts.
+    begins: Micros,
+    length: Micros,
+    /// How late each change is told, in turn.
+    late: Vec<Micros>,
+    /// The interruptions: after how long, and how long they are.
+    gaps: Vec<(Micros, Micros)>,
+    /// How far the hub's clock is ahead, and how wrong that was measured, in milliseconds; none if it was not.
+    ahead: Micros,
+    error: Option<i64>,
+    /// When the hub's clock was set, and by how much.
+    set: Option<(Micros, Micros)>,
+    /// How far apart the clocks of two API servers are.
+    servers: Micros,
+    has_writers: bool,
+    has_log: bool,
+    is_claimed: bool,
+    is_scoped: bool,
+    /// Whether a last list shows what was still to be told at the end.
+    has_last_list: bool,
+}
+
+/// All ways to watch.
+pub fn watches() -> impl Strategy<Value = Watch> {
+    let late = vec(
+        select(vec![0, 0, 0, 400_000, 2 * SECOND, 5 * SECOND, 9_900_000]),
+        1..6,
+    );
+    let clock = (
+        -100 * SECOND..100 * SECOND,
+        prop::option::weighted(0.8, -900_i64..900),
+        prop::option::weighted(
+            0.15,
+            (
+                -200 * SECOND..900 * SECOND,
+                select(vec![-3600, -120, -8, -3, 3, 30]),
+            ),
+        ),
+        select(vec![0, 0, 0, 2 * SECOND, 4 * SECOND]),
+    );
+    let flags = any::<[bool; 5]>();
+    let gaps = vec((span(), span()), 0..3);
+    (-700..700_i64, 30..1500_i64, late, gaps, clock, flags).prop_map(
+        |(begins, length, late, gaps, (ahead, error, set, servers), flags)| Watch {
+            begins: begins * SECOND,
+            length: length * SECOND,
+            late,
+            gaps,
+            ahead,
+            error,
+            set: set.map(|(at, by)| (BEGINS + at, by * SECOND)),
+            servers,
+            has_writers: flags[0],
+            has_log: flags[1],
+            is_claimed: flags[2],
+            is_scoped: flags[3],
+            has_last_list: flags[4],
+        },
+    )
+}
+
+impl Watch {
+    /// The watch that misses nothing, from before the course to long after it.
+    pub fn complete() -> Self {
+        Self {
+            begins: -700 * SECOND,
+            length: 6_000 * SECOND,
+            late: vec![0],
+            gaps: Vec::new(),
+            ahead: 0,
+            error: Some(0),
+            set: None,
+            servers: 0,
+            has_writers: true,
+            has_log: true,
+            is_claimed: true,
+            is_scoped: false,
+            has_last_list: true,
+        }
+    }
+
+    /// What the clock of the API server says that answered then.
+    fn hub_time(&self, at: Micros) -> Micros {
+        let set = self.set.filter(|(since, _)| at >= *since).map_or(0, |(_, by)| by);
+        let is_first = (at / 1000) % 2 == 0;
+        let server = if is_first { 0 } else { self.servers };
+        at + self.ahead + set + server
+    }
+
+    /// Has clocks stamp what was written. Managers follow the hub's clock as it first was.
+    fn stamped(&self, json: &Value, key: &str) -> Value {
+        match json {
+            Value::String(text) => match text.strip_prefix('@').and_then(|at| at.parse::<Micros>().ok()) {
+                Some(at) => {
+                    let is_the_hubs = matches!(key, "creationTimestamp" | "time");
+                    let at = if is_the_hubs {
+                        self.hub_time(at)
+                    } else {
+                        at + self.ahead
+                    };
+                    timestamp(at.div_euclid(SECOND) * SECOND).to_string().into()
+                }
+                None => json.clone(),
+            },
+            Value::Array(all) => all.iter().map(|each| self.stamped(each, key)).collect(),
+            Value::Object(all) => {
+                let all = all.iter();
+                all.map(|(key, each)| (key.clone(), self.stamped(each, key)))
+                    .collect()
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// What is seen of the course.
+    pub fn evidence(&self, course: &Course) -> Evidence {
+        let from = BEGINS + self.begins;
+        let until = from + self.length;
+        let mut after = from;
+        let gaps = self.gaps.iter().map(|(pause, long)| {
+            let begin = after + pause;
+            after = begin + long.max(&1000);
+            (begin, after)
+        });
+        let gaps: Vec<_> = gaps.filter(|(_, end)| *end < until).collect();
+        let events = course.events();
+        let mut seen = Seen {
+            watch: self,
+            events: &events,
+            histories: Vec::new(),
+            told: 0,
+        };
+        let mut heard = from;
+        seen.list(from, Origin::Listed);
+        for (begin, end) in &gaps {
+            seen.hear(heard, *begin);
+            seen.list(*end, Origin::Relisted);
+            heard = *end;
+        }
+        seen.hear(heard, until);
+        if self.has_last_list {
+            seen.list(until, Origin::Created);
+        }
+        let mut evidence = Evidence {
+            profiles: seen.histories.into_iter().map(|(_, history)| history).collect(),
+            ..Evidence::default()
+        };
+        evidence.namespaces = vec![Namespace {
+            name: "default".to_owned(),
+            ..Namespace::default()
+        }];
+        let header = &mut evidence.header;
+        header.format = FORMAT.to_owned();
+        header.clock_skew_ms = self.error.map(|error| self.ahead / 1000 + error);
+        header.window = Some(Window {
+            from: timestamp(from),
+            until: timestamp(until),
+        });
+        header.scope.cluster_manager = self.is_scoped.then(|| "m".to_owned());
+        if self.is_claimed {
+            header.claim.cluster_manager.users = vec!["m".to_owned()];
+            header.claim.cluster_manager.field_managers = vec!["m".to_owned()];
+        }
+        header.asked = [Kind::Inventory, Kind::Namespaces, Kind::Timeline, Kind::Writers]
+            .map(|kind| (kind, Asked::Yes))
+            .into();
+        if self.has_log {
+            header.asked.insert(Kind::Requests, Asked::Yes);
+            evidence.requests = Some(self.log(&events, from, until));
+        }
+        evidence.gaps = gaps
+            .into_iter()
+            .map(|(from, until)| Gap {
+                from: Some(timestamp(from)),
+                until: Some(timestamp(until)),
+                ..Gap::of(Kind::Timeline, "the watch was interrupted")
+            })
+            .collect();
+        evidence
+    }
+
+    fn log(&self, events: &[Event], from: Micros, until: Micros) -> Requests {
+        let is_covered = |event: &&Event| (from..=until).contains(&event.at);
+        let requests = events.iter().enumerate().map(|(turn, event)| (turn, event));
+        let requests = requests.filter(|(_, event)| is_covered(event));
+        let mut events: Vec<Request> = requests
+            .map(|(turn, event)| {
+                let json = event.object.as_ref();
+                let name = json.or_else(|| self.last_of(events, turn));
+                let name = name.and_then(|json| json["metadata"]["name"].as_str());
+                Request {
+                    at: timestamp(self.hub_time(event.at)),
+                    verb: event.verb.into(),
+                    user: event.user.into(),
+                    user_agent: format!("{}/v1", event.user).into(),
+                    namespace: "default".into(),
+                    name: name.expect("a name").into(),
+                    subresource: event.subresource.into(),
+                    code: if event.verb == "create" { 201 } else { 200 },
+                    dry_run: false,
+                    changed: None,
+                    body: None,
+                }
+            })
+            .collect();
+        events.sort_by_key(|request| request.at);
+        let covers = [from, until].map(|at| timestamp(at + self.ahead));
+        let first = events
+            .first()
+            .map_or(covers[0], |request| request.at.min(covers[0]));
+        let last = events
+            .last()
+            .map_or(covers[1], |request| request.at.max(covers[1]));
+        Requests {
+            covers: Window {
+                from: first,
+                until: last,
+            },
+            events,
+        }
+    }
+
+    fn last_of<'e>(&self, events: &'e [Event], turn: usize) -> Option<&'e Value> {
+        let slot = events[turn].slot;
+        let before = events[..turn].iter().rev();
+        before
+            .filter(|event| event.slot == slot)
+            .find_map(|event| event.object.as_ref())
+    }
+}
+
+/// What a watch has told so far.
+struct Seen<'c> {
+    watch: &'c Watch,
+    events: &'c [Event],
+    /// Each with its profile and the life of that.
+    histories: Vec<((usize, usize), ProfileHistory)>,
+    told: usize,
+}
+
+impl Seen<'_> {
+    /// A list shows the last change of each profile.
+    fn list(&mut self, at: Micros, origin: Origin) {
+        let next = self.events.partition_point(|event| event.at <= at).max(self.told);
+        let slots = self.events[..next].iter().map(|event| event.slot).max();
+        for slot in 0..slots.map_or(0, |last| last + 1) {
+            let mut untold = self.events[self.told..next].iter();
+            if let Some(last) = untold.rposition(|event| event.slot == slot) {
+                self.put(self.told + last, at, origin);
+            }
+        }
+        self.told = next;
+    }
+
+    fn hear(&mut self, since: Micros, until: Micros) {
+        let mut arrival = since;
+        while let Some(event) = self.events.get(self.told) {
+            let late = self.watch.late[self.told % self.watch.late.len()];
+            arrival = arrival.max(event.at + late);
+            if arrival > until {
+                return;
+            }
+            self.put(self.told, arrival, Origin::Created);
+            self.told += 1;
+        }
+    }
+
+    fn put(&mut self, place: usize, arrival: Micros, origin: Origin) {
+        let event = &self.events[place];
+        let life = (event.slot, event.life);
+        let known = self
+            .histories
+            .iter()
+            .rposition(|(known, _)| known.0 == event.slot);
+        let known = known.map(|known| &mut self.histories[known]);
+        let is_known = known.as_ref().is_some_and(|known| known.0 == life);
+        let Some(json) = &event.object else {
+            if let Some((_, history)) = known {
+                history.deleted.get_or_insert(timestamp(arrival));
+            }
+            return;
+        };
+        let mut json = self.watch.stamped(json, "");
+        json["metadata"]["resourceVersion"] = (100 + place).to_string().into();
+        let mut object: ClusterProfile = serde_json::from_value(json).expect("a profile");
+        if !self.watch.has_writers {
+            object.metadata.writers = None;
+        }
+        let version = Version {
+            at: timestamp(arrival),
+            object,
+        };
+        match known {
+            Some((_, history)) if is_known => history.versions.push(version),
+            known => {
+                if let Some((_, history)) = known {
+                    history.deleted.get_or_insert(timestamp(arrival));
+                }
+                let history = History {
+                    origin,
+                    versions: vec![version],
+                    deleted: None,
+                };
+                self.histories.push((life, history));
+            }
+        }
+    }
+}
