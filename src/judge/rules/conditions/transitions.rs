@@ -81,10 +81,15 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
     for history in profiles.histories() {
         let mut examined = false;
         let mut reported: Vec<&str> = Vec::new();
-        // For each condition that has changed, when it got its present status.
+        // For each condition that has come or changed, when it got its present status.
         let mut since: Vec<(&str, Micros)> = Vec::new();
         for write in status_writes(evidence, history) {
             let missed = missed_since(evidence, write.before, write.after).is_some();
+            let is_new = |condition: &&Condition| write.before.object.condition(&condition.kind).is_none();
+            for new in write.after.object.status.conditions.iter().filter(is_new) {
+                since.retain(|(known, _)| *known != &*new.kind);
+                since.push((&new.kind, write.moment.by_stamp().latest));
+            }
             for (old, new) in pairs(&write.before.object, &write.after.object) {
                 if old.status == new.status {
                     continue;

@@ -8,6 +8,8 @@ use judge::rules::example::Example;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
 
+use super::faults::{self, FAULTS, break_, is_of_status};
+
 /// Times and spans, in microseconds of the runner's clock.
 pub type Micros = i64;
 pub const SECOND: Micros = 1_000_000;
@@ -35,6 +37,8 @@ pub enum Act {
     LabelledBy(&'static str),
     /// A backup has it again: with labels and spec, and without a status.
     Restored,
+    /// The manager breaks that rule for so long.
+    Fault(&'static str, Micros),
 }
 
 /// One profile: its manager, when it was first made and filled, and what happens then, after how long.
@@ -52,6 +56,8 @@ type Filled = (Micros, Micros);
 /// A hub's course of events.
 #[derive(Clone, Debug)]
 pub struct Course {
+    /// The edition that the managers follow. Neither has all rules.
+    pub edition: Edition,
     pub scripts: Vec<Script>,
 }
 
@@ -109,7 +115,27 @@ pub fn honest() -> impl Strategy<Value = Course> {
         filled,
         acts,
     });
-    vec(script, 1..4).prop_map(|scripts| Course { scripts })
+    let edition = select(vec![Edition::Standard, Edition::Y2026M09]);
+    (edition, vec(script, 1..4)).prop_map(|(edition, scripts)| Course { edition, scripts })
+}
+
+/// Courses in which the first manager has one fault, of that rule.
+pub fn with_fault() -> impl Strategy<Value = (&'static str, Course)> {
+    let fault = (
+        span(),
+        select(&FAULTS[..]),
+        seconds(150..700),
+        any::<usize>(),
+        filled(),
+    );
+    (honest(), fault).prop_map(|(mut course, (after, rule, long, place, filled))| {
+        let script = &mut course.scripts[0];
+        script.manager = "m";
+        course.edition = faults::edition(rule);
+        let place = place % (script.acts.len() + 1);
+        script.acts.insert(place, (after, Act::Fault(rule, long), filled));
+        (rule, course)
+    })
 }
 
 /// A moment that a clock is to stamp.
@@ -143,6 +169,8 @@ struct Player<'s> {
     filled: Micros,
     json: Value,
     events: Vec<Event>,
+    /// When faults began and ended, in turn.
+    faults: Vec<Micros>,
 }
 
 impl Course {
@@ -164,6 +192,18 @@ impl Course {
 
     /// All writes, in order.
     pub fn events(&self) -> Vec<Event> {
+        let mut events: Vec<Event> = self.played().flat_map(|player| player.events).collect();
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// When faults began and ended.
+    pub fn faults(&self) -> Vec<(Micros, Micros)> {
+        let faults = self.played().flat_map(|player| player.faults).collect::<Vec<_>>();
+        faults.chunks(2).map(|pair| (pair[0], pair[1])).collect()
+    }
+
+    fn played(&self) -> impl Iterator<Item = Player<'_>> {
         let players = self.scripts.iter().enumerate().map(|(slot, script)| Player {
             script,
             slot,
@@ -174,22 +214,21 @@ impl Course {
             filled: script.created,
             json: Value::Null,
             events: Vec::new(),
+            faults: Vec::new(),
         });
-        let mut events: Vec<Event> = players.flat_map(Player::play).collect();
-        events.sort_by_key(|event| event.at);
-        events
+        players.map(Player::play)
     }
 }
 
 impl Player<'_> {
-    fn play(mut self) -> Vec<Event> {
+    fn play(mut self) -> Self {
         self.create(self.script.manager, self.script.filled);
         for (after, act, filled) in &self.script.acts {
             self.at += after.max(&1000);
             self.turn += 1;
             self.act(*act, *filled);
         }
-        self.events
+        self
     }
 
     fn act(&mut self, act: Act, filled: Filled) {
@@ -215,7 +254,29 @@ impl Player<'_> {
                 self.wrote(who, "", &["metadata.labels[team]"]);
                 self.tell(who, "patch", "");
             }
+            Act::Fault(rule, long) => self.fault(rule, long),
             Act::Restored => self.remake("velero-server", "velero-server", 1, filled),
+        }
+    }
+
+    fn fault(&mut self, rule: &'static str, long: Micros) {
+        let subresource = if is_of_status(rule) { "status" } else { "" };
+        let manager = self.script.manager;
+        let right = self.json.clone();
+        for is_wrong in [true, false] {
+            if subresource == "status" {
+                self.wait_for_token();
+            }
+            if is_wrong {
+                break_(rule, &mut self.json);
+            } else {
+                self.at += long;
+                self.json["metadata"]["labels"] = right["metadata"]["labels"].clone();
+                self.json["status"] = right["status"].clone();
+            }
+            self.wrote(manager, subresource, &[]);
+            self.tell(manager, "patch", subresource);
+            self.faults.push(self.at);
         }
     }
 
@@ -328,6 +389,7 @@ impl Player<'_> {
         let is_own = |writer: &Value| {
             writer["manager"] == manager && writer["subresource"].as_str().unwrap_or_default() == subresource
         };
+        // A fault is written with what the manager has already.
         let mut own: Vec<Value> = parts.iter().map(|part| (*part).into()).collect();
         for writer in &mut *writers {
             let is_own = is_own(writer);

@@ -126,8 +126,8 @@ impl Watch {
         }
     }
 
-    /// What is seen of the course.
-    pub fn evidence(&self, course: &Course) -> Evidence {
+    /// When the watch begins and ends, and its interruptions.
+    fn times(&self) -> (Micros, Micros, Vec<(Micros, Micros)>) {
         let from = BEGINS + self.begins;
         let until = from + self.length;
         let mut after = from;
@@ -136,7 +136,22 @@ impl Watch {
             after = begin + long.max(&1000);
             (begin, after)
         });
-        let gaps: Vec<_> = gaps.filter(|(_, end)| *end < until).collect();
+        (from, until, gaps.filter(|(_, end)| *end < until).collect())
+    }
+
+    /// Whether the watch saw so much of some time, without interruption.
+    pub fn saw(&self, (began, ended): (Micros, Micros), enough: Micros) -> bool {
+        let (from, until, gaps) = self.times();
+        let ends = gaps.iter().map(|(begin, _)| *begin).chain([until]);
+        let begins = [from].into_iter().chain(gaps.iter().map(|(_, end)| *end));
+        begins
+            .zip(ends)
+            .any(|(from, until)| until.min(ended) - from.max(began) >= enough)
+    }
+
+    /// What is seen of the course.
+    pub fn evidence(&self, course: &Course) -> Evidence {
+        let (from, until, gaps) = self.times();
         let events = course.events();
         let mut seen = Seen {
             watch: self,
@@ -165,6 +180,7 @@ impl Watch {
         }];
         let header = &mut evidence.header;
         header.format = FORMAT.to_owned();
+        header.claim.edition = course.edition;
         header.clock_skew_ms = self.error.map(|error| self.ahead / 1000 + error);
         header.window = Some(Window {
             from: timestamp(from),
