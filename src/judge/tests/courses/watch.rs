@@ -211,7 +211,7 @@ impl Watch {
 
     fn log(&self, events: &[Event], from: Micros, until: Micros) -> Requests {
         let is_covered = |event: &&Event| (from..=until).contains(&event.at);
-        let requests = events.iter().enumerate().map(|(turn, event)| (turn, event));
+        let requests = events.iter().enumerate();
         let requests = requests.filter(|(_, event)| is_covered(event));
         let mut events: Vec<Request> = requests
             .map(|(turn, event)| {
