@@ -47,10 +47,6 @@ laws COURSES="1000000":
 courses COURSES="1000000" SEED="0":
     COURSES_SEEDS={{COURSES}} COURSES_SEED={{SEED}} cargo test --release -p clusterprofile-judge --test courses
 
-# Random histories of a hub whose verdicts are kept up to date, as many as wanted: just standing 1000 SEED
-standing HISTORIES="1000" SEED="0":
-    STANDING_SEEDS={{HISTORIES}} STANDING_SEED={{SEED}} cargo test --release --test standing
-
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":
     FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test chaos no_schedule

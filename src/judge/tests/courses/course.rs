@@ -174,22 +174,6 @@ struct Player<'s> {
 }
 
 impl Course {
-    /// Whether a backup restores some profile.
-    pub fn is_restored(&self) -> bool {
-        let mut acts = self.scripts.iter().flat_map(|script| &script.acts);
-        acts.any(|(_, act, _)| matches!(act, Act::Restored))
-    }
-
-    /// Whether some status is written twice within three seconds.
-    pub fn changes_at_once(&self) -> bool {
-        (0..self.scripts.len()).any(|slot| {
-            let events = self.events();
-            let is_status = |event: &&Event| event.slot == slot && event.subresource == "status";
-            let writes: Vec<Micros> = events.iter().filter(is_status).map(|event| event.at).collect();
-            writes.windows(2).any(|pair| pair[1] - pair[0] < 3 * SECOND)
-        })
-    }
-
     /// All writes, in order.
     pub fn events(&self) -> Vec<Event> {
         let mut events: Vec<Event> = self.played().flat_map(|player| player.events).collect();

@@ -12,31 +12,11 @@ use std::collections::BTreeMap;
 
 use course::{Course, SECOND, honest, with_fault};
 use judge::{RuleVerdict, Selection, Verdict, judge, rules::Level};
-use proptest::{prelude::Strategy, strategy::ValueTree, test_runner::TestCaseError};
+use proptest::{prelude::Strategy, test_runner::TestCaseError};
 use watch::{Watch, watches};
 
 /// How many courses `cargo test` tries.
 const COURSES: u32 = 400;
-
-/// A MUST rule that blames an honest manager in some courses, and why.
-struct Blamed {
-    rule: &'static str,
-    /// Whether that may be so in a course.
-    may_be: fn(&Course) -> bool,
-}
-
-const BLAMED: [Blamed; 2] = [
-    // A backup's restore creates profiles under the manager's name, and counts as a second manager.
-    Blamed {
-        rule: "identity/manager-unique",
-        may_be: Course::is_restored,
-    },
-    // A condition that came after the profile counts as old as the profile, so that a change within its second is too late.
-    Blamed {
-        rule: "conditions/transition-time-moves",
-        may_be: Course::changes_at_once,
-    },
-];
 
 /// What is enough to see of a fault: the grace, and three times how late a watch may be.
 const ENOUGH: i64 = 150 * SECOND;
@@ -56,20 +36,14 @@ fn is_broken(verdict: &RuleVerdict) -> bool {
         && verdict.findings.iter().any(|finding| !finding.advisory)
 }
 
-/// That no rule is broken which `may_be` does not allow, nor known to blame the honest.
+/// That no rule is broken which `may_be` does not allow.
 fn blames_nobody(
     how: &str,
-    course: &Course,
     verdicts: &Verdicts,
     may_be: impl Fn(&RuleVerdict) -> bool,
 ) -> Result<(), TestCaseError> {
-    let is_known = |rule: &str| {
-        BLAMED
-            .iter()
-            .any(|known| known.rule == rule && (known.may_be)(course))
-    };
     let mut broken = verdicts.values().filter(|verdict| is_broken(verdict));
-    match broken.find(|verdict| !may_be(verdict) && !is_known(verdict.rule.id)) {
+    match broken.find(|verdict| !may_be(verdict)) {
         None => Ok(()),
         Some(verdict) => {
             let (rule, findings) = (verdict.rule.id, &verdict.findings);
@@ -98,8 +72,8 @@ fn no_honest_manager_is_blamed() {
         || (honest(), watches()),
         |(course, watch)| {
             let complete = judged(&course, &Watch::complete());
-            blames_nobody("seen completely", &course, &complete, is_less)?;
-            blames_nobody("seen by this watch", &course, &judged(&course, &watch), is_less)
+            blames_nobody("seen completely", &complete, is_less)?;
+            blames_nobody("seen by this watch", &judged(&course, &watch), is_less)
         },
     );
     assert!(complaints.is_empty(), "{complaints}");
@@ -123,27 +97,11 @@ fn a_fault_that_is_seen_does_not_pass() {
             if saw && seen[rule].verdict == Verdict::Pass {
                 return Err(TestCaseError::fail(format!("seen by this watch: {rule} passes")));
             }
-            blames_nobody("seen by this watch", &course, &seen, |verdict| {
+            blames_nobody("seen by this watch", &seen, |verdict| {
                 let is_may = verdict.rule.facts.level == Level::May;
                 is_may || is_broken(&complete[verdict.rule.id])
             })
         },
     );
     assert!(complaints.is_empty(), "{complaints}");
-}
-
-/// What is known to be wrong is still so: an exception that is no longer needed goes.
-#[test]
-fn each_exception_is_needed() {
-    let mut runner = seeds::runner(0, 1);
-    let mut left: Vec<&Blamed> = BLAMED.iter().collect();
-    for _ in 0..200 {
-        let tree = honest().new_tree(&mut runner).expect("a course");
-        let course = tree.current();
-        left.retain(|known| {
-            !(known.may_be)(&course) || !is_broken(&judged(&course, &Watch::complete())[known.rule])
-        });
-    }
-    let left: Vec<&str> = left.iter().map(|known| known.rule).collect();
-    assert!(left.is_empty(), "{left:?} blame nobody anymore");
 }
