@@ -19,6 +19,8 @@ mod events;
 mod known;
 #[cfg(test)]
 mod laws;
+#[cfg(test)]
+mod readers;
 mod set;
 mod timeline;
 mod together;

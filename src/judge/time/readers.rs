@@ -1,0 +1,84 @@
+//! Which rules still read by themselves what evidence does not tell of time.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// What only this module is to read: gaps, how late a watch may be, and how far clocks are apart.
+const WORDS: [&str; 9] = [
+    "gaps(",
+    "gaps_of(",
+    "gap_around(",
+    "missed_since(",
+    "missed_within(",
+    "missed_between(",
+    "missed_slices_between(",
+    "known_skew(",
+    "LATE",
+];
+
+/// The files that come to this module one after the other. None is to be added.
+const STILL: [&str; 22] = [
+    "answer/history.rs",
+    "answer/verdict.rs",
+    "clocks.rs",
+    "conditions/form.rs",
+    "conditions/joined.rs",
+    "conditions/transitions.rs",
+    "consumers/places.rs",
+    "consumers/served.rs",
+    "member.rs",
+    "placement/decision_history.rs",
+    "placement/reasons.rs",
+    "placement_labels/workload.rs",
+    "placement_lifecycle/answer.rs",
+    "placement_lifecycle/placed.rs",
+    "placement_ownership/writers.rs",
+    "placement_references/fleet.rs",
+    "placement_references/selections.rs",
+    "placement_updates/churn.rs",
+    "placement_updates/torn.rs",
+    "properties/observed.rs",
+    "updates/doors.rs",
+    "write_time.rs",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn rules_leave_gaps_and_clocks_to_this_module() {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let mut files = Vec::new();
+    sources(&rules, &mut files);
+    let reads = |path: &PathBuf| {
+        let text = fs::read_to_string(path).expect("a source file");
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.any(|line| WORDS.iter().any(|word| has(line, word)))
+    };
+    let found: BTreeSet<String> = files
+        .iter()
+        .filter(|path| reads(path))
+        .map(|path| path.strip_prefix(&rules).expect("a rule's file"))
+        .map(|path| path.to_string_lossy().replace('\\', "/"))
+        .filter(|path| !path.starts_with("example/"))
+        .collect();
+    assert_eq!(found, STILL.map(str::to_owned).into());
+}
+
+/// Whether a line has the word, not as the end of a longer one.
+fn has(line: &str, word: &str) -> bool {
+    let mut places = line.match_indices(word);
+    places.any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_'))
+}
