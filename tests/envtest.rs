@@ -116,6 +116,8 @@ async fn a_run_stores_nothing(assets: Assets) {
         "run",
         "--observe",
         "2s",
+        "--settle",
+        "0s",
         "--feature",
         "consumer-secrets",
         "--kubeconfig",

@@ -68,7 +68,17 @@ fn command(host: &str, arguments: &[&str]) -> Command {
     command
 }
 
-const RUN: [&str; 7] = ["run", "--hub", "k3s", "--manager", "reference", "--observe", "2s"];
+const RUN: [&str; 9] = [
+    "run",
+    "--hub",
+    "k3s",
+    "--manager",
+    "reference",
+    "--observe",
+    "2s",
+    "--settle",
+    "0s",
+];
 
 fn told(output: &Output) -> String {
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();

@@ -493,6 +493,8 @@ async fn no_secret_of_a_member_gets_out() {
         &runner,
         "--observe",
         "1s",
+        "--settle",
+        "0s",
         "--members",
         &members,
         "--members",

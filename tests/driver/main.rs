@@ -174,7 +174,14 @@ impl World {
     }
 
     fn drive(&self) -> Command {
-        let mut command = self.command(&["--allow-mutations", "--observe", "1s", "--driver"]);
+        let mut command = self.command(&[
+            "--allow-mutations",
+            "--observe",
+            "1s",
+            "--settle",
+            "0s",
+            "--driver",
+        ]);
         command.arg(self.path("driver.yaml"));
         command.arg("--record").arg(self.path("evidence.jsonl"));
         command.arg("--json").arg(self.path("report.json"));
