@@ -60,9 +60,6 @@ pub(super) enum Outcome<'a, P, M> {
     Missed,
     /// The profile reports a value, and the member was unavailable.
     Unseen,
-    /// The two agreed, but for longer than the grace the member was unavailable while the manager called it healthy: an
-    /// agreement does not vouch for time in which nobody saw the member.
-    Lost,
     /// There is nothing to compare.
     Unsaid,
 }
@@ -257,7 +254,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
                 &pair.member.profile,
                 "the watch missed what its profile said while it was asked",
             ),
-            Outcome::Unseen | Outcome::Lost => doubts.add_missing(evidence, pair, self.part),
+            Outcome::Unseen => doubts.add_missing(evidence, pair, self.part),
             Outcome::Agrees | Outcome::Differs(_) | Outcome::Unsaid => {}
         }
     }
@@ -268,8 +265,6 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         let is_ever_said = LazyCell::new(|| self.is_ever_said(pair));
         // The values without a break, and the index from which the two have differed.
         let (mut stretch, mut begin) = (Vec::new(), 0);
-        // Since when the member was unavailable, and whether ever for longer than the grace.
-        let (mut lost_since, mut is_lost) = (None, false);
         for look in &pair.member.looks {
             let since = stretch
                 .last()
@@ -278,12 +273,6 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
             let is_missed = was_missed_within(pair.evidence, pair.history, from, look.until);
             if is_missed && *is_ever_said {
                 outcome.becomes(Outcome::Missed);
-            }
-            if self.is_unavailable(pair.history, look) {
-                let since = *lost_since.get_or_insert(from);
-                is_lost |= look.until.duration_since(since) > SignedDuration::from_secs(self.grace);
-            } else {
-                lost_since = None;
             }
             let moment = self.moment(pair.history, look, since);
             let Some(moment) = moment.filter(|_| !is_missed) else {
@@ -303,11 +292,9 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
                 outcome.becomes(Outcome::Agrees);
                 continue;
             };
-            // At no look did it agree, for at least that long: the looks are samples of the time between them.
-            let differed = look.from.duration_since(first.look.until);
-            let seconds = differed.as_secs();
+            let seconds = look.from.duration_since(first.look.until).as_secs();
             let moment = &stretch[last];
-            outcome.becomes(match (differed > SignedDuration::from_secs(self.grace), begin) {
+            outcome.becomes(match (seconds >= self.grace, begin) {
                 (true, _) => Outcome::Differs(Difference {
                     profile: moment.profile,
                     said: moment.said[moment.said.len() - 1].clone(),
@@ -324,7 +311,6 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
             {
                 Outcome::Unseen
             }
-            Outcome::Agrees if is_lost => Outcome::Lost,
             outcome => outcome,
         }
     }
@@ -332,15 +318,6 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     /// Whether the manager vouches for a value in a profile.
     fn is_said(&self, profile: &'a ClusterProfile) -> bool {
         (self.vouches)(profile) && (self.said)(profile).is_some()
-    }
-
-    /// Whether a look got no value while the manager called the member healthy.
-    fn is_unavailable(&self, history: &'a ProfileHistory, look: &'a Look) -> bool {
-        let is_vouched_for = |profile: &'a ClusterProfile| vouches(profile) && self.is_said(profile);
-        (self.seen)(look).is_none()
-            && in_force(history, look.from, look.until)
-                .into_iter()
-                .any(is_vouched_for)
     }
 
     fn is_ever_said(&self, pair: Pair<'a>) -> bool {
@@ -401,7 +378,7 @@ impl<P, M> Outcome<'_, P, M> {
             Outcome::Unsaid | Outcome::Unseen => 0,
             Outcome::Missed => 1,
             Outcome::TooShort => 2,
-            Outcome::Agrees | Outcome::Lost => 3,
+            Outcome::Agrees => 3,
             Outcome::Differs(_) => 4,
         };
         if weight(&later) >= weight(self) {
