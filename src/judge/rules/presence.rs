@@ -8,7 +8,7 @@ use super::{
     state::{State, each_state},
     write_time::end_of,
 };
-use crate::{subjects::Profiles, time::Timeline};
+use crate::subjects::Profiles;
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if
 /// there are no others, it is too early to tell.
@@ -32,8 +32,8 @@ pub(super) fn each_has(
 }
 
 /// Whether something has held for longer than the grace period in a profile's last version. Counts from when the watch
-/// saw it begin, from the end of a gap in which it may have begun or, for an earlier beginning, from the profile's
-/// creation and the last transition of these conditions. True if the evidence has no time.
+/// saw it begin or, for an earlier beginning, from the profile's creation and the last transition
+/// of these conditions. True if the evidence has no time.
 pub(super) fn lasts(
     evidence: &Evidence,
     history: &ProfileHistory,
@@ -43,15 +43,14 @@ pub(super) fn lasts(
     let Some(end) = end_of(evidence, history.last()) else {
         return true;
     };
-    let listed = history.versions[0].at.as_microsecond();
-    let while_ = Timeline::of(evidence, &[history]).while_(holds);
-    let Some((from, until)) = while_.last_sure() else {
-        return false;
-    };
-    if until.min(end) - from.max(listed) > GRACE {
-        return true;
+    let held = history.versions.iter().rev();
+    let held = held.take_while(|version| holds(&version.object));
+    let first = held.last().unwrap_or(&history.versions[0]);
+    if std::ptr::eq(first, &history.versions[0]) {
+        let seen_for = end - first.at.as_microsecond();
+        let transitions = || age_of_transitions(evidence, &first.object, conditions);
+        seen_for >= GRACE || age(evidence, history).max(transitions()) == Age::Settled
+    } else {
+        end - first.at.as_microsecond() >= GRACE
     }
-    // Nobody saw the beginning of what the first version shows. After a gap it may have begun within the gap.
-    let transitions = || age_of_transitions(evidence, history.first(), conditions);
-    from <= listed && age(evidence, history).max(transitions()) == Age::Settled
 }

@@ -116,11 +116,6 @@ impl While {
         self.possible.spans()
     }
 
-    /// The last span in which it surely held, if it held when the object was last seen.
-    pub(crate) fn last_sure(&self) -> Option<(Micros, Micros)> {
-        self.sure.spans().last().copied().filter(|_| self.is_open)
-    }
-
     /// The spans in which the runner saw it.
     pub(crate) fn told(&self) -> &[(Micros, Micros)] {
         self.told.spans()
