@@ -90,11 +90,7 @@ pub(super) async fn probe<'a>(
 }
 
 async fn patch(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
-    // The label changes with the manager, so that a policy which compares the two has nothing to refuse.
-    let body = json!({
-        "metadata": {"labels": {names::LABEL_MANAGER: manager}},
-        "spec": {"clusterManager": {"name": manager}},
-    });
+    let body = json!({"spec": {"clusterManager": {"name": manager}}});
     let path = format!("{path}?{QUERY}");
     once(
         client,
@@ -113,7 +109,10 @@ async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value
         if !object.is_object() {
             return Err(Failure::broken("what the hub answered is no profile"));
         }
-        change_manager(&mut object, manager);
+        if !object["spec"].is_object() {
+            object["spec"] = json!({});
+        }
+        object["spec"]["clusterManager"] = json!({"name": manager});
         let answer = once(
             client,
             Method::PUT,
@@ -127,20 +126,6 @@ async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value
             answer => return answer,
         }
     }
-}
-
-/// Changes the manager in the spec and in the label together.
-fn change_manager(object: &mut Value, manager: &str) {
-    for (part, field) in [("metadata", "labels"), ("spec", "clusterManager")] {
-        if !object[part].is_object() {
-            object[part] = json!({});
-        }
-        if !object[part][field].is_object() {
-            object[part][field] = json!({});
-        }
-    }
-    object["metadata"]["labels"][names::LABEL_MANAGER] = json!(manager);
-    object["spec"]["clusterManager"] = json!({"name": manager});
 }
 
 fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {

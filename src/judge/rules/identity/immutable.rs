@@ -94,11 +94,10 @@ fn accepted(probe: &Probe) -> Finding {
         .observed("accepted by the hub")
 }
 
-/// Whether the hub refused because of the manager. A message may name the manager, or a profile called like it, while
-/// another field is at fault: it counts only if no other field is named.
+/// Whether the hub refused because of the manager.
 fn names_the_manager(message: &str, fields: &[String]) -> bool {
     let names = |text: &str| text.to_ascii_lowercase().contains("clustermanager");
-    fields.iter().any(|field| names(field)) || fields.iter().all(|field| field == "spec") && names(message)
+    fields.iter().any(|field| names(field)) || names(message)
 }
 
 /// The version of the CRD that was read, if the CRD was readable.
