@@ -90,7 +90,8 @@ pub(super) async fn probe<'a>(
 }
 
 async fn patch(client: &TimedClient, path: &str, manager: &str) -> Result<Value, Failure> {
-    let body = json!({"spec": {"clusterManager": {"name": manager}}});
+    let mut body = json!({});
+    change(&mut body, manager);
     let path = format!("{path}?{QUERY}");
     once(
         client,
@@ -109,10 +110,7 @@ async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value
         if !object.is_object() {
             return Err(Failure::broken("what the hub answered is no profile"));
         }
-        if !object["spec"].is_object() {
-            object["spec"] = json!({});
-        }
-        object["spec"]["clusterManager"] = json!({"name": manager});
+        change(&mut object, manager);
         let answer = once(
             client,
             Method::PUT,
@@ -126,6 +124,23 @@ async fn update(client: &TimedClient, path: &str, manager: &str) -> Result<Value
             answer => return answer,
         }
     }
+}
+
+/// Changes the manager of a profile or of a patch, and the label with it: otherwise a policy that compares the two would
+/// refuse the change on a hub that allows it.
+fn change(object: &mut Value, manager: &str) {
+    *field(object, &["metadata", "labels", names::LABEL_MANAGER]) = json!(manager);
+    *field(object, &["spec", "clusterManager"]) = json!({"name": manager});
+}
+
+/// The field at a path, made if it is missing.
+fn field<'v>(object: &'v mut Value, path: &[&str]) -> &'v mut Value {
+    path.iter().fold(object, |object, name| {
+        if !object.is_object() {
+            *object = json!({});
+        }
+        &mut object[name]
+    })
 }
 
 fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
@@ -263,6 +278,23 @@ mod tests {
         assert!(!refused(500, "clusterManager", &[]));
         let silent = outcome(Err(Failure::broken("gone")), "m");
         assert!(matches!(silent, ProbeOutcome::Unanswered { code: 0, .. }));
+    }
+
+    #[test]
+    fn changes_the_label_with_the_manager_and_leaves_the_rest() {
+        let mut object = json!({
+            "metadata": {"name": "a", "labels": {"tier": "gold", (names::LABEL_MANAGER): "m"}},
+            "spec": {"displayName": "A", "clusterManager": {"name": "m"}},
+        });
+        change(&mut object, "other");
+        let changed = json!({
+            "metadata": {"name": "a", "labels": {"tier": "gold", (names::LABEL_MANAGER): "other"}},
+            "spec": {"displayName": "A", "clusterManager": {"name": "other"}},
+        });
+        assert_eq!(object, changed);
+        let mut bare = json!({"spec": null});
+        change(&mut bare, "other");
+        assert_eq!(bare["spec"]["clusterManager"]["name"], "other");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A profile's manager never changes, and the hub enforces this.
 
-use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion};
+use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion, api::names};
 
 use crate::{
     rules::{
@@ -29,7 +29,7 @@ pub(in crate::rules) fn manager_immutable(profiles: &Profiles, findings: &mut Fi
                 findings.examine();
                 findings.report(accepted(probe));
             }
-            ProbeOutcome::Refused { message, fields, .. } if names_the_manager(message, fields) => {
+            ProbeOutcome::Refused { message, fields, .. } if is_for_the_change(message, fields) => {
                 findings.examine();
                 refused = true;
             }
@@ -94,10 +94,18 @@ fn accepted(probe: &Probe) -> Finding {
         .observed("accepted by the hub")
 }
 
-/// Whether the hub refused because of the manager.
-fn names_the_manager(message: &str, fields: &[String]) -> bool {
-    let names = |text: &str| text.to_ascii_lowercase().contains("clustermanager");
-    fields.iter().any(|field| names(field)) || names(message)
+/// Whether the hub refused because the manager changed. A refusal that is about the label or the value names the manager,
+/// too, but refuses another manager from the beginning just as well.
+fn is_for_the_change(message: &str, fields: &[String]) -> bool {
+    let mut texts = vec![message.to_ascii_lowercase()];
+    texts.extend(fields.iter().map(|field| field.to_ascii_lowercase()));
+    let says = |words: &[&str]| {
+        texts
+            .iter()
+            .any(|text| words.iter().any(|word| text.contains(word)))
+    };
+    let is_about_another = says(&[names::LABEL_MANAGER, "metadata.labels"]) || says(&["unsupported value"]);
+    says(&["clustermanager"]) && (says(&["immutable"]) || !is_about_another)
 }
 
 /// The version of the CRD that was read, if the CRD was readable.
