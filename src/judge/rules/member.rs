@@ -1,32 +1,38 @@
 //! Compares what a profile reports with what its member reports.
 //!
-//! Both the manager and the runner see a change some time after it happened, so a single snapshot cannot prove a
-//! mismatch. A profile is wrong if, for longer than a grace period, it never agreed with any of an unbroken series of
-//! looks at the member. A shorter series proves nothing. A gap in what the watch saw of the profile breaks a series.
+//! A look at a member is an instant and proves no duration. The named assumption is *Sampled*: what a member shows at two
+//! successive looks, it showed between them, or one of the two if they differ. So between two looks a profile is wrong
+//! while it reports what agrees with neither, and it fails if that lasted for longer than the grace ([`Set::lasts`]).
+//!
+//! Manager and runner both see a change some time after it happened. So a profile may report what the member showed at an
+//! earlier look, within the grace, or at a later one: what was wrong before does not add to what is wrong after.
+//!
+//! The same assumption says what is not known: if at no look for longer than the grace the two were seen to agree, and some
+//! of these looks had no answer, then the profile may have been wrong all the while.
 
 use std::{cell::LazyCell, collections::HashMap, fmt::Display};
 
 use evidence::{
-    Evidence, Kind, Look, Member, MemberPart, Origin, ProfileHistory,
+    Evidence, Kind, Look, Member, MemberPart, ProfileHistory,
     api::{
         ClusterProfile,
         names::{CONDITION_HEALTHY, CONDITION_JOINED},
     },
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::{
-    finding::{Finding, Findings},
-    write_time::missed_within,
+use super::finding::{Finding, Findings};
+use crate::{
+    reasons::NO_MEMBER_ASKED,
+    subjects::{Profile, name, profiles},
+    time::{Micros, SECOND, Seen, Set, Timeline},
 };
-use crate::reasons::NO_MEMBER_ASKED;
 
 /// A judged profile and its member.
-#[derive(Clone, Copy)]
 pub(super) struct Pair<'a> {
     evidence: &'a Evidence,
-    /// The profile, which may be deleted.
-    pub(super) history: &'a ProfileHistory,
+    /// The profile, which may be deleted, and made again.
+    profile: Profile<'a>,
     /// The looks at its member.
     pub(super) member: &'a Member,
 }
@@ -46,6 +52,8 @@ pub(super) struct Comparison<'f, 'a, P, M> {
     /// Whether the reported value agrees with the seen one, given the one seen before: the value may have been in
     /// between.
     pub(super) agrees: &'f dyn Fn(&P, &M, Option<&M>) -> bool,
+    /// Whether the reported value agrees with a member that does not answer.
+    pub(super) suits_silence: fn(&P) -> bool,
 }
 
 /// The outcome of a comparison.
@@ -54,12 +62,14 @@ pub(super) enum Outcome<'a, P, M> {
     Agrees,
     /// The profile was wrong for longer than the grace.
     Differs(Difference<'a, P, M>),
-    /// The two differ, but the looks cover less time than the grace.
+    /// The two differ, but the looks cover no more time than the grace.
     TooShort,
-    /// The watch missed what the profile reported whenever the member was asked.
+    /// The watch missed what the profile reported when the member was asked.
     Missed,
     /// The profile reports a value, and the member was unavailable.
     Unseen,
+    /// No look agrees for longer than the grace, and some show nothing, for this reason.
+    Hidden(Box<Self>),
     /// There is nothing to compare.
     Unsaid,
 }
@@ -76,12 +86,50 @@ pub(super) struct Difference<'a, P, M> {
     pub(super) seconds: i64,
 }
 
+/// What a look shows of a profile and its member.
+enum Sight<'a, P, M> {
+    /// Both values.
+    Both(Moment<'a, P, M>),
+    /// Not what the profile reported.
+    Missed,
+    /// Not what the member has.
+    Unseen,
+    /// The profile reports nothing for which its manager vouches.
+    Unsaid,
+}
+
 /// The value seen by one look, and the values that the profile reported since the look before.
 struct Moment<'a, P, M> {
     look: &'a Look,
     seen: M,
-    profile: &'a ClusterProfile,
     said: Vec<P>,
+}
+
+/// A version that agreed with none of two successive looks.
+struct Wrong<'a, P> {
+    /// The time in which it surely was there.
+    span: (Micros, Micros),
+    profile: &'a ClusterProfile,
+    said: P,
+    /// The place of the later look.
+    look: usize,
+}
+
+/// The looks at a member so far.
+struct Looks<'c, 'f, 'a, P, M> {
+    comparison: &'c Comparison<'f, 'a, P, M>,
+    pair: &'c Pair<'a>,
+    /// The values without a break.
+    series: Vec<Moment<'a, P, M>>,
+    /// The place from which what is wrong adds up.
+    begin: usize,
+    /// Since when no look has shown that the two agree.
+    apart_since: Option<Micros>,
+    /// Why a look has shown nothing since then.
+    unknown: Option<Outcome<'a, P, M>>,
+    /// Whether the two agree at any look of the series.
+    has_agreed: bool,
+    outcome: Outcome<'a, P, M>,
 }
 
 /// Members that a rule cannot judge: each cause once, with the first member.
@@ -114,16 +162,14 @@ pub(super) fn pairs<'a>(
         }
         members.insert((namespace, name), member);
     }
-    let pair = |history: &'a ProfileHistory| {
-        let metadata = &history.last().metadata;
-        let member = members.get(&(&*metadata.namespace, &*metadata.name))?;
-        Some(Pair {
-            evidence,
-            history,
-            member,
-        })
+    let histories = evidence.histories();
+    let asked = histories.filter(|history| members.contains_key(&name(history.last())));
+    let pair = |profile: Profile<'a>| Pair {
+        evidence,
+        member: members[&name(profile.last_life().last())],
+        profile,
     };
-    evidence.histories().filter_map(pair).collect()
+    profiles(evidence, asked).into_iter().map(pair).collect()
 }
 
 /// Whether the profile says that the member is joined. If not, the manager does not maintain the status.
@@ -138,14 +184,23 @@ pub(super) fn vouches(profile: &ClusterProfile) -> bool {
     is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    /// The profile as it was last seen; none if it is deleted.
+    pub(super) fn current(&self) -> Option<&'a ClusterProfile> {
+        self.profile.last_life().current()
+    }
+
+    fn timeline(&self) -> &Timeline<'a, ClusterProfile> {
+        self.profile.timeline(self.evidence)
+    }
+
     /// Whether a part of the member's answers was never available.
-    pub(super) fn never_told(self, part: MemberPart) -> bool {
+    pub(super) fn never_told(&self, part: MemberPart) -> bool {
         !self.member.looks.iter().any(|look| look.has(part))
     }
 
     /// Why a part of the member's answers was unavailable.
-    fn reason(self, evidence: &Evidence, part: MemberPart) -> String {
+    fn reason(&self, evidence: &Evidence, part: MemberPart) -> String {
         let missing = self.member.looks.iter().rev();
         let missing = missing.filter_map(|look| look.missing.get(&part)).next();
         if let Some(missing) = missing {
@@ -161,59 +216,48 @@ impl Pair<'_> {
     }
 }
 
-/// The versions of a profile that existed at some time of a span.
-pub(super) fn in_force(history: &ProfileHistory, from: Timestamp, until: Timestamp) -> Vec<&ClusterProfile> {
-    // A version may exist for a moment before the runner sees it.
-    let latest = until
-        .saturating_add(SignedDuration::from_secs(1))
-        .unwrap_or(until);
-    if history.deleted.is_some_and(|deleted| deleted <= latest) {
-        return Vec::new();
-    }
-    let was_there_before = history.origin == Origin::Listed;
-    let known = history
-        .versions
-        .iter()
-        .enumerate()
-        .filter(|(index, version)| version.at <= latest || (*index == 0 && was_there_before));
-    let next = |index: usize| history.versions.get(index + 1);
-    known
-        .filter(|(index, _)| next(*index).is_none_or(|next| next.at > from))
-        .map(|(_, version)| &version.object)
-        .collect()
-}
-
 /// What is in doubt if the watch missed how a profile was when its member was called.
 pub(super) const MISSED: &str = "the watch was interrupted when its member was called";
 
-/// Whether the watch may have missed how a profile was at that time.
-pub(super) fn was_missed(evidence: &Evidence, history: &ProfileHistory, at: Timestamp) -> bool {
-    was_missed_within(evidence, history, at, at)
-}
-
-/// Whether the watch may have missed a version of a profile that existed at some time of a span.
-fn was_missed_within(
-    evidence: &Evidence,
-    history: &ProfileHistory,
+/// The versions of a profile that may have been there in a span; none if the watch may have missed one.
+fn versions_in<'e>(
+    timeline: &Timeline<'e, ClusterProfile>,
     from: Timestamp,
     until: Timestamp,
-) -> bool {
-    missed_within(evidence, history.last(), from, until).is_some()
+) -> Option<Vec<&'e ClusterProfile>> {
+    let mut versions = Vec::new();
+    for (seen, _) in timeline.during(from.as_microsecond(), until.as_microsecond()) {
+        match seen {
+            Seen::Version(version) => versions.push(&version.object),
+            Seen::Absence => {}
+            Seen::Nothing => return None,
+        }
+    }
+    Some(versions)
+}
+
+/// The versions of a profile that may have been there at a moment; none if the watch may have missed one.
+pub(super) fn versions_at<'e>(
+    evidence: &'e Evidence,
+    history: &'e ProfileHistory,
+    at: Timestamp,
+) -> Option<Vec<&'e ClusterProfile>> {
+    versions_in(&Timeline::of(evidence, &[history]), at, at)
 }
 
 /// Whether the manager vouched for all of these profiles at that time, as far as the watch tells.
 pub(super) fn stood<'a>(
-    evidence: &Evidence,
+    evidence: &'a Evidence,
     histories: impl IntoIterator<Item = &'a ProfileHistory>,
     at: Timestamp,
     stands: fn(&ClusterProfile) -> bool,
 ) -> bool {
     let mut versions = Vec::new();
     for history in histories {
-        if was_missed(evidence, history, at) {
+        let Some(there) = versions_at(evidence, history, at) else {
             return false;
-        }
-        versions.extend(in_force(history, at, at));
+        };
+        versions.extend(there);
     }
     !versions.is_empty() && versions.into_iter().all(stands)
 }
@@ -228,13 +272,13 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     ) {
         let mut doubts = Doubts::default();
         for pair in pairs(evidence, findings, &mut doubts) {
-            match self.of(pair) {
+            match self.of(&pair) {
                 Outcome::Agrees => findings.examine(),
                 Outcome::Differs(difference) => {
                     findings.examine();
                     findings.report(finding(&difference));
                 }
-                outcome => self.doubt(evidence, pair, &outcome, &mut doubts),
+                outcome => self.doubt(evidence, &pair, &outcome, &mut doubts),
             }
         }
         doubts.tell(findings);
@@ -244,7 +288,7 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     pub(super) fn doubt(
         &self,
         evidence: &Evidence,
-        pair: Pair,
+        pair: &Pair,
         outcome: &Outcome<P, M>,
         doubts: &mut Doubts,
     ) {
@@ -255,59 +299,39 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
                 "the watch missed what its profile said while it was asked",
             ),
             Outcome::Unseen => doubts.add_missing(evidence, pair, self.part),
+            Outcome::Hidden(why) => self.doubt(evidence, pair, why, doubts),
             Outcome::Agrees | Outcome::Differs(_) | Outcome::Unsaid => {}
         }
     }
 
     /// Compares one profile with its member.
-    pub(super) fn of(&self, pair: Pair<'a>) -> Outcome<'a, P, M> {
-        let mut outcome = Outcome::Unsaid;
+    pub(super) fn of(&self, pair: &Pair<'a>) -> Outcome<'a, P, M> {
+        let mut looks = Looks {
+            comparison: self,
+            pair,
+            series: Vec::new(),
+            begin: 0,
+            apart_since: None,
+            unknown: None,
+            has_agreed: false,
+            outcome: Outcome::Unsaid,
+        };
         let is_ever_said = LazyCell::new(|| self.is_ever_said(pair));
-        // The values without a break, and the index from which the two have differed.
-        let (mut stretch, mut begin) = (Vec::new(), 0);
         for look in &pair.member.looks {
-            let since = stretch
-                .last()
-                .map_or(look.from, |moment: &Moment<'a, P, M>| moment.look.until);
-            let from = since.min(look.from);
-            let is_missed = was_missed_within(pair.evidence, pair.history, from, look.until);
-            if is_missed && *is_ever_said {
-                outcome.becomes(Outcome::Missed);
-            }
-            let moment = self.moment(pair.history, look, since);
-            let Some(moment) = moment.filter(|_| !is_missed) else {
-                stretch.clear();
-                begin = 0;
-                continue;
-            };
-            stretch.push(moment);
-            let last = stretch.len() - 1;
-            if let Some(agreed) = (begin..=last)
-                .rev()
-                .find(|other| self.agree(&stretch, *other, last))
-            {
-                begin = agreed + 1;
-            }
-            let Some(first) = stretch.get(begin) else {
-                outcome.becomes(Outcome::Agrees);
-                continue;
-            };
-            let seconds = look.from.duration_since(first.look.until).as_secs();
-            let moment = &stretch[last];
-            outcome.becomes(match (seconds >= self.grace, begin) {
-                (true, _) => Outcome::Differs(Difference {
-                    profile: moment.profile,
-                    said: moment.said[moment.said.len() - 1].clone(),
-                    seen: moment.seen.clone(),
-                    seconds,
-                }),
-                (false, 0) => Outcome::TooShort,
-                (false, _) => Outcome::Agrees,
-            });
+            let since = looks.series.last().map_or(look.from, |moment| moment.look.until);
+            let sight = self.sight(pair.timeline(), look, since);
+            looks.add(
+                look,
+                match sight {
+                    Sight::Missed if !*is_ever_said => Sight::Unsaid,
+                    sight => sight,
+                },
+            );
         }
-        match outcome {
+        looks.break_off();
+        match looks.outcome {
             Outcome::Unsaid
-                if !self.was_seen(pair) && pair.history.current().is_some_and(|last| self.is_said(last)) =>
+                if !self.was_seen(pair) && pair.current().is_some_and(|last| self.is_open(last)) =>
             {
                 Outcome::Unseen
             }
@@ -320,45 +344,49 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         (self.vouches)(profile) && (self.said)(profile).is_some()
     }
 
-    fn is_ever_said(&self, pair: Pair<'a>) -> bool {
-        let mut versions = pair.history.versions.iter();
+    /// Whether a profile says what only an answer of the member shows to be right.
+    fn is_open(&self, profile: &'a ClusterProfile) -> bool {
+        (self.vouches)(profile) && (self.said)(profile).is_some_and(|said| !(self.suits_silence)(&said))
+    }
+
+    fn is_ever_said(&self, pair: &Pair<'a>) -> bool {
+        let lives = pair.profile.lives.iter();
+        let mut versions = lives.flat_map(|life| &life.versions);
         versions.any(|version| self.is_said(&version.object)) && self.was_seen(pair)
     }
 
-    /// The value in a look, and the values that the profile reported since the look before; none if the manager did
-    /// not vouch throughout, or a part is unknown.
-    fn moment(
+    /// What a look shows, and what the profile reported since the look before.
+    fn sight(
         &self,
-        history: &'a ProfileHistory,
+        timeline: &Timeline<'a, ClusterProfile>,
         look: &'a Look,
         since: Timestamp,
-    ) -> Option<Moment<'a, P, M>> {
-        let versions = in_force(history, since.min(look.from), look.until);
-        let stands = versions.iter().all(|profile| (self.vouches)(profile));
-        Some(Moment {
-            look,
-            seen: (self.seen)(look).filter(|_| stands)?,
-            profile: versions.last().copied()?,
-            said: versions
-                .iter()
-                .map(|profile| (self.said)(profile))
-                .collect::<Option<_>>()?,
-        })
-    }
-
-    /// Whether the value reported at one of two moments agrees with the one seen at the other.
-    fn agree(&self, stretch: &[Moment<P, M>], one: usize, other: usize) -> bool {
-        let said_at = |said: usize, seen: usize| {
-            let before = seen.checked_sub(1).map(|before| &stretch[before].seen);
-            let mut all = stretch[said].said.iter();
-            all.any(|said| (self.agrees)(said, &stretch[seen].seen, before))
+    ) -> Sight<'a, P, M> {
+        let Some(versions) = versions_in(timeline, since.min(look.from), look.until) else {
+            return Sight::Missed;
         };
-        said_at(one, other) || said_at(other, one)
+        let Some(seen) = (self.seen)(look) else {
+            return if versions.iter().any(|profile| self.is_open(profile)) {
+                Sight::Unseen
+            } else {
+                Sight::Unsaid
+            };
+        };
+        let stands = !versions.is_empty() && versions.iter().all(|profile| (self.vouches)(profile));
+        let said: Option<Vec<P>> = versions.iter().map(|profile| (self.said)(profile)).collect();
+        match said.filter(|_| stands) {
+            Some(said) => Sight::Both(Moment { look, seen, said }),
+            None => Sight::Unsaid,
+        }
     }
 
     /// Whether any look has the part.
-    fn was_seen(&self, pair: Pair<'a>) -> bool {
+    fn was_seen(&self, pair: &Pair<'a>) -> bool {
         pair.member.looks.iter().any(|look| (self.seen)(look).is_some())
+    }
+
+    fn grace(&self) -> Micros {
+        self.grace * SECOND
     }
 
     fn too_short(&self) -> String {
@@ -371,15 +399,175 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
     }
 }
 
+impl<'a, P: Clone, M: Clone> Looks<'_, '_, 'a, P, M> {
+    fn add(&mut self, look: &'a Look, sight: Sight<'a, P, M>) {
+        match sight {
+            Sight::Both(moment) => self.compare(moment),
+            Sight::Missed => {
+                self.outcome.becomes(Outcome::Missed);
+                self.miss(look, Outcome::Missed);
+            }
+            Sight::Unseen => self.miss(look, Outcome::Unseen),
+            Sight::Unsaid => {
+                self.break_off();
+                self.agree();
+            }
+        }
+    }
+
+    /// Adds a look that shows nothing.
+    fn miss(&mut self, look: &'a Look, why: Outcome<'a, P, M>) {
+        self.break_off();
+        self.unknown = Some(why);
+        self.stay_apart(look.from, look.until);
+    }
+
+    fn compare(&mut self, moment: Moment<'a, P, M>) {
+        let look = moment.look;
+        self.series.push(moment);
+        let last = self.series.len() - 1;
+        if let Some(other) = (self.begin..last)
+            .rev()
+            .find(|other| self.is_behind(*other, last))
+        {
+            self.judge(last - 1);
+            self.begin = other + 1;
+            self.has_agreed = true;
+            self.agree();
+        }
+        let mut said = self.series[last].said.iter();
+        if said.any(|said| self.suits(said, last)) {
+            self.has_agreed = true;
+            self.agree();
+        } else {
+            let since = self.series[self.begin].look.until.min(look.from);
+            self.stay_apart(since, look.from);
+        }
+    }
+
+    /// No look since then has shown that the two agree.
+    fn stay_apart(&mut self, since: Timestamp, until: Timestamp) {
+        let since = *self.apart_since.get_or_insert(since.as_microsecond());
+        if until.as_microsecond() - since > self.comparison.grace()
+            && let Some(why) = self.unknown.take()
+        {
+            // It outweighs that the two agreed at other looks.
+            self.outcome.becomes(Outcome::Hidden(Box::new(why)));
+        }
+    }
+
+    fn agree(&mut self) {
+        (self.apart_since, self.unknown) = (None, None);
+    }
+
+    /// Ends a series of looks.
+    fn break_off(&mut self) {
+        if let Some(last) = self.series.len().checked_sub(1) {
+            self.judge(last);
+            self.outcome.becomes(if self.has_agreed {
+                Outcome::Agrees
+            } else {
+                Outcome::TooShort
+            });
+        }
+        self.series.clear();
+        (self.begin, self.has_agreed) = (0, false);
+    }
+
+    /// Judges the looks that add up, until that one.
+    fn judge(&mut self, last: usize) {
+        let wrong: Vec<Wrong<'a, P>> = (self.begin..last)
+            .flat_map(|place| self.wrong_after(place, place + 1 == last))
+            .collect();
+        if wrong.is_empty() {
+            return;
+        }
+        let stretches = Set::of(wrong.iter().map(|wrong| wrong.span)).stretches(self.comparison.grace());
+        let Some(stretch) = stretches.last() else {
+            return;
+        };
+        let is_in = |wrong: &&Wrong<P>| wrong.span.0 < stretch.until;
+        if let Some(last) = wrong.iter().rfind(is_in) {
+            let difference = Difference {
+                profile: last.profile,
+                said: last.said.clone(),
+                seen: self.series[last.look].seen.clone(),
+                seconds: stretch.total / SECOND,
+            };
+            self.outcome.becomes(Outcome::Differs(difference));
+        }
+    }
+
+    /// The versions that were there between a look and the next one, and agree with neither.
+    fn wrong_after(&self, place: usize, is_last: bool) -> Vec<Wrong<'a, P>> {
+        let next = place + 1;
+        let is_wrong = |said: &P| !self.suits(said, place) && !self.suits(said, next);
+        // Nearly always there is none, and no timeline is asked.
+        if !self.series[next].said.iter().any(is_wrong) {
+            return Vec::new();
+        }
+        let (before, after) = (self.series[place].look, self.series[next].look);
+        let until = if is_last { after.from } else { after.until };
+        let timeline = self.pair.timeline();
+        let mut found: Vec<Wrong<'a, P>> = Vec::new();
+        let mut is_going_on = false;
+        for (seen, span) in timeline.during(before.until.as_microsecond(), until.as_microsecond()) {
+            let version = match seen {
+                Seen::Version(version) => Some(&version.object),
+                Seen::Absence | Seen::Nothing => None,
+            };
+            let said = version.and_then(|profile| Some((profile, (self.comparison.said)(profile)?)));
+            let wrong = said.filter(|(_, said)| is_wrong(said));
+            if let Some((profile, said)) = wrong {
+                // When one wrong version became the next does not matter.
+                let from = match found.pop_if(|_| is_going_on) {
+                    Some(last) => last.span.0,
+                    None => span.0,
+                };
+                found.push(Wrong {
+                    span: (from, span.1),
+                    profile,
+                    said,
+                    look: next,
+                });
+                is_going_on = true;
+            } else {
+                is_going_on = false;
+            }
+        }
+        found.retain(|wrong| wrong.span.0 < wrong.span.1);
+        found
+    }
+
+    /// Whether a value agrees with what a look saw.
+    fn suits(&self, said: &P, place: usize) -> bool {
+        let before = place.checked_sub(1).map(|before| &self.series[before].seen);
+        (self.comparison.agrees)(said, &self.series[place].seen, before)
+    }
+
+    /// Whether, of two looks within the grace, the profile reported at one what the member showed at the other only: one of
+    /// the two is behind, as it may be.
+    fn is_behind(&self, one: usize, other: usize) -> bool {
+        let between =
+            self.series[other].look.from.as_microsecond() - self.series[one].look.until.as_microsecond();
+        let reports = |at: usize, of: usize| {
+            let mut said = self.series[at].said.iter();
+            said.any(|said| self.suits(said, of) && !self.suits(said, at))
+        };
+        between <= self.comparison.grace() && (reports(one, other) || reports(other, one))
+    }
+}
+
 impl<P, M> Outcome<'_, P, M> {
-    /// Merges a later outcome: an earlier difference persists, and so does an earlier agreement.
+    /// Merges a later outcome: what tells the most remains.
     fn becomes(&mut self, later: Self) {
         let weight = |outcome: &Self| match outcome {
             Outcome::Unsaid | Outcome::Unseen => 0,
             Outcome::Missed => 1,
             Outcome::TooShort => 2,
             Outcome::Agrees => 3,
-            Outcome::Differs(_) => 4,
+            Outcome::Hidden(_) => 4,
+            Outcome::Differs(_) => 5,
         };
         if weight(&later) >= weight(self) {
             *self = later;
@@ -401,7 +589,7 @@ impl Doubts {
     }
 
     /// Records that a rule cannot judge a member, as that part was unavailable.
-    pub(super) fn add_missing(&mut self, evidence: &Evidence, pair: Pair, part: MemberPart) {
+    pub(super) fn add_missing(&mut self, evidence: &Evidence, pair: &Pair, part: MemberPart) {
         self.add(&pair.member.profile, &pair.reason(evidence, part));
     }
 

@@ -267,6 +267,25 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         versions.next()
     }
 
+    /// What may have been there at some moment of a closed span: each with the time of the span in which it surely was,
+    /// which is empty if its first moment is not before its last. Time before the first life is left out.
+    pub(crate) fn during(
+        &self,
+        from: Micros,
+        until: Micros,
+    ) -> impl Iterator<Item = (&Seen<'e, T>, (Micros, Micros))> {
+        let first = self.runs[1..]
+            .partition_point(|next| next.from.latest <= from)
+            .max(1);
+        let last = self.runs.partition_point(|run| run.from.earliest <= until);
+        (first..last).map(move |place| {
+            let run = &self.runs[place];
+            let stop = self.runs.get(place + 1).map_or(self.after(), |next| next.from);
+            let sure = (run.from.latest.max(from), stop.earliest.min(until));
+            (&run.seen, sure)
+        })
+    }
+
     /// When something held of the object.
     pub(crate) fn while_(&self, holds: impl Fn(&'e T) -> bool) -> While {
         self.while_until(|version| if holds(version) { Micros::MAX } else { Micros::MIN })

@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::{
     clocks::is_settled,
     finding::{Finding, Findings},
-    member::{Doubts, MISSED, is_joined, stood, vouches, was_missed},
+    member::{Doubts, MISSED, is_joined, stood, versions_at, vouches},
     text::redacted,
 };
 
@@ -69,7 +69,9 @@ pub(in crate::rules) fn plugin_yields_credential(evidence: &Evidence, findings: 
             LoginOutcome::Unanswered { reason } if stood(vouches) => {
                 doubts.add(ObjectRef::from(profile), reason);
             }
-            _ if was_missed(evidence, history, login.at) => doubts.add(ObjectRef::from(profile), MISSED),
+            _ if versions_at(evidence, history, login.at).is_none() => {
+                doubts.add(ObjectRef::from(profile), MISSED)
+            }
             // A member that left may refuse consumers, and one that is down may lack credentials.
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 use evidence::{
     Evidence, GRACE_SECONDS, Lease, Look, MemberPart,
-    api::{ClusterProfile, Condition, names::CONDITION_HEALTHY},
+    api::{Condition, names::CONDITION_HEALTHY},
 };
 
 use crate::rules::{
@@ -29,16 +29,16 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             said: &|profile| profile.condition(CONDITION_HEALTHY),
             seen: &health,
             agrees: &|said, seen, _| claims_health(said) == seen.ailments.is_empty(),
+            // If the member answers neither the runner nor the manager, the two agree.
+            suits_silence: |said| !claims_health(said),
         };
-        match comparison.of(pair) {
+        match comparison.of(&pair) {
             Outcome::Agrees => findings.examine(),
             Outcome::Differs(difference) => {
                 findings.examine();
                 findings.report(finding(&difference));
             }
-            // If the member answers neither the runner nor the manager, the two agree.
-            Outcome::Unseen if !pair.history.current().is_some_and(is_called_healthy) => {}
-            outcome => comparison.doubt(evidence, pair, &outcome, &mut doubts),
+            outcome => comparison.doubt(evidence, &pair, &outcome, &mut doubts),
         }
     }
     doubts.tell(findings);
@@ -72,10 +72,6 @@ fn health(look: &Look) -> Option<Health> {
         )));
     }
     (leases.is_some() || !ailments.is_empty()).then_some(Health { ailments })
-}
-
-fn is_called_healthy(profile: &ClusterProfile) -> bool {
-    profile.condition(CONDITION_HEALTHY).is_some_and(claims_health)
 }
 
 fn claims_health(condition: &Condition) -> bool {

@@ -101,11 +101,11 @@ fn compare(
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
         if pair.never_told(MemberPart::ClusterProperties) {
-            let stands = pair.history.current().is_some_and(vouches);
-            stands.then(|| doubts.add_missing(evidence, pair, MemberPart::ClusterProperties));
+            let stands = pair.current().is_some_and(vouches);
+            stands.then(|| doubts.add_missing(evidence, &pair, MemberPart::ClusterProperties));
         }
         let mut examined = false;
-        for name in names(pair, about) {
+        for name in names(&pair, about) {
             let comparison = Comparison {
                 part: MemberPart::ClusterProperties,
                 grace: GRACE_SECONDS,
@@ -119,9 +119,10 @@ fn compare(
                     Some(property) if about(property) => agrees(*said, property),
                     _ => true,
                 },
+                suits_silence: |_| false,
             };
-            let outcome = comparison.of(pair);
-            comparison.doubt(evidence, pair, &outcome, &mut doubts);
+            let outcome = comparison.of(&pair);
+            comparison.doubt(evidence, &pair, &outcome, &mut doubts);
             examined |= matches!(outcome, Outcome::Agrees | Outcome::Differs(_));
             if let Outcome::Differs(Difference {
                 profile,
@@ -141,7 +142,7 @@ fn compare(
 }
 
 /// The names of the ClusterProperties in `about`, at any time.
-fn names<'a>(pair: Pair<'a>, about: impl Fn(&ClusterProperty) -> bool) -> BTreeSet<&'a str> {
+fn names<'a>(pair: &Pair<'a>, about: impl Fn(&ClusterProperty) -> bool) -> BTreeSet<&'a str> {
     let looks = pair.member.looks.iter();
     let properties = looks
         .filter_map(|look| look.cluster_properties.as_deref())

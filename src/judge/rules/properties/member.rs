@@ -42,6 +42,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
             let most = *seen.max(before);
             (least.saturating_sub(tolerance)..=most.saturating_add(tolerance)).contains(said)
         },
+        suits_silence: |_| false,
     };
     comparison.each(evidence, findings, |difference| {
         let Difference {
@@ -81,6 +82,7 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
             let ever = |group: &String| seen.contains(group) || before.contains(group);
             always.into_iter().all(|group| said.contains(group)) && said.iter().all(ever)
         },
+        suits_silence: |_| false,
     };
     comparison.each(evidence, findings, |difference| {
         let Difference {

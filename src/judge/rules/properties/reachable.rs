@@ -13,7 +13,7 @@ use evidence::{
 
 use crate::rules::{
     finding::{Finding, Findings},
-    member::{Doubts, MISSED, in_force, stood, vouches, was_missed},
+    member::{Doubts, MISSED, stood, versions_at, vouches},
     text::redacted,
 };
 
@@ -46,7 +46,9 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         };
         // A member that is down need not answer.
         let stood = |call: &&&EndpointCall| stood(evidence, [history], call.at, vouches);
-        let is_missed = calls.iter().any(|call| was_missed(evidence, history, call.at));
+        let is_missed = calls
+            .iter()
+            .any(|call| versions_at(evidence, history, call.at).is_none());
         let calls: Vec<&EndpointCall> = calls.iter().filter(stood).copied().collect();
         let Some(last) = calls.last() else {
             if is_missed {
@@ -58,9 +60,9 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
             findings.examine();
             continue;
         }
-        let profile = in_force(history, last.at, last.at)
-            .pop()
-            .unwrap_or(history.last());
+        let versions = versions_at(evidence, history, last.at);
+        let profile = versions.and_then(|mut versions| versions.pop());
+        let profile = profile.unwrap_or(history.last());
         if tells(profile, |endpoint| {
             calls.iter().all(|call| call.endpoint != endpoint)
         }) {

@@ -23,6 +23,7 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
         },
         seen: &|look| look.version.as_deref(),
         agrees: &|said, seen, _| plain(said) == plain(seen),
+        suits_silence: |_| false,
     };
     comparison.each(
         evidence,
