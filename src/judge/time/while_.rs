@@ -116,6 +116,11 @@ impl While {
         self.possible.spans()
     }
 
+    /// The last moment until which it surely held.
+    pub(crate) fn surely_until(&self) -> Option<Micros> {
+        self.sure.spans().last().map(|(_, until)| *until)
+    }
+
     /// The spans in which the runner saw it.
     pub(crate) fn told(&self) -> &[(Micros, Micros)] {
         self.told.spans()
