@@ -15,9 +15,10 @@ use crate::{
         clocks::{Age, CLOCKS_UNKNOWN, GRACE, age, age_of_transitions, transition},
         finding::{Finding, Findings},
         state::{State, each_state, same_conditions},
-        write_time::{LATE, Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
+        write_time::{Micros, SECOND, end_of, missed_within, on_our_clock, timestamp},
     },
     subjects::Profiles,
+    time::{Known, Timeline},
 };
 
 /// `conditions/healthy-needs-joined`
@@ -69,17 +70,21 @@ pub(in crate::rules) fn status_follows_joined(profiles: &Profiles, findings: &mu
         let Some(end) = end_of(evidence, history.last()) else {
             return;
         };
+        if let Some(finding) = lacks_for_long(evidence, history) {
+            findings.examine();
+            findings.report(finding);
+            continue;
+        }
         let mut joined_since: Option<Micros> = None;
-        let mut lacking_since: Option<Micros> = None;
+        let mut lacks_at_last = false;
         let mut lacks_from_the_list = false;
         let mut examined = false;
         for (index, version) in history.versions.iter().enumerate() {
             let joined = is_joined(&version.object);
-            let seen = version.at.as_microsecond();
             joined_since = joined.then(|| joined_since.unwrap_or(begins(evidence, history, index)));
             let lacks = joined && !lacking(&version.object).is_empty();
             lacks_from_the_list = lacks && (index == 0 || lacks_from_the_list);
-            lacking_since = lacks.then(|| lacking_since.unwrap_or(seen));
+            lacks_at_last = lacks;
 
             let next = history.versions.get(index + 1);
             let stop = next
@@ -91,22 +96,12 @@ pub(in crate::rules) fn status_follows_joined(profiles: &Profiles, findings: &mu
             // What was lacking from the beginning is judged when it is filled, or in the end.
             examined |= !lacks_from_the_list && joined_since.is_some_and(|since| until - since > GRACE);
             let is_end = next.is_none() && history.deleted.is_none();
-            // What ended it may have been seen late.
-            let is_open = missed.is_some() || is_end;
-            let grace = if is_open { GRACE } else { GRACE + LATE };
-            if let Some(since) = lacking_since.filter(|since| until - since > grace) {
-                findings.report(lacks_status(
-                    version,
-                    format_args!("for {} s", (until - since) / SECOND),
-                ));
-                break;
-            }
             // Nobody saw since when, but a run must not pass what it saw lacking from its beginning to its end.
             let joined_for = joined_since.map_or(0, |since| until - since);
             if lacks_from_the_list && is_end && missed.is_none() && joined_for > GRACE {
                 let seconds = joined_for / SECOND;
                 findings.report(lacks_status(
-                    version,
+                    &version.object,
                     format_args!("{seconds} s after the member joined"),
                 ));
                 examined = true;
@@ -114,17 +109,41 @@ pub(in crate::rules) fn status_follows_joined(profiles: &Profiles, findings: &mu
             }
             if missed.is_some() {
                 // The watch missed part of the time: start counting again.
-                (joined_since, lacking_since) = (None, None);
+                (joined_since, lacks_at_last) = (None, false);
             }
         }
         if examined {
             findings.examine();
         } else if lacks_from_the_list && history.deleted.is_some() {
             findings.cannot_tell_unless_examined(WENT_UNFILLED);
-        } else if lacking_since.is_some() && age_of_joining(evidence, history) == Age::Unsure {
+        } else if lacks_at_last && age_of_joining(evidence, history) == Age::Unsure {
             findings.cannot_tell(CLOCKS_UNKNOWN);
         }
     }
+}
+
+/// The finding if a profile's status was incomplete for longer than the grace while somebody watched.
+fn lacks_for_long(evidence: &Evidence, history: &ProfileHistory) -> Option<Finding> {
+    let lacks = |profile: &ClusterProfile| is_joined(profile) && !lacking(profile).is_empty();
+    let lacking_versions = || {
+        let versions = history.versions.iter();
+        versions.filter(|version| lacks(&version.object))
+    };
+    // Nearly all profiles are filled, so no timeline is made.
+    lacking_versions().next()?;
+    let found = Timeline::of(evidence, &[history]).while_(lacks);
+    if found.lasting(GRACE) != Known::Yes {
+        return None;
+    }
+    let stretch = found.stretches(GRACE).pop()?;
+    let before_its_end = |version: &&Version| version.at.as_microsecond() < stretch.until;
+    let last = lacking_versions().take_while(before_its_end).last()?;
+    let times = match stretch.times {
+        1 => String::new(),
+        times => format!(" in all, {times} times"),
+    };
+    let seconds = stretch.total / SECOND;
+    Some(lacks_status(&last.object, format_args!("for {seconds} s{times}")))
 }
 
 /// The reason for no verdict if a profile lacked its status from the first list on, and went soon.
@@ -167,9 +186,9 @@ fn lacking(profile: &ClusterProfile) -> Vec<&'static str> {
     lacking
 }
 
-fn lacks_status(version: &Version, when: fmt::Arguments) -> Finding {
-    let lacking = lacking(&version.object);
-    Finding::on(&version.object, "the status of a joined member is incomplete")
+fn lacks_status(profile: &ClusterProfile, when: fmt::Arguments) -> Finding {
+    let lacking = lacking(profile);
+    Finding::on(profile, "the status of a joined member is incomplete")
         .at(lacking[0])
         .expected(format!("filled within {GRACE_SECONDS} s of Joined being True"))
         .observed(format!("{} absent {when}", lacking.join(" and ")))
