@@ -11,5 +11,5 @@ mod verdict;
 
 pub(super) use foreign::{Foreigners, inferred, untouched};
 pub(super) use history::{alive, did, member, states, steps_about, to_the_second};
-pub(super) use steps::{ExecutedStep, executed, steps};
+pub(super) use steps::{executed, has_left, steps};
 pub(super) use verdict::{Answer, Shortfall, Span, late, missed_since};

@@ -5,6 +5,8 @@ use evidence::{
     api::ClusterProfile,
 };
 
+use jiff::Timestamp;
+
 use super::history::{State, did, states};
 use crate::rules::{finding::Findings, text::redacted};
 
@@ -111,6 +113,24 @@ pub(in crate::rules) fn executed<'a>(
         });
     }
     all
+}
+
+/// Whether the driver made the member of a profile leave by a time, and has not joined it again by then. A failed step may
+/// have had its effect: one that makes a member leave counts, and one that joins it does not.
+pub(in crate::rules) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Timestamp) -> bool {
+    let is_about = |step: &&DriverStep| {
+        let profile = step.profile.as_ref();
+        step.from <= by
+            && profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
+    };
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let counts = steps.filter(is_about).filter(|step| match step.action {
+        DriverAction::Leave => true,
+        DriverAction::Join => step.outcome == StepOutcome::Done,
+        _ => false,
+    });
+    let last = counts.max_by_key(|step| step.from);
+    last.is_some_and(|step| step.action == DriverAction::Leave)
 }
 
 impl<'a> ExecutedStep<'a> {

@@ -10,7 +10,7 @@ use evidence::{
 
 use super::has_status;
 use crate::rules::{
-    answer::{Answer, Shortfall, Span, executed, states},
+    answer::{Answer, Shortfall, Span, executed, has_left, states},
     finding::Findings,
     text::{ABSENT, redacted},
 };
@@ -103,6 +103,11 @@ pub(in crate::rules) fn falls_with_leave(
         let span = Span::of(evidence, left.step);
         if matches!(span.answer(left.profile, &left.states, is_gone), Answer::Given) {
             findings.examine();
+            continue;
+        }
+        let profile = left.profile;
+        if !has_left(evidence, &profile.namespace, &profile.name, span.deadline) {
+            findings.not_applicable("the members that left have joined again");
             continue;
         }
         if !left.was_true(findings, kind) {

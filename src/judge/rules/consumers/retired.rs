@@ -1,9 +1,10 @@
 //! Secrets for a member that leaves (KEP-4322 › Push Model via Credentials in Secret).
 
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
+use jiff::Timestamp;
 
 use crate::rules::{
-    answer::{ExecutedStep, Span, did, executed},
+    answer::{Span, did, executed, has_left},
     finding::{Finding, Findings},
     text::redacted,
 };
@@ -27,7 +28,8 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
             }
             Some(_) => {}
         }
-        if is_taken_again(evidence, &left) {
+        let profile = left.profile;
+        if !has_left(evidence, &profile.namespace, &profile.name, Timestamp::MAX) {
             findings.not_applicable("the members that left have joined again");
             continue;
         }
@@ -52,16 +54,6 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
             );
         }
     }
-}
-
-/// Whether a member that joined later took over the profile of one that left.
-fn is_taken_again(evidence: &Evidence, left: &ExecutedStep) -> bool {
-    let drivers = evidence.driver.iter();
-    let mut joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
-    joins.any(|join| {
-        let profile = join.profile.as_ref();
-        join.until > left.step.from && profile.is_some_and(|profile| profile.path() == left.profile.path())
-    })
 }
 
 /// Whether a Secret is for a profile. Without a namespace in its labels, it may mean another profile of that name.
