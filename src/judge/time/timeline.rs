@@ -268,7 +268,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// What may have been there at some moment of a closed span: each with the time of the span in which it surely was,
-    /// which is empty if its first moment is not before its last. Time before the first life is left out.
+    /// which is empty if its first moment is not before its last. Time before the first life is left out, and so is what came
+    /// and went in a gap while the object was absent on both sides.
     pub(crate) fn during(
         &self,
         from: Micros,

@@ -112,13 +112,13 @@ fn what_is_said_is_true() {
         // What is asked of one moment is asked of the whole edge.
         let from = course.ends() - 600 * SECOND + asked * SECOND;
         let edge = Edge::between(from, from + width.max(0) * SECOND / 10);
-        let is_bad_at = |at: Micros| !truth.and(&super::Set::of([(at, at + 1)])).is_empty();
+        let is_bad_at = |at: Micros| !truth.and(&Set::of([(at, at + 1)])).is_empty();
         match told.at(edge) {
             Known::Yes => prop_assert!(is_bad_at(edge.earliest) && is_bad_at(edge.latest)),
             Known::No => prop_assert!(!is_bad_at(edge.earliest) && !is_bad_at(edge.latest)),
             Known::Unknown(_) => {}
         }
-        let bad_within = |from: Micros| !truth.and(&super::Set::of([(from, from + GRACE + 1)])).is_empty();
+        let bad_within = |from: Micros| !truth.and(&Set::of([(from, from + GRACE + 1)])).is_empty();
         match told.within(edge, GRACE) {
             Known::Yes => prop_assert!(bad_within(edge.earliest) && bad_within(edge.latest)),
             Known::No => prop_assert!(!bad_within(edge.earliest) && !bad_within(edge.latest)),
@@ -268,4 +268,43 @@ fn a_run_that_looks_on_decides_what_was_open() {
         Ok(())
     };
     assert_law(courses(0), holds);
+}
+
+#[test]
+fn what_may_have_been_there_in_a_span_is_listed() {
+    let cases = (courses(2), -100_i64..1300, 0_i64..200);
+    let holds = |(course, asked, width): (Course, i64, i64)| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let (truth, timeline) = (course.bad(), timeline(&evidence));
+        let hidden = bad(&evidence).hidden;
+        let from = course.ends() - 600 * SECOND + asked * SECOND;
+        let until = (from + width * SECOND).min(course.ends());
+        let (mut is_hidden, mut may_be_bad) = (false, false);
+        for (seen, (from, until)) in timeline.during(from, until) {
+            let sure = Set::of([(from, until)]);
+            let bad = truth.and(&sure);
+            match seen {
+                Seen::Nothing => is_hidden = true,
+                Seen::Version(version) if generation(&version.object) == 1 => {
+                    may_be_bad = true;
+                    prop_assert!(bad == sure, "{bad:?} of {sure:?}");
+                }
+                Seen::Version(_) => prop_assert!(bad.is_empty(), "{bad:?} of {sure:?}"),
+                Seen::Absence => {
+                    let seen = bad.and(&hidden.not());
+                    prop_assert!(seen.is_empty(), "{seen:?} of {sure:?}");
+                    is_hidden |= !sure.and(&hidden).is_empty();
+                }
+            }
+        }
+        // Before the first life was seen, nothing is listed.
+        let first = timeline.runs()[1].from.latest;
+        let asked = Set::of([(from.max(first), until)]);
+        let is_bad = !truth.and(&asked).is_empty();
+        prop_assert!(is_hidden || may_be_bad || !is_bad);
+        Ok(())
+    };
+    assert_law(cases, holds);
 }
