@@ -24,7 +24,7 @@ use jiff::Timestamp;
 use super::finding::{Finding, Findings};
 use crate::{
     reasons::NO_MEMBER_ASKED,
-    subjects::{Profile, name, profiles},
+    subjects::{Profile, by_name, name},
     time::{Micros, SECOND, Seen, Set, Timeline},
 };
 
@@ -169,7 +169,7 @@ pub(super) fn pairs<'a>(
         member: members[&name(profile.last_life().last())],
         profile,
     };
-    profiles(evidence, asked).into_iter().map(pair).collect()
+    by_name(evidence, asked).into_iter().map(pair).collect()
 }
 
 /// Whether the profile says that the member is joined. If not, the manager does not maintain the status.

@@ -8,7 +8,10 @@ use super::{
     state::{State, each_state},
     write_time::end_of,
 };
-use crate::{subjects::Profiles, time::{Edge, Known, Micros, Timeline}};
+use crate::{
+    subjects::Profiles,
+    time::{Edge, Known, Micros, Timeline},
+};
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if
 /// there are no others, it is too early to tell.

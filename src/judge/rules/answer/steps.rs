@@ -4,7 +4,6 @@ use evidence::{
     Asked, Driver, DriverAction, DriverStep, Evidence, Kind, ObjectRef, Scenario, StepOutcome,
     api::ClusterProfile,
 };
-
 use jiff::Timestamp;
 
 use super::history::{State, did, states};
