@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::{
     reasons::MANAGER_NOT_NAMED,
     rules::{
-        answer::{Span, alive, inferred, steps, to_the_second},
+        answer::{Span, alive, has_left, inferred, steps, to_the_second},
         conditions::has_status,
         finding::{Finding, Findings},
         same_cluster::{Relation, by_everything},
@@ -31,7 +31,10 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
         let span = Span::of(evidence, step);
         let there: Vec<(&ProfileHistory, &ClusterProfile)> = evidence
             .histories()
-            .filter(|history| !has_left(evidence, history, &span))
+            .filter(|history| {
+                let metadata = &history.last().metadata;
+                !has_left(evidence, &metadata.namespace, &metadata.name, span.looked)
+            })
             .filter_map(|history| Some((history, alive(history, span.from)?)))
             .collect();
         if there.is_empty() {
@@ -100,21 +103,6 @@ fn going(history: &ProfileHistory, gone: Timestamp) -> (&ClusterProfile, Timesta
     let mut versions = history.versions.iter();
     let terminating = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
     terminating.map_or((history.last(), gone), |version| (&version.object, version.at))
-}
-
-/// Whether the driver made the profile's member leave, so that the profile may go.
-fn has_left(evidence: &Evidence, history: &ProfileHistory, span: &Span) -> bool {
-    let metadata = &history.last().metadata;
-    let mut leaves = evidence
-        .driver
-        .iter()
-        .flat_map(|driver| driver.steps_of(DriverAction::Leave));
-    leaves.any(|leave| {
-        leave.from <= span.looked
-            && leave.profile.as_ref().is_some_and(|profile| {
-                profile.namespace == *metadata.namespace && profile.name == *metadata.name
-            })
-    })
 }
 
 /// A profile that disappeared, unless its member had already left.
