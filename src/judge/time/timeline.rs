@@ -224,9 +224,11 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// The steps from each version to the next one of the same life, with the time in which that was written. Several writes in
-    /// a gap are one step.
+    /// a gap are one step. What was written after the window is none: it counts for nothing.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (&'e Version<T>, &'e Version<T>, Edge)> {
-        let versions = self.runs.iter().filter_map(|run| match &run.seen {
+        let window_end = self.window_end.unwrap_or(Micros::MAX);
+        let of_window = self.runs.iter().filter(move |run| run.seen_at <= window_end);
+        let versions = of_window.filter_map(|run| match &run.seen {
             Seen::Version(version) => Some((*version, run.from)),
             Seen::Nothing | Seen::Absence => None,
         });

@@ -432,10 +432,10 @@ fn arrivals<'e, T: Tracked>(
         let last = known.map(|known| histories[known].last());
         let object = known.unwrap_or(object);
         let version_of = |object: &T| object.metadata().resource_version.clone();
-        for (place, version) in history.versions.iter().enumerate() {
-            let before = history.before(place).or(last);
-            // It begins with the version that the window ended with.
-            if place == 0 && before.is_some_and(|before| version_of(before) == version_of(&version.object)) {
+        let mut before = last;
+        for version in &history.versions {
+            // It begins with a copy of the version that the window ended with. What is asked knows the one of the window.
+            if last.is_some_and(|last| version_of(last) == version_of(&version.object)) {
                 continue;
             }
             let after = Some(&version.object);
@@ -450,6 +450,7 @@ fn arrivals<'e, T: Tracked>(
                     after,
                 },
             });
+            before = after;
         }
         if let Some(at) = history.deleted {
             arrivals.push(Arrival {
@@ -459,7 +460,7 @@ fn arrivals<'e, T: Tracked>(
                 stamp: None,
                 change: Change {
                     object,
-                    before: Some(history.last()),
+                    before,
                     after: None,
                 },
             });
