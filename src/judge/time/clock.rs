@@ -11,7 +11,7 @@ const BELIEVABLE: Micros = 86_400 * SECOND;
 const SKEW_ERROR: Micros = SECOND;
 
 /// How far the clocks of two API servers of one hub may be apart without a stamp that shows it.
-pub(super) const SERVERS_APART: Micros = 2 * SECOND;
+pub(crate) const SERVERS_APART: Micros = 2 * SECOND;
 
 /// The hub's clock, as far as it is known.
 #[derive(Clone, Copy, Debug)]

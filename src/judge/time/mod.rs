@@ -30,7 +30,7 @@ mod writes;
 
 pub(crate) use absence::absent;
 pub(crate) use bucket::Bucket;
-pub(crate) use clock::{known_skew, new_stamp};
+pub(crate) use clock::{SERVERS_APART, known_skew, new_stamp};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};

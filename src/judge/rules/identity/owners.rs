@@ -15,6 +15,7 @@ use crate::{
         logged::{Logged, is_creation, logged_key},
         text::redacted,
     },
+    time::SERVERS_APART,
     who::{Hand, Who},
 };
 
@@ -62,6 +63,19 @@ fn judge_users<'a>(
                     redacted(&other.created.user),
                     redacted(manager),
                     redacted(&first.created.user)
+                ));
+                std::mem::swap(first, other);
+                continue;
+            }
+            // Two API servers stamp the log, and their clocks may differ.
+            let overlap = first.until.as_microsecond() - other.from.as_microsecond();
+            if overlap <= SERVERS_APART {
+                findings.cannot_tell(format!(
+                    "{} and {} wrote for {} within the time by which the clocks of API servers may differ: it may be a \
+                     succession",
+                    redacted(&first.created.user),
+                    redacted(&other.created.user),
+                    redacted(manager)
                 ));
                 std::mem::swap(first, other);
                 continue;
