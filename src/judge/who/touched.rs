@@ -85,7 +85,8 @@ fn touches(evidence: &Evidence, key: &ObjectKey, lives: &[&ProfileHistory]) -> V
     touches
 }
 
-/// When the watch showed that what a step did was undone.
+/// When the watch showed that what a step did was undone: by the value from before, or by another one. A write that the
+/// watch has not shown was undone when the run no longer looked for it.
 fn undone(step: &DriverStep, lives: &[&ProfileHistory]) -> Option<Timestamp> {
     let later = lives.iter().filter(|life| life.versions[0].at > step.from);
     if step.action == DriverAction::DeleteProfile {
@@ -94,13 +95,15 @@ fn undone(step: &DriverStep, lives: &[&ProfileHistory]) -> Option<Timestamp> {
     let change = step.change.as_ref()?;
     let mut versions: Vec<_> = lives.iter().flat_map(|life| &life.versions).collect();
     versions.sort_by_key(|version| version.at);
-    // The run's own write may come late.
-    let changed = versions.iter().position(|version| {
-        version.at >= step.from && value(&change.path, &version.object) == Some(change.after.as_deref())
-    })?;
-    let undone = versions[changed..]
-        .iter()
-        .find(|version| value(&change.path, &version.object) == Some(change.before.as_deref()));
+    let mut since = versions.into_iter().skip_while(|version| version.at < step.from);
+    let mut was_shown = false;
+    let undone = since.find(|version| {
+        let is_there =
+            value(&change.path, &version.object).is_none_or(|value| value == change.after.as_deref());
+        was_shown |= is_there;
+        // The run's own write may come late.
+        !is_there && (was_shown || version.at >= step.looked_until)
+    });
     undone.map(|version| version.at)
 }
 
