@@ -142,7 +142,7 @@ fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
         observe,
         settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
-        probe: Wish::No("not measured".to_owned()),
+        probe: Wish::No("not measured".into()),
         audit_logs: Vec::new(),
         workloads: None,
         members: Members {

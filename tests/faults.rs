@@ -248,7 +248,7 @@ impl Run {
         evidence
             .header
             .asked
-            .insert(Kind::Requests, Asked::No("no audit log was given".to_owned()));
+            .insert(Kind::Requests, Asked::No("no audit log was given".into()));
         let judgement = judge(&evidence, &Selection::default());
         Ok(judgement
             .verdicts

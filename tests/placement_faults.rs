@@ -153,7 +153,7 @@ fn verdicts(evidence: &Evidence) -> Vec<(String, Verdict, String)> {
             .findings
             .iter()
             .map(|finding| format!("{}: {}: {}", finding.object, finding.message, finding.observed));
-        let reasons: Vec<String> = findings.take(3).chain(each.reason.clone()).collect();
+        let reasons: Vec<String> = findings.take(3).chain(each.reason()).collect();
         (each.rule.id.to_owned(), each.verdict, reasons.join("; "))
     });
     told.collect()
@@ -161,7 +161,7 @@ fn verdicts(evidence: &Evidence) -> Vec<(String, Verdict, String)> {
 
 fn without_log(mut evidence: Evidence) -> Evidence {
     evidence.slice_requests = None;
-    let reason = Asked::No("no audit log was given".to_owned());
+    let reason = Asked::No("no audit log was given".into());
     evidence.header.asked.insert(Kind::Requests, reason);
     evidence
 }

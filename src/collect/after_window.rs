@@ -74,7 +74,7 @@ impl Run<'_> {
         }
         for namespace in names.iter().take(MOST_CONSUMERS) {
             if !places.iter().any(|place| place.is_empty() || place == namespace) {
-                self.gap(Kind::UnlabelledSecrets, NO_SECRETS.to_owned());
+                self.gap(Kind::UnlabelledSecrets, NO_SECRETS);
                 return;
             }
             let reading = retry(ATTEMPTS, Failure::may_pass, || {
@@ -140,7 +140,7 @@ impl Run<'_> {
         if *wish == Wish::Asked || why != Unfinished::Stopped {
             self.gap(kind, why.to_string());
         } else {
-            self.asked(kind, Asked::No(why.to_string()));
+            self.asked(kind, Asked::No(why.to_string().into()));
         }
     }
 }

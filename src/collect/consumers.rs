@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{AllowedWrite, Asked, ConsumerAccess, Kind, ReadableNamespace, Tracked as _, api::Api};
+use evidence::{
+    AllowedWrite, Asked, ConsumerAccess, Kind, ReadableNamespace, Reason, ReasonId, Tracked as _, api::Api,
+};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use serde_json::{Value, json};
 
@@ -114,9 +116,11 @@ impl Run<'_> {
         self.evidence.consumer_access = access;
         if let Some(failure) = failed {
             let reason = match failure.code() {
-                403 => "the runner may not ask for others' rights: grant create on subjectaccessreviews"
-                    .to_owned(),
-                _ => format!("the hub did not say what consumers may do: {failure}"),
+                403 => Reason::known(
+                    ReasonId::MayNotRead,
+                    "the runner may not ask for others' rights: grant create on subjectaccessreviews",
+                ),
+                _ => format!("the hub did not say what consumers may do: {failure}").into(),
             };
             self.gap(Kind::ConsumerAccess, reason);
         }

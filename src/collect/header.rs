@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Asked, FORMAT, Header, Kind, api::Api};
+use evidence::{Asked, FORMAT, Header, Kind, Reason, api::Api};
 
 use super::{Plan, missing, target::Target};
 use crate::connect::Connection;
@@ -49,8 +49,8 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
 impl Plan {
     /// Which kinds of evidence a run asks for, as far as that does not depend on its permissions.
     pub fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let no = |reason: &str| Asked::No(reason.to_owned());
-        let yes_if = |given: bool, reason: &str| if given { Asked::Yes } else { no(reason) };
+        let no = Asked::No;
+        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { no(reason) };
         let timeline = if self.observe.is_zero() {
             no(missing::ONE_LOOK)
         } else {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Asked, Awaited, Claim, Evidence, Scope, api::Api};
+use evidence::{Asked, Awaited, Claim, Evidence, Reason, Scope, api::Api};
 
 use super::{Members, Snapshot, driver::DriverPlan};
 
@@ -48,10 +48,8 @@ impl Plan {
     /// What to say of evidence on the whole hub, if the runner of another share reads it.
     pub fn of_first_share(&self) -> Option<Asked> {
         let shard = self.scope.shard.filter(|shard| !shard.reads_hub())?;
-        Some(Asked::No(format!(
-            "the runner of share 0/{} reads it",
-            shard.count
-        )))
+        let reason = format!("the runner of share 0/{} reads it", shard.count);
+        Some(Asked::No(reason.into()))
     }
 }
 
@@ -74,7 +72,7 @@ pub enum Wish {
     /// By default: what the runner may not have counts as not asked for.
     IfAllowed,
     /// It is not wanted, and why.
-    No(String),
+    No(Reason),
 }
 
 /// Gets the progress of a run.

@@ -36,7 +36,7 @@ pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), None),
         Wish::Asked if !allowed => (Asked::Yes, Some(Gap::of(Kind::Probe, NO_DRY_RUN))),
-        Wish::IfAllowed if !allowed => (Asked::No(NO_DRY_RUN.to_owned()), None),
+        Wish::IfAllowed if !allowed => (Asked::No(NO_DRY_RUN), None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
     }
 }

@@ -68,7 +68,7 @@ impl Misfit {
             until: Some(until),
             object: Some(self.unreadable.object.clone()),
             share: None,
-            reason: format!("a version could not be read: {}", self.unreadable.message),
+            reason: format!("a version could not be read: {}", self.unreadable.message).into(),
         }
     }
 }

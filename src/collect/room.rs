@@ -84,7 +84,7 @@ impl Room {
         let changes = Gap {
             from: Some(from),
             until: Some(until),
-            ..Gap::of(T::WATCHED, reason.as_str())
+            ..Gap::of(T::WATCHED, reason.clone())
         };
         vec![changes, Gap::of(T::LISTED, reason)]
     }

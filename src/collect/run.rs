@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Settled, Tracked, Window,
+    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Settled, Tracked, Window,
     api::PlacementDecision,
     runs::{left_out, of_other_runs},
 };
@@ -213,7 +213,7 @@ impl Run<'_> {
 
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
         if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
-            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES.to_owned()));
+            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES));
             return Box::pin(self.profiles()).await;
         }
         self.asked(Kind::Namespaces, Asked::Yes);
@@ -486,11 +486,11 @@ impl Run<'_> {
         self.evidence.header.asked.insert(kind, asked);
     }
 
-    pub(super) fn gap(&mut self, kind: Kind, reason: String) {
+    pub(super) fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
         self.evidence.gaps.push(Gap::of(kind, reason));
     }
 
-    pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: String) {
+    pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
         self.evidence.gaps.push(Gap {
             from: Some(lost.from),
             until: Some(lost.until),
@@ -518,6 +518,6 @@ pub(super) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
     if profiles.is_empty() || profiles.iter().any(has_writers) {
         Asked::Yes
     } else {
-        Asked::No("the hub showed no managedFields".to_owned())
+        Asked::No("the hub showed no managedFields".into())
     }
 }

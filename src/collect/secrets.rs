@@ -69,7 +69,7 @@ fn path_of_unlabelled(namespace: &str) -> String {
 pub(super) fn unlabelled_asked(wish: &Wish) -> Asked {
     match wish {
         Wish::Asked => Asked::Yes,
-        Wish::IfAllowed => Asked::No(missing::NO_CLAIM.to_owned()),
+        Wish::IfAllowed => Asked::No(missing::NO_CLAIM),
         Wish::No(reason) => Asked::No(reason.clone()),
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn asked(
     match wish {
         Wish::No(reason) => (Asked::No(reason.clone()), Vec::new(), None),
         Wish::Asked if places.is_empty() => (Asked::Yes, places, Some(Gap::of(Kind::Secrets, NO_SECRETS))),
-        Wish::IfAllowed if places.is_empty() => (Asked::No(NO_SECRETS.to_owned()), places, None),
+        Wish::IfAllowed if places.is_empty() => (Asked::No(NO_SECRETS), places, None),
         Wish::Asked | Wish::IfAllowed => (Asked::Yes, places, None),
     }
 }

@@ -88,7 +88,7 @@ impl Run<'_> {
         }
         let forbidden = |message: String| CollectError::Undivided { cause: message };
         if self.permissions.allows("list", "", "namespaces", "") == Some(false) {
-            return Err(forbidden(NO_NAMESPACES.to_owned()));
+            return Err(forbidden(NO_NAMESPACES.to_string()));
         }
         let client = self.client();
         let listing = retry(ATTEMPTS, Failure::may_pass, || {

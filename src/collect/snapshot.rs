@@ -134,7 +134,7 @@ impl Run<'_> {
         evidence.header.permissions = self.permissions.clone().into_inner();
         let wished = |wish: &Wish| match wish {
             Wish::Asked => Asked::Yes,
-            Wish::IfAllowed => Asked::No(NOT_READ.to_owned()),
+            Wish::IfAllowed => Asked::No(NOT_READ.into()),
             Wish::No(reason) => Asked::No(reason.clone()),
         };
         let of_secrets = self.plan.of_first_share();

@@ -107,7 +107,7 @@ pub async fn survey(
     }
     let writers = inventory.as_ref().is_ok_and(|(_, writers)| *writers);
     if !writers {
-        let none = Asked::No("the hub showed no managedFields".to_owned());
+        let none = Asked::No("the hub showed no managedFields".into());
         evidence.header.asked.insert(Kind::Writers, none);
     }
     evidence.header.permissions = permissions.into_inner();
@@ -134,7 +134,7 @@ fn ask_for(evidence: &mut Evidence, plan: &Plan, permissions: &Permissions) {
     let namespaces = if namespaces::allowed(permissions, scope) {
         Asked::Yes
     } else {
-        Asked::No(NO_NAMESPACES.to_owned())
+        Asked::No(NO_NAMESPACES)
     };
     evidence.header.asked.extend([
         (Kind::Namespaces, namespaces),

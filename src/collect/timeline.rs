@@ -12,7 +12,7 @@ mod stream;
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use evidence::{Gap, Origin, Tracked, api::ClusterProfile};
+use evidence::{Gap, Origin, Reason, Tracked, api::ClusterProfile};
 use http::{Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -446,13 +446,13 @@ impl<T: Tracked> Watch<T> {
     }
 }
 
-pub(super) fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: String) -> Gap {
+pub(super) fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: impl Into<Reason>) -> Gap {
     Gap {
         kind: T::WATCHED,
         from: Some(from),
         until: Some(until),
         object: None,
         share: None,
-        reason,
+        reason: reason.into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evidence::{Kind, ObjectRef, Workload, api::names};
+use evidence::{Kind, ObjectRef, Reason, ReasonId, Workload, api::names};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
@@ -63,10 +63,11 @@ impl Run<'_> {
         let reason = match self.patience.within(self.patience.list, listing).await {
             Ok(Ok(_)) => None,
             Ok(Err(failure)) if failure.code() == 403 => {
-                Some(format!("the runner may not list {kind}: grant list on {kind}"))
+                let told = format!("the runner may not list {kind}: grant list on {kind}");
+                Some(Reason::of(ReasonId::MayNotRead, told))
             }
-            Ok(Err(failure)) => Some(format!("the hub did not list {kind}: {failure}")),
-            Err(unfinished) => Some(unfinished.to_string()),
+            Ok(Err(failure)) => Some(format!("the hub did not list {kind}: {failure}").into()),
+            Err(unfinished) => Some(unfinished.to_string().into()),
         };
         self.evidence.workloads = std::mem::take(&mut *found.lock());
         if let Some(reason) = reason {

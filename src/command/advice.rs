@@ -1,14 +1,13 @@
 //! Names the flags that help where the libraries say only what is missing.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use collect::{
     CollectError,
     connect::{ClientError, ConnectError, ContextError, ExecError},
-    missing,
 };
-use evidence::{Asked, Evidence, Kind, LimitError, LoginOutcome};
-use judge::{Judgement, reasons};
+use evidence::{LimitError, ReasonId};
+use judge::rules::Rule;
 
 use super::called::called;
 
@@ -75,120 +74,49 @@ pub fn left_over(journal: &Path) -> String {
     )
 }
 
-/// Adds to the reasons in the evidence how to ask for what was not asked for, and which role grants what was forbidden.
-pub fn add_flags(evidence: &mut Evidence) {
-    for asked in evidence.header.asked.values_mut() {
-        if let Asked::No(reason) = asked {
-            add_flag(reason);
-            add_role(reason, "rbac");
+/// The flag that helps against a reason, or the subcommand that prints the role for a permission that is missing: see
+/// [`report::Advice`].
+pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
+    let flag = match reason {
+        ReasonId::OneLook | ReasonId::NoWatch => "`--observe 0s`",
+        ReasonId::NoAuditLog => "`--audit-log FILE`",
+        ReasonId::NoMembers => "`--members FILE` or `--members from-secrets`",
+        ReasonId::NoMemberAsked => "`--members FILE`",
+        ReasonId::NoSecretTried => "`--members from-secrets`",
+        ReasonId::NoPlugins => "`--provider-file FILE`",
+        ReasonId::NoConsumerUsers => "`--consumer-user USER`",
+        ReasonId::NoWorkloads => "`--workload GROUP/VERSION/RESOURCE`",
+        ReasonId::NoDriver => "`--driver FILE`",
+        ReasonId::NoMutations => "`--allow-mutations`",
+        ReasonId::NoClaim => "`--feature consumer-secrets`",
+        ReasonId::NoClusterset => "`--clusterset NAMESPACE=NAME`",
+        ReasonId::NoConsumer => "`--consumer NAME`",
+        ReasonId::ManagerNotNamed => "`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`",
+        ReasonId::SchedulerNotNamed => "`--scheduler-user USER`, `--scheduler-field-manager NAME`",
+        ReasonId::PartOfFleet => "merge the evidence of all with `report merge`",
+        ReasonId::MayNotRead => "`clusterprofile-conformance rbac` prints the role",
+        ReasonId::MayNotChange => "`clusterprofile-conformance rbac --allow-mutations` prints the role",
+        ReasonId::MayNotChangeSlices => {
+            "`clusterprofile-conformance rbac --api placement --allow-mutations` prints the role"
         }
-    }
-    if let Some(driver) = &mut evidence.driver {
-        for (action, reason) in &mut driver.lacking {
-            add_flag(reason);
-            let role = if action.is_on_placements() {
-                "rbac --api placement --allow-mutations"
-            } else {
-                "rbac --allow-mutations"
-            };
-            add_role(reason, role);
+        ReasonId::MemberForbids => "`clusterprofile-conformance rbac --members` prints the role",
+        ReasonId::FeatureAbsent | ReasonId::FeatureNotClaimed => {
+            let feature = rule.and_then(|rule| rule.facts.feature);
+            return feature.map_or_else(String::new, |feature| match reason {
+                ReasonId::FeatureAbsent => format!(" (`--no-feature {feature}`)"),
+                _ => format!(" (`--feature {feature}`)"),
+            });
         }
-    }
-    for gap in &mut evidence.gaps {
-        add_role(&mut gap.reason, "rbac");
-    }
-    for member in &mut evidence.members {
-        let looks = member.looks.iter_mut();
-        for look in looks.filter(|look| !look.missing.is_empty()) {
-            let reasons = Arc::make_mut(&mut look.missing).values_mut();
-            reasons.for_each(|reason| add_role(reason, "rbac"));
-        }
-        member.share();
-    }
-    for login in &mut evidence.logins {
-        if let LoginOutcome::Unanswered { reason } = &mut login.outcome {
-            add_role(reason, "rbac");
-        }
-    }
-}
-
-/// Does the same for a dump, which is read anew each time and so has no flag in its reason yet.
-pub fn add_flag_to_dump(evidence: &mut Evidence) {
-    let requests = evidence.header.asked.get_mut(&Kind::Requests);
-    if let Some(Asked::No(reason)) = requests
-        && reason == missing::NO_AUDIT_LOG
-    {
-        reason.push_str(": add --audit-log FILE");
-    }
-}
-
-/// Adds to the reasons for no verdict, and to notes on missing evidence, how to get one. Not for a submitted report: its
-/// reasons are compared with those that its evidence gives again.
-pub fn add_flags_to_verdicts(judgement: &mut Judgement) {
-    let verdicts = judgement.verdicts.iter_mut();
-    for text in verdicts.flat_map(|verdict| verdict.reason.iter_mut().chain(&mut verdict.notes)) {
-        if let Some(hint) = hint(text) {
-            text.push_str(&hint);
-        }
-    }
-}
-
-fn hint(reason: &str) -> Option<String> {
-    if let Some(feature) = reason.strip_prefix(reasons::DECLARED_ABSENT) {
-        return Some(format!(" (`--no-feature {feature}`)"));
-    }
-    if let Some((_, feature)) = reason.split_once(reasons::NOT_CLAIMED) {
-        return Some(format!(" (`--feature {feature}`)"));
-    }
-    if reason.starts_with(reasons::PART_OF_FLEET) {
-        return Some(": merge the evidence of all with `report merge`".to_owned());
-    }
-    let hint = match reason {
-        _ if reason.ends_with(reasons::MANAGER_NOT_NAMED) => {
-            " (`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`)"
-        }
-        _ if reason.ends_with(reasons::SCHEDULER_NOT_NAMED) => {
-            " (`--scheduler-user USER`, `--scheduler-field-manager NAME`)"
-        }
-        reasons::NO_MEMBER_ASKED => ": add `--members FILE`",
-        reasons::NO_SECRET_TRIED => ": add `--members from-secrets`",
-        reasons::NO_CLUSTERSET | reasons::NO_PROFILE_IN_CLUSTERSET => " (`--clusterset NAMESPACE=NAME`)",
-        reasons::NO_CONSUMER => " (`--consumer NAME`)",
-        _ => return None,
+        ReasonId::Deselected
+        | ReasonId::NotYetJudged
+        | ReasonId::EmptyShare
+        | ReasonId::NotAsked
+        | ReasonId::NoObject
+        | ReasonId::NotApplicable
+        | ReasonId::Untold
+        | ReasonId::Waived => return String::new(),
     };
-    Some(hint.to_owned())
-}
-
-fn add_flag(reason: &mut String) {
-    let flag = match reason.as_str() {
-        missing::ONE_LOOK => " (`--observe 0s`)",
-        missing::NO_AUDIT_LOG => " (`--audit-log FILE`)",
-        missing::NO_MEMBERS => ": give ways to them with `--members FILE` or `--members from-secrets`",
-        missing::NO_PLUGINS => " (`--provider-file FILE`)",
-        missing::NO_CONSUMER_USERS => " (`--consumer-user USER`)",
-        missing::NO_WORKLOADS => " (`--workload GROUP/VERSION/RESOURCE`)",
-        missing::NO_DRIVER => " (`--driver FILE`)",
-        missing::NO_WATCH => " (`--observe 0s`)",
-        missing::NO_CLAIM => " (`--feature consumer-secrets`)",
-        missing::NO_MUTATIONS => ": add `--allow-mutations`",
-        _ => return,
-    };
-    reason.push_str(flag);
-}
-
-/// Names the subcommand that prints the role for a permission that is missing: `on_hub` where the hub refused.
-fn add_role(reason: &mut String, on_hub: &str) {
-    let subcommand = if reason.contains(missing::MEMBER_FORBIDS) {
-        "rbac --members"
-    } else if reason.contains(missing::FORBIDDEN) {
-        on_hub
-    } else {
-        return;
-    };
-    let advice = format!(" (`clusterprofile-conformance {subcommand}` prints the role)");
-    if !reason.ends_with(&advice) {
-        reason.push_str(&advice);
-    }
+    format!(" ({flag})")
 }
 
 #[cfg(test)]
@@ -198,28 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_gets_its_flag_once() {
-        let mut reason = missing::NO_DRIVER.to_owned();
-        add_flag(&mut reason);
-        add_flag(&mut reason);
-        assert_eq!(reason, "no driver was given (`--driver FILE`)");
-        for (mut reason, told) in [
-            (
-                missing::NO_DRY_RUN.to_owned(),
-                "`clusterprofile-conformance rbac` prints the role)",
-            ),
-            (
-                format!("{}list on nodes on the member", missing::MEMBER_FORBIDS),
-                "`clusterprofile-conformance rbac --members` prints the role)",
-            ),
-        ] {
-            add_role(&mut reason, "rbac");
-            add_role(&mut reason, "rbac");
-            assert!(
-                reason.ends_with(told) && reason.matches("prints").count() == 1,
-                "{reason}"
-            );
-        }
+    fn each_failure_gets_its_advice() {
         let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
         assert!(nothing_seen(&missing_crd).contains("crd | kubectl apply -f -"));
         assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
@@ -233,18 +140,6 @@ mod tests {
             source: ContextError::Client(ClientError::Exec(hangs)),
         };
         assert!(unreachable(&hangs).contains("--request-timeout"));
-        assert_eq!(
-            hint(&format!(
-                "edition 2026-07 {}consumer-secrets",
-                reasons::NOT_CLAIMED
-            ))
-            .as_deref(),
-            Some(" (`--feature consumer-secrets`)")
-        );
-        assert_eq!(
-            hint(&format!("a hint only: {}", reasons::SCHEDULER_NOT_NAMED)).as_deref(),
-            Some(" (`--scheduler-user USER`, `--scheduler-field-manager NAME`)")
-        );
         let served = vec!["v1".to_owned()];
         let refused = |requested| CollectError::VersionNotServed {
             wanted: "v2".to_owned(),
@@ -253,5 +148,18 @@ mod tests {
         };
         assert!(nothing_seen(&refused(true)).contains("choose `--api-version v1`"));
         assert!(nothing_seen(&refused(false)).contains("try `--api-version v1`"));
+    }
+
+    #[test]
+    fn each_reason_gets_its_flag() {
+        assert_eq!(flag(ReasonId::NoDriver, None), " (`--driver FILE`)");
+        let of_feature = judge::rules::all()
+            .iter()
+            .find(|rule| rule.facts.feature.is_some());
+        assert_eq!(
+            flag(ReasonId::FeatureNotClaimed, of_feature),
+            " (`--feature consumer-secrets`)"
+        );
+        assert_eq!(flag(ReasonId::Untold, of_feature), "");
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
 use judge::{Selection, Waivers, judge, rules};
-use report::{Form, Output, Prepared, Report, github, submitted, terminal, trials};
+use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
 
 use super::{
     Exit, Failure, advice,
@@ -49,11 +49,10 @@ pub fn conclude(
         selection,
         judged_at,
         file: file.as_deref(),
+        advice: no_advice,
     };
-    let mut advised = judgement.clone();
-    advice::add_flags_to_verdicts(&mut advised);
     let shown = Report {
-        judgement: &advised,
+        advice: advice::flag,
         ..submitted
     };
     let left = leave(&shown, &submitted, None, outputs, read_from);
@@ -106,6 +105,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         selection: &selection,
         judged_at: Clock::system().now(),
         file: None,
+        advice: advice::flag,
     };
     // There is no evidence worth recording.
     let mut outputs = outputs;

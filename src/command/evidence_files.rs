@@ -114,9 +114,7 @@ pub fn read_evidence(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
 /// # Errors
 /// When it cannot be read, or holds nothing to judge.
 pub fn read_untimed(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
-    let mut input = read_input_bounded(path, &collect::new_digester(), limits).map_err(advised)?;
-    advice::add_flag_to_dump(&mut input.evidence);
-    Ok(input)
+    read_input_bounded(path, &collect::new_digester(), limits).map_err(advised)
 }
 
 fn advised(error: InputError) -> anyhow::Error {

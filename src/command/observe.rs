@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Failure, advice, audit,
+    Failure, audit,
     driver::Driving,
     members,
     recording::Watching,
@@ -113,7 +113,6 @@ async fn somebody_elses(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
     let mut evidence = seen.map_err(Failure::nothing_seen)?;
-    advice::add_flags(&mut evidence);
     if plan.of_first_share().is_none() {
         audit::add_or_miss(&mut evidence, &plan.audit_logs);
     }
@@ -139,9 +138,6 @@ async fn ours(
         Api::ClusterProfile => side_by_side(&hub, reference, plan, driving, clock, watching, stop).await,
         Api::Placement => beside_scheduler(&hub, reference, plan, driving, clock, watching, stop).await,
     };
-    if let Ok(evidence) = &mut seen {
-        advice::add_flags(evidence);
-    }
     if let Ok(evidence) = &mut seen
         && reads_log
         && let Err(error) = audit::add_own(evidence, &hub).await

@@ -74,7 +74,7 @@ impl PlanFlags {
         let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
-            Wish::No("disabled by --no-feature consumer-secrets".to_owned())
+            Wish::No("disabled by --no-feature consumer-secrets".into())
         } else {
             Wish::IfAllowed
         };
@@ -85,7 +85,7 @@ impl PlanFlags {
         }
         let probe = match (self.probe, self.no_probe) {
             (true, _) => Wish::Asked,
-            (_, true) => Wish::No("disabled by --no-probe".to_owned()),
+            (_, true) => Wish::No("disabled by --no-probe".into()),
             _ => Wish::IfAllowed,
         };
         let observe = if members.are_asked() {

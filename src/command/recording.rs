@@ -12,7 +12,7 @@ use judge::Selection;
 use report::{Form, Part, Prepared};
 use tokio::{task::spawn_blocking, time::Instant};
 
-use super::{advice, called::called, progress, target::Target};
+use super::{called::called, progress, target::Target};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
@@ -155,8 +155,7 @@ impl Keeper {
     fn write(&self, so_far: Snapshot) {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
-        let Some(mut evidence) = so_far.take() else { return };
-        advice::add_flags(&mut evidence);
+        let Some(evidence) = so_far.take() else { return };
         let written = self.record.write(&evidence);
         let ended = Instant::now();
         let mut state = self.state();

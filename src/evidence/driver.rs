@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, PlacementRequest, Tracked, api::Api};
+use super::{ObjectRef, PlacementRequest, Reason, Tracked, api::Api};
 
 /// After how many times its patience a run gives up on a scheduler.
 const GIVES_UP: i64 = 3;
@@ -23,7 +23,7 @@ pub struct Driver {
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
     pub able: BTreeSet<DriverAction>,
     /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
-    pub lacking: BTreeMap<DriverAction, String>,
+    pub lacking: BTreeMap<DriverAction, Reason>,
     /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
     /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use super::{ObjectRef, Reason};
 
 /// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
 /// not list them.
@@ -51,8 +51,8 @@ pub enum Kind {
 pub enum Asked {
     /// It was requested. A [`Gap`] records what was unavailable.
     Yes,
-    /// It was not requested. Holds the reason, and what would change it.
-    No(String),
+    /// It was not requested.
+    No(Reason),
 }
 
 /// Evidence that was requested but unavailable.
@@ -75,13 +75,13 @@ pub struct Gap {
     /// In merged evidence, the number of the share concerned; none means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<u32>,
-    /// The reason, for people.
-    pub reason: String,
+    /// The reason.
+    pub reason: Reason,
 }
 
 impl Gap {
     /// A gap in all evidence of a kind, for the whole run.
-    pub fn of(kind: Kind, reason: impl Into<String>) -> Self {
+    pub fn of(kind: Kind, reason: impl Into<Reason>) -> Self {
         Self {
             kind,
             from: None,

@@ -30,6 +30,7 @@ mod open;
 mod placement_request;
 pub mod policies;
 mod probe;
+mod reason;
 pub mod redact;
 mod request;
 pub mod runs;
@@ -60,6 +61,7 @@ pub use member::{
 pub use object::{Namespace, ObjectRef, Unreadable};
 pub use placement_request::{PlacementRequest, PlacementSlices, clusters_of};
 pub use probe::{Probe, ProbeMethod, ProbeOutcome};
+pub use reason::{Reason, ReasonId};
 pub use request::{Request, RequestBody, Requests};
 pub use secret::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
@@ -124,7 +126,7 @@ pub struct Input {
 }
 
 /// Stands for kinds that the header does not mention.
-static NEVER: Asked = Asked::No(String::new());
+static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotAsked, ""));
 
 /// Seconds until a new profile's status counts: the ledger's default grace of 2 minutes.
 pub const GRACE_SECONDS: i64 = 120;

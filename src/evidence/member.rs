@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use super::{ObjectRef, Reason};
 
 /// One member cluster that the runner could access.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub struct Look {
     pub cluster_properties: Option<Arc<[ClusterProperty]>>,
     /// The parts that were unavailable this time, with the reason.
     #[serde(default, skip_serializing_if = "is_empty")]
-    pub missing: Arc<BTreeMap<MemberPart, String>>,
+    pub missing: Arc<BTreeMap<MemberPart, Reason>>,
 }
 
 /// A part of a look.
@@ -180,7 +180,7 @@ pub enum LoginOutcome {
     /// The member did not answer, so nothing is known of the credential.
     Unanswered {
         /// The reason.
-        reason: String,
+        reason: Reason,
     },
 }
 
@@ -243,7 +243,7 @@ fn share<T: Clone + PartialEq>(own: &mut T, recent: &[Look], part: impl Fn(&Look
 }
 
 // By reference, as serde demands.
-fn is_empty(missing: &Arc<BTreeMap<MemberPart, String>>) -> bool {
+fn is_empty(missing: &Arc<BTreeMap<MemberPart, Reason>>) -> bool {
     missing.is_empty()
 }
 

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Scope, Settled, Shard,
-    Traffic, Window,
+    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Reason, Scope,
+    Settled, Shard, Traffic, Window,
 };
 
 /// The evidence of one share, and what to call it in errors.
@@ -250,10 +250,9 @@ impl Whole {
             let asked = if OF_FIRST_SHARE.contains(&kind) {
                 match parts.iter().find(|part| part.shard.reads_hub()) {
                     Some(first) => first.evidence.asked(kind).clone(),
-                    None => Asked::No(format!(
-                        "share 0/{} is missing, and no other reads it",
-                        self.count
-                    )),
+                    None => {
+                        Asked::No(format!("share 0/{} is missing, and no other reads it", self.count).into())
+                    }
                 }
             } else {
                 // A share without profiles has nothing to show.
@@ -277,7 +276,7 @@ impl Whole {
         if OF_EACH_SHARE.contains(&kind) {
             for part in parts {
                 if let Asked::No(reason) = part.evidence.asked(kind) {
-                    let reason = format!("share {}: {reason}", part.shard);
+                    let reason = reason.in_words(format!("share {}: {reason}", part.shard));
                     self.gap(kind, part.shard, reason);
                 }
             }
@@ -292,13 +291,13 @@ impl Whole {
                 self.gap(
                     kind,
                     shard,
-                    format!("share {shard} is missing: its evidence was not given"),
+                    format!("share {shard} is missing: its evidence was not given").into(),
                 );
             }
         }
     }
 
-    fn gap(&mut self, kind: Kind, shard: Shard, reason: String) {
+    fn gap(&mut self, kind: Kind, shard: Shard, reason: Reason) {
         self.evidence.gaps.push(Gap {
             share: Some(shard.index),
             ..Gap::of(kind, reason)
@@ -332,7 +331,7 @@ impl Whole {
             .extend(gaps.filter_map(|gap| match (of_hub(&gap), shard.reads_hub()) {
                 (false, _) => Some(Gap {
                     share: Some(shard.index),
-                    reason: format!("share {shard}: {}", gap.reason),
+                    reason: gap.reason.in_words(format!("share {shard}: {}", gap.reason)),
                     ..gap
                 }),
                 (true, true) => Some(gap),

@@ -1,6 +1,6 @@
 //! All verdicts on one body of evidence, and the decision.
 
-use evidence::{Scope, api::Edition};
+use evidence::{Reason, ReasonId, Scope, api::Edition};
 
 use crate::{
     decision::Decision,
@@ -20,15 +20,15 @@ pub struct RuleVerdict {
     /// How many things were examined.
     pub examined: usize,
     /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
-    pub reason: Option<String>,
+    pub reasons: Vec<Reason>,
     /// The violations that are not waived.
     pub findings: Vec<Finding>,
     /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
     /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Reason>,
     /// Remarks, such as which evidence was used.
-    pub notes: Vec<String>,
+    pub notes: Vec<Reason>,
 }
 
 /// All verdicts, and the decision.
@@ -91,14 +91,39 @@ impl Judgement {
 }
 
 impl RuleVerdict {
+    /// Why it did not pass, fail or warn, in one sentence; none if it did.
+    pub fn reason(&self) -> Option<String> {
+        joined(&self.reasons)
+    }
+
+    /// The sort of the first reason why it did not pass, fail or warn; none if it did.
+    pub fn reason_id(&self) -> Option<ReasonId> {
+        let first = self.reasons.first()?;
+        first.id.or(match self.verdict {
+            Verdict::Skipped => Some(ReasonId::NotAsked),
+            Verdict::NotApplicable => Some(ReasonId::NotApplicable),
+            Verdict::Inconclusive => Some(ReasonId::Untold),
+            Verdict::Waived => Some(ReasonId::Waived),
+            Verdict::Pass | Verdict::Fail | Verdict::Warn => None,
+        })
+    }
+
+    /// Whether the user did not select the rule.
+    pub fn is_deselected(&self) -> bool {
+        self.verdict == Verdict::Skipped && self.reason_id() == Some(ReasonId::Deselected)
+    }
+
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome {
             level: self.rule.facts.level,
             verdict: self.verdict,
-            skip: self
-                .reason
-                .as_deref()
-                .and_then(|reason| Skip::of(self.verdict, reason)),
+            skip: self.reason_id().and_then(|reason| Skip::of(self.verdict, reason)),
         }
     }
+}
+
+/// Reasons in one sentence; none if there are none.
+pub(crate) fn joined(reasons: &[Reason]) -> Option<String> {
+    let words: Vec<&str> = reasons.iter().map(|reason| &**reason).collect();
+    (!words.is_empty()).then(|| words.join("; "))
 }

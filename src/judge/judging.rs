@@ -1,7 +1,7 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
 use evidence::{
-    Asked, Awaited, Claim, Evidence, Kind,
+    Asked, Awaited, Claim, Evidence, Kind, Reason, ReasonId,
     api::{Api, Feature},
 };
 
@@ -15,9 +15,6 @@ use crate::{
     selection::Selection,
     verdict::Verdict,
 };
-
-/// The reason for skipping a rule that the user did not select.
-pub const DESELECTED: &str = "deselected";
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
@@ -78,8 +75,9 @@ fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
 fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     let header = &evidence.header;
     for verdict in &mut verdicts {
-        if verdict.reason.as_deref() != Some(DESELECTED) {
-            verdict.notes.extend(policed::note(verdict.rule, evidence));
+        if !verdict.is_deselected() {
+            let note = policed::note(verdict.rule, evidence);
+            verdict.notes.extend(note.map(Reason::from));
         }
     }
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
@@ -116,12 +114,12 @@ fn without_examining(
     evidence: &Evidence,
     selection: &Selection,
 ) -> Option<RuleVerdict> {
-    let unexamined = |verdict, reason: String| {
+    let unexamined = |verdict, reasons: Vec<Reason>| {
         Some(RuleVerdict {
             rule,
             verdict,
             examined: 0,
-            reason: Some(reason),
+            reasons,
             findings: Vec::new(),
             waived: Vec::new(),
             doubts: Vec::new(),
@@ -129,20 +127,21 @@ fn without_examining(
         })
     };
     if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
-        return unexamined(Verdict::Skipped, reason);
+        return unexamined(Verdict::Skipped, vec![reason]);
     }
     if let Some(reason) = why_left(rule, evidence) {
-        return unexamined(Verdict::Skipped, reason);
+        return unexamined(Verdict::Skipped, vec![reason]);
     }
-    if let Some((kind, reason)) = why_without_evidence(rule, evidence) {
+    if let Some((kind, reasons)) = why_without_evidence(rule, evidence) {
         let is_claimed = rule
             .facts
             .feature
             .is_some_and(|feature| claims(evidence, feature, kind));
         return if is_claimed {
-            unexamined(Verdict::Inconclusive, format!("claimed, but {reason}"))
+            let claimed = |reason: &Reason| reason.in_words(format!("claimed, but {reason}"));
+            unexamined(Verdict::Inconclusive, reasons.iter().map(claimed).collect())
         } else {
-            unexamined(Verdict::Skipped, reason)
+            unexamined(Verdict::Skipped, reasons)
         };
     }
     None
@@ -153,12 +152,12 @@ fn conclude(rule: &'static Rule, evidence: &Evidence, findings: Findings) -> Rul
     let mut found = findings.conclude();
     rules::excuse(rule, evidence, &mut found);
     found.doubts.extend(missing(rule, evidence));
-    let (verdict, reason) = weigh(rule, evidence, &found);
+    let (verdict, reasons) = weigh(rule, evidence, &found);
     RuleVerdict {
         rule,
         verdict,
         examined: found.examined,
-        reason,
+        reasons,
         findings: found.list,
         waived: Vec::new(),
         doubts: found.doubts,
@@ -172,43 +171,43 @@ pub(crate) fn why_skipped(
     applies: &Applies,
     selection: &Selection,
     claim: &Claim,
-) -> Option<String> {
+) -> Option<Reason> {
     if !selection.holds(rule.id) {
-        return Some(DESELECTED.to_owned());
+        return Some(reasons::DESELECTED);
     }
     if let Some(why) = &rule.facts.unjudged {
-        return Some(why.clone());
+        return Some(Reason::of(ReasonId::NotYetJudged, why.clone()));
     }
     let feature = rule.facts.feature?;
     if claim.no_features.contains(&feature) {
-        return Some(format!("{}{feature}", reasons::DECLARED_ABSENT));
+        return Some(reasons::declared_absent(feature));
     }
     let is_required = !applies.only_if_claimed || claim.features.contains(&feature);
-    (!is_required).then(|| format!("edition {} {}{feature}", applies.edition, reasons::NOT_CLAIMED))
+    (!is_required).then(|| reasons::not_claimed(applies.edition, feature))
 }
 
 /// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,
 /// so that the rule is inconclusive.
-fn why_left(rule: &Rule, evidence: &Evidence) -> Option<String> {
+fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
     let shard = evidence.header.scope.shard?;
     if rule.facts.whole_fleet {
-        return Some(format!("{}{shard}", reasons::PART_OF_FLEET));
+        return Some(reasons::part_of_fleet(shard));
     }
     let is_empty = evidence.profiles.is_empty()
         && evidence.gaps(Kind::Inventory).next().is_none()
         && evidence.unreadable.is_empty()
         && evidence.header.cut_short.is_none();
-    is_empty.then(|| format!("{}{shard}", reasons::EMPTY_SHARE))
+    is_empty.then(|| reasons::empty_share(shard))
 }
 
-/// Returns a kind of evidence that a rule needs and that was not asked for, with the reason.
-pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, String)> {
+/// Returns a kind of evidence that a rule needs and that was not asked for, with the reasons of all that would do.
+pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, Vec<Reason>)> {
     let kinds = waits_for(rule, evidence);
     let first = *kinds.first()?;
     // One of several alternatives is enough.
     let is_needed = rule.facts.needs.contains(&first) || kinds.len() == rule.facts.needs_one_of.len();
     let reasons = kinds.into_iter().filter_map(|kind| why_not_asked(evidence, kind));
-    is_needed.then(|| (first, reasons.collect::<Vec<_>>().join("; ")))
+    is_needed.then(|| (first, reasons.collect()))
 }
 
 /// Whether the user claims what only that kind of evidence can show. What is claimed is asked for.
@@ -222,35 +221,38 @@ fn claims(evidence: &Evidence, feature: Feature, kind: Kind) -> bool {
     }
 }
 
-fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<String> {
+fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
     match evidence.asked(kind) {
         Asked::Yes => None,
-        Asked::No(reason) if reason.is_empty() => Some(format!("evidence not asked for: {kind}")),
+        Asked::No(reason) if reason.is_empty() => {
+            let told = format!("evidence not asked for: {kind}");
+            Some(Reason::of(ReasonId::NotAsked, told))
+        }
         Asked::No(reason) => Some(reason.clone()),
     }
 }
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
-fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Option<String>) {
+fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
     if let Some(told) = weigh_found(rule, &found.list, &found.doubts, evidence.header.claim.strict) {
         return told;
     }
     if found.examined > 0 {
-        return (Verdict::Pass, None);
+        return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
-        return (Verdict::Skipped, Some(evidence.clone()));
+        return (Verdict::Skipped, vec![evidence.clone()]);
     }
     // Without any object, "nothing to apply to" says nothing about the implementation.
     let (was_any, is_any) = objects(evidence, rule.api());
     let kind = rule.api().kind();
     if !was_any {
-        let reason = format!("there is no {kind} to examine");
-        return (Verdict::Inconclusive, Some(reason));
+        let told = format!("there is no {kind} to examine");
+        return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
     }
     let (verdict, reason) = match &found.not_applicable {
-        Some(reason) => (Verdict::NotApplicable, reason.as_str()),
-        None => (Verdict::Inconclusive, "there was nothing to examine"),
+        Some(reason) => (Verdict::NotApplicable, reason.clone()),
+        None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
     let left = match (is_any, rule.api()) {
@@ -258,28 +260,28 @@ fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Opti
         (false, Api::ClusterProfile) => "; no profile was left when the window ended",
         (false, Api::Placement) => "; no decision was left when the window ended",
     };
-    (verdict, Some(format!("{reason}{left}")))
+    (verdict, vec![reason.in_words(format!("{reason}{left}"))])
 }
 
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
     rule: &Rule,
     found: &[Finding],
-    doubts: &[String],
+    doubts: &[Reason],
     strict: bool,
-) -> Option<(Verdict, Option<String>)> {
+) -> Option<(Verdict, Vec<Reason>)> {
     if found.iter().any(|finding| !finding.advisory) {
         let counts = match rule.facts.level {
             Level::Must => true,
             Level::Should => strict,
             Level::May => false,
         };
-        return Some((if counts { Verdict::Fail } else { Verdict::Warn }, None));
+        return Some((if counts { Verdict::Fail } else { Verdict::Warn }, Vec::new()));
     }
     if !doubts.is_empty() {
-        return Some((Verdict::Inconclusive, Some(doubts.join("; "))));
+        return Some((Verdict::Inconclusive, doubts.to_vec()));
     }
-    (!found.is_empty()).then_some((Verdict::Warn, None))
+    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ mod who;
 
 pub use decision::Decision;
 pub use judgement::{Judgement, RuleVerdict};
-pub use judging::{DESELECTED, judge, unsettled};
+pub use judging::{judge, unsettled};
 pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
 pub use tally::{Count, Outcome, Skip, Tally};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Share, api::names};
+use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Reason, Share, api::names};
 
 use crate::rules::Rule;
 
@@ -21,20 +21,20 @@ pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
 
 /// Returns the gaps that keep a rule from passing: those in each kind that it needs and, if all alternatives have gaps,
 /// those in the alternatives.
-pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<String> {
+pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     let of = |kind: &Kind| {
         let mut missed = gaps(evidence, *kind);
-        missed.extend(unreadable(evidence, *kind));
+        missed.extend(unreadable(evidence, *kind).map(Reason::from));
         missed
     };
-    let mut missed: Vec<String> = rule.facts.needs.iter().flat_map(of).collect();
+    let mut missed: Vec<Reason> = rule.facts.needs.iter().flat_map(of).collect();
     let is_had = |kind: &Kind| evidence.is_whole(*kind) && unreadable(evidence, *kind).is_none();
     let either = &rule.facts.needs_one_of;
     if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
     if rule.facts.whole_fleet {
-        missed.extend(apart(&evidence.header.shares));
+        missed.extend(apart(&evidence.header.shares).map(Reason::from));
     }
     let mut told = BTreeSet::new();
     missed.retain(|reason| told.insert(reason.clone()));
@@ -89,12 +89,12 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
 
 /// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
 /// manager reports as down is no gap.
-fn gaps(evidence: &Evidence, kind: Kind) -> Vec<String> {
-    let mut reasons: Vec<String> = Vec::new();
+fn gaps(evidence: &Evidence, kind: Kind) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = Vec::new();
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
     for gap in evidence.gaps(kind).filter(|gap| !of_one_member(gap)) {
         let reason = match &gap.object {
-            Some(object) => format!("{object}: {}", gap.reason),
+            Some(object) => gap.reason.after(object),
             None => gap.reason.clone(),
         };
         if !reasons.contains(&reason) {

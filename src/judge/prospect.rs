@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, Kind};
+use evidence::{Evidence, Kind, Reason};
 
 use crate::{
     judgement::{Judgement, RuleVerdict},
-    judging::{DESELECTED, why_skipped, why_without_evidence},
+    judging::{why_skipped, why_without_evidence},
     missing::{missing, waits_for},
     rules::{self, Rule},
     selection::Selection,
@@ -19,9 +19,9 @@ pub enum Prospect {
     /// The run asks for all evidence that the rule needs.
     Judged,
     /// The rule does not count, for this reason: the user did not select it, or its feature is not claimed.
-    LeftOut(String),
+    LeftOut(Reason),
     /// Evidence that the rule needs is not asked for or unavailable; why.
-    Lacks(String),
+    Lacks(Vec<Reason>),
 }
 
 /// Foretells each rule of the edition, in the ledger's order. Of the evidence, only the header and the gaps count: the
@@ -32,12 +32,12 @@ pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Ru
         let applies = rule.facts.in_claim(claim)?;
         let prospect = if let Some(reason) = why_skipped(rule, applies, selection, claim) {
             Prospect::LeftOut(reason)
-        } else if let Some((_, reason)) = why_without_evidence(rule, evidence) {
-            Prospect::Lacks(reason)
+        } else if let Some((_, reasons)) = why_without_evidence(rule, evidence) {
+            Prospect::Lacks(reasons)
         } else {
-            match missing(rule, evidence).as_slice() {
-                [] => Prospect::Judged,
-                reasons => Prospect::Lacks(reasons.join("; ")),
+            match missing(rule, evidence) {
+                reasons if reasons.is_empty() => Prospect::Judged,
+                reasons => Prospect::Lacks(reasons),
             }
         };
         Some((rule, prospect))
@@ -61,9 +61,7 @@ pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Ve
 /// Returns the skipped rules by the kinds of evidence that they wait for. A rule that needs one of two kinds stands with
 /// both.
 pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<&'static Rule>> {
-    let is_skipped = |verdict: &&RuleVerdict| {
-        verdict.verdict == Verdict::Skipped && verdict.reason.as_deref() != Some(DESELECTED)
-    };
+    let is_skipped = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Skipped && !verdict.is_deselected();
     let mut locked: BTreeMap<Kind, Vec<&'static Rule>> = BTreeMap::new();
     for verdict in judgement.verdicts.iter().filter(is_skipped) {
         for kind in waits_for(verdict.rule, evidence) {
@@ -91,8 +89,8 @@ mod tests {
         let mut evidence = Evidence::default();
         let asked = &mut evidence.header.asked;
         asked.insert(Kind::Inventory, Asked::Yes);
-        asked.insert(Kind::Members, Asked::No("no member was asked".to_owned()));
-        let lacks = |reason: &str| Prospect::Lacks(reason.to_owned());
+        asked.insert(Kind::Members, Asked::No("no member was asked".into()));
+        let lacks = |reason: &'static str| Prospect::Lacks(vec![reason.into()]);
         assert_eq!(prospect(&evidence, "version/well-formed"), Prospect::Judged);
         assert_eq!(
             prospect(&evidence, "version/matches-member"),

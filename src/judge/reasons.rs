@@ -1,25 +1,82 @@
-//! Reasons for no verdict that the user can change. Callers may add how.
+//! Reasons for no verdict that the user can change, and that several rules give.
 
-/// The user declared that the implementation lacks a rule's feature. The feature's name follows.
-pub const DECLARED_ABSENT: &str = "declared absent: feature ";
-/// The edition asks for a feature only where it is claimed. The feature's name follows.
-pub const NOT_CLAIMED: &str = "requires this only of implementations that claim the feature ";
-/// The rule compares namespaces, and the run observed a share of them. The share follows.
-pub const PART_OF_FLEET: &str = "the rule compares all namespaces of the fleet, and this is share ";
-/// No namespace with profiles falls to the run's share. The share follows.
-pub const EMPTY_SHARE: &str = "no profile falls to share ";
+use evidence::{
+    Reason, ReasonId, Shard,
+    api::{Edition, Feature},
+};
+
+/// The user did not select the rule.
+pub const DESELECTED: Reason = Reason::known(ReasonId::Deselected, "deselected");
 /// No member was asked.
-pub const NO_MEMBER_ASKED: &str = "no member was asked: no kubeconfig of a profile's member was given";
+pub const NO_MEMBER_ASKED: Reason = Reason::known(
+    ReasonId::NoMemberAsked,
+    "no member was asked: no kubeconfig of a profile's member was given",
+);
 /// No member was asked with a consumer's credential.
-pub const NO_SECRET_TRIED: &str = "no member was asked with the kubeconfig of a consumer's Secret";
+pub const NO_SECRET_TRIED: Reason = Reason::known(
+    ReasonId::NoSecretTried,
+    "no member was asked with the kubeconfig of a consumer's Secret",
+);
 /// No namespace stands for a ClusterSet.
-pub const NO_CLUSTERSET: &str = "no namespace represents a ClusterSet by a profile, a label or a declaration";
+pub const NO_CLUSTERSET: Reason = Reason::known(
+    ReasonId::NoClusterset,
+    "no namespace represents a ClusterSet by a profile, a label or a declaration",
+);
 /// No profile is in the namespace of a ClusterSet.
-pub const NO_PROFILE_IN_CLUSTERSET: &str =
-    "no profile is in a namespace that represents a ClusterSet by its label or a declaration";
-/// By which names the cluster manager is known was not said. At the end of a remark.
-pub const MANAGER_NOT_NAMED: &str = "the cluster manager's users or field managers were not named";
-/// By which names the scheduler is known was not said. At the end of a remark.
-pub const SCHEDULER_NOT_NAMED: &str = "the scheduler's users or field managers were not named";
+pub const NO_PROFILE_IN_CLUSTERSET: Reason = Reason::known(
+    ReasonId::NoClusterset,
+    "no profile is in a namespace that represents a ClusterSet by its label or a declaration",
+);
+/// By which names the cluster manager is known was not said.
+pub const MANAGER_NOT_NAMED: Reason = Reason::known(
+    ReasonId::ManagerNotNamed,
+    "the cluster manager's users or field managers were not named",
+);
+/// By which names the scheduler is known was not said.
+pub const SCHEDULER_NOT_NAMED: Reason = Reason::known(
+    ReasonId::SchedulerNotNamed,
+    "the scheduler's users or field managers were not named",
+);
 /// No consumer was declared to need credentials.
-pub const NO_CONSUMER: &str = "no consumer was declared";
+pub const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
+
+/// The user declared that the implementation lacks a rule's feature.
+pub(crate) fn declared_absent(feature: Feature) -> Reason {
+    Reason::of(
+        ReasonId::FeatureAbsent,
+        format!("declared absent: feature {feature}"),
+    )
+}
+
+/// The edition asks for a feature only where it is claimed.
+pub(crate) fn not_claimed(edition: Edition, feature: Feature) -> Reason {
+    let told =
+        format!("edition {edition} requires this only of implementations that claim the feature {feature}");
+    Reason::of(ReasonId::FeatureNotClaimed, told)
+}
+
+/// The rule compares namespaces, and the run observed a share of them.
+pub(crate) fn part_of_fleet(shard: Shard) -> Reason {
+    Reason::of(ReasonId::PartOfFleet, format!("{PART_OF_FLEET}{shard}"))
+}
+
+/// No namespace with profiles falls to the run's share.
+pub(crate) fn empty_share(shard: Shard) -> Reason {
+    Reason::of(ReasonId::EmptyShare, format!("{EMPTY_SHARE}{shard}"))
+}
+
+const PART_OF_FLEET: &str = "the rule compares all namespaces of the fleet, and this is share ";
+const EMPTY_SHARE: &str = "no profile falls to share ";
+
+/// The sort of a reason in a report to submit, which holds words alone; none for those that decide nothing.
+pub fn id_of(words: &str) -> Option<ReasonId> {
+    if DESELECTED == words {
+        Some(ReasonId::Deselected)
+    } else if words.starts_with(PART_OF_FLEET) {
+        Some(ReasonId::PartOfFleet)
+    } else if words.starts_with(EMPTY_SHARE) {
+        Some(ReasonId::EmptyShare)
+    } else {
+        None
+    }
+}

@@ -1,9 +1,10 @@
 //! Counts verdicts by level.
 
+use evidence::ReasonId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{judging::DESELECTED, reasons, rules::Level, verdict::Verdict};
+use crate::{rules::Level, verdict::Verdict};
 
 /// How many rules of one level have each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -71,11 +72,11 @@ pub enum Skip {
 
 impl Skip {
     /// Recognizes the reason for a verdict.
-    pub fn of(verdict: Verdict, reason: &str) -> Option<Self> {
-        match verdict {
-            Verdict::Skipped if reason == DESELECTED => Some(Skip::Deselected),
-            Verdict::Skipped if reason.starts_with(reasons::PART_OF_FLEET) => Some(Skip::LeftForMerge),
-            Verdict::Skipped if reason.starts_with(reasons::EMPTY_SHARE) => Some(Skip::EmptyShare),
+    pub fn of(verdict: Verdict, reason: ReasonId) -> Option<Self> {
+        match (verdict, reason) {
+            (Verdict::Skipped, ReasonId::Deselected) => Some(Skip::Deselected),
+            (Verdict::Skipped, ReasonId::PartOfFleet) => Some(Skip::LeftForMerge),
+            (Verdict::Skipped, ReasonId::EmptyShare) => Some(Skip::EmptyShare),
             _ => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evidence::{Reason, ReasonId};
 use jiff::civil::Date;
 
 use crate::{
@@ -78,21 +79,22 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
     if verdict.waived.is_empty() {
         return;
     }
-    (verdict.verdict, verdict.reason) = weigh_found(rule, &verdict.findings, &verdict.doubts, strict)
-        .unwrap_or_else(|| (Verdict::Waived, Some(grounds(verdict, outcomes))));
+    (verdict.verdict, verdict.reasons) = weigh_found(rule, &verdict.findings, &verdict.doubts, strict)
+        .unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
 }
 
 /// Returns why a rule counts as waived: the reasons of the waivers that cover it.
-fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> String {
+fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     let places: BTreeSet<usize> = verdict.waived.iter().map(|(_, place)| *place).collect();
     let told = places.into_iter().map(|place| {
         let waiver = &outcomes[place].waiver;
-        format!(
+        let told = format!(
             "waived until {}: {} ({})",
             waiver.expires, waiver.reason, waiver.link
-        )
+        );
+        Reason::of(ReasonId::Waived, told)
     });
-    told.collect::<Vec<_>>().join("; ")
+    told.collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Asked, Kind, Window};
+use evidence::{Asked, Kind, Reason, ReasonId, Window};
 
 use super::Report;
 
@@ -16,7 +16,7 @@ pub struct Coverage {
     /// The window of the watch; none for a single snapshot.
     pub watched: Option<Window>,
     /// Kinds of evidence that the selected rules use but that were not requested, with the reason.
-    pub not_asked: BTreeMap<Kind, String>,
+    pub not_asked: BTreeMap<Kind, Reason>,
 }
 
 impl Coverage {
@@ -33,7 +33,9 @@ impl Coverage {
         let not_asked = used
             .filter_map(|kind| match evidence.asked(*kind) {
                 Asked::Yes => None,
-                Asked::No(reason) if reason.is_empty() => Some((*kind, "not asked for".to_owned())),
+                Asked::No(reason) if reason.is_empty() => {
+                    Some((*kind, Reason::known(ReasonId::NotAsked, "not asked for")))
+                }
                 Asked::No(reason) => Some((*kind, reason.clone())),
             })
             .collect();

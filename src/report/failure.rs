@@ -6,7 +6,7 @@ use judge::{RuleVerdict, Verdict, rules::Finding};
 use owo_colors::Style;
 
 use super::{
-    escape,
+    Report, escape,
     number::{count, thousands},
     page::Page,
 };
@@ -72,7 +72,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
 }
 
 /// Lists every finding of a rule as plain text, for machine formats that people read too.
-pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
+pub(super) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
@@ -101,7 +101,11 @@ pub(super) fn in_plain_text(verdict: &RuleVerdict) -> String {
         }
     }
     for note in &verdict.notes {
-        let _ = writeln!(text, "note: {}", escape::line(note));
+        let _ = writeln!(
+            text,
+            "note: {}",
+            escape::line(&report.told(note, Some(verdict.rule)))
+        );
     }
     if matches!(verdict.verdict, Verdict::Fail | Verdict::Warn | Verdict::Waived) {
         let _ = writeln!(text, "remedy: {}", verdict.rule.facts.remedy);

@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, io};
 
 use evidence::{
-    Claim, Kind, Scope, Settled, Traffic, Unreadable, Window, api::Edition, policies::InstalledPolicy,
+    Claim, Kind, ReasonId, Scope, Settled, Traffic, Unreadable, Window, api::Edition,
+    policies::InstalledPolicy,
 };
 use jiff::Timestamp;
 use judge::{
@@ -65,7 +66,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "is_zero")]
     unjudged: usize,
     /// Kinds of evidence that were not requested, each with the reason.
-    not_asked: &'a BTreeMap<Kind, String>,
+    not_asked: BTreeMap<Kind, String>,
     /// Unreadable objects, which no rule has examined.
     unreadable: &'a [Unreadable],
     /// Every rule of the edition, in the ledger's order.
@@ -136,15 +137,18 @@ struct Entry<'a> {
     examined: usize,
     /// Why it neither passed nor failed nor warned.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
+    reason: Option<String>,
+    /// What sort of reason it is, where there is one: a stable id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason_id: Option<ReasonId>,
     /// The violations, all but those that are waived.
     findings: &'a [Finding],
     /// The violations that are waived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waived: Vec<Waived<'a>>,
     /// Notes, such as which evidence was used.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    notes: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     /// The remedy, if something was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a str>,
@@ -200,9 +204,18 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         decision: report.judgement.decision,
         tally: Levels::from(&report.judgement.tally),
         unjudged: report.judgement.unjudged(),
-        not_asked: &coverage.not_asked,
+        not_asked: coverage
+            .not_asked
+            .iter()
+            .map(|(kind, why)| (*kind, report.told(why, None)))
+            .collect(),
         unreadable: &report.evidence.unreadable,
-        verdicts: report.judgement.verdicts.iter().map(Entry::of).collect(),
+        verdicts: report
+            .judgement
+            .verdicts
+            .iter()
+            .map(|verdict| Entry::of(report, verdict))
+            .collect(),
         waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
     json_escape::write(&document, &mut into)?;
@@ -219,7 +232,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl<'a> Entry<'a> {
-    fn of(verdict: &'a RuleVerdict) -> Self {
+    fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
         let facts = &verdict.rule.facts;
         Self {
             rule: verdict.rule.id,
@@ -228,7 +241,8 @@ impl<'a> Entry<'a> {
             source: &facts.source,
             verdict: verdict.verdict,
             examined: verdict.examined,
-            reason: verdict.reason.as_deref(),
+            reason: report.reason(verdict),
+            reason_id: verdict.reason_id(),
             findings: &verdict.findings,
             waived: verdict
                 .waived
@@ -238,7 +252,11 @@ impl<'a> Entry<'a> {
                     waiver: *waiver,
                 })
                 .collect(),
-            notes: &verdict.notes,
+            notes: verdict
+                .notes
+                .iter()
+                .map(|note| report.told(note, Some(verdict.rule)))
+                .collect(),
             remedy: (!verdict.findings.is_empty() || !verdict.waived.is_empty()).then_some(&facts.remedy),
         }
     }

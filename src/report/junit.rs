@@ -173,7 +173,7 @@ struct Outcome {
 impl<'a> Case<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
         let facts = &verdict.rule.facts;
-        let details = failure::in_plain_text(verdict);
+        let details = failure::in_plain_text(report, verdict);
         let head = format!("[{}] {}", facts.level, facts.title);
         let (outcome, output) = match verdict.verdict {
             Verdict::Pass => (None, details),
@@ -214,7 +214,9 @@ impl<'a> Case<'a> {
 
 impl Outcome {
     fn of(report: &Report, verdict: &RuleVerdict, head: &str, details: &str) -> Self {
-        let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
+        let reason = report
+            .reason(verdict)
+            .unwrap_or_else(|| "no reason is known".to_owned());
         let name = verdict.verdict.name();
         let matter = match verdict.verdict {
             Verdict::Fail | Verdict::Warn => {

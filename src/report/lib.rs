@@ -42,7 +42,7 @@ pub use format::Format;
 pub use number::count;
 pub use outputs::{Form, Output, OutputError, Outputs, Prepared};
 pub use part::Part;
-pub use report::Report;
+pub use report::{Advice, Report, no_advice};
 
 /// The name of the binary, for commands that readers can copy.
 pub const COMMAND: &str = "clusterprofile-conformance";

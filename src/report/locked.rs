@@ -27,7 +27,7 @@ pub(crate) fn locked(report: &Report) -> Vec<Locked> {
             let must = rules.iter().filter(|rule| rule.facts.level == Level::Must);
             Some(Locked {
                 kind,
-                reason: not_asked.get(&kind)?.clone(),
+                reason: report.told(not_asked.get(&kind)?, None),
                 rules: rules.len(),
                 must: must.count(),
             })

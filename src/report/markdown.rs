@@ -140,8 +140,8 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
         facts.title,
         failure::extent(verdict),
     );
-    if let (Verdict::Waived, Some(reason)) = (verdict.verdict, &verdict.reason) {
-        let _ = writeln!(text, "{}\n", plain(reason));
+    if let (Verdict::Waived, Some(reason)) = (verdict.verdict, verdict.reason()) {
+        let _ = writeln!(text, "{}\n", plain(&reason));
     }
     text.push_str("| object | field | expected | observed | |\n|---|---|---|---|---|\n");
     let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
@@ -205,7 +205,7 @@ fn unjudged(report: &Report) -> String {
             verdict.rule.id,
             verdict.rule.facts.level,
             verdict.verdict.name(),
-            code(verdict.reason.as_deref().unwrap_or_default()),
+            code(&report.reason(verdict).unwrap_or_default()),
         );
     }
     text.push_str("\n</details>\n");

@@ -151,7 +151,9 @@ fn notifications(report: &Report, left_out: usize) -> Vec<Value> {
     }
     for (index, verdict) in report.judgement.verdicts.iter().enumerate() {
         if verdict.verdict == Verdict::Inconclusive {
-            let reason = verdict.reason.as_deref().unwrap_or("no reason is known");
+            let reason = report
+                .reason(verdict)
+                .unwrap_or_else(|| "no reason is known".to_owned());
             let mut note = note(
                 "warning",
                 &format!("{} is inconclusive: {reason}", verdict.rule.id),

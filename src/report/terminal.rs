@@ -1,5 +1,6 @@
 //! The output after the list, the most important last: unjudged rules, notes, warnings, broken rules, and the decision.
 
+use evidence::Reason;
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
@@ -16,15 +17,14 @@ const UNREAD: usize = 5;
 /// strips them if needed.
 pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> String {
     let mut page = Page::new(width);
-    let verdicts = &report.judgement.verdicts;
     not_asked(&mut page, report, command);
-    by_reason(&mut page, verdicts, Verdict::NotApplicable, command);
+    by_reason(&mut page, report, Verdict::NotApplicable, command);
     notes(&mut page, report, command);
-    by_reason(&mut page, verdicts, Verdict::Waived, command);
+    by_reason(&mut page, report, Verdict::Waived, command);
     waivers(&mut page, report, command);
     not_read(&mut page, report);
     warnings(&mut page, report);
-    by_reason(&mut page, verdicts, Verdict::Inconclusive, command);
+    by_reason(&mut page, report, Verdict::Inconclusive, command);
     failures(&mut page, report, command);
     to_mend(&mut page, report);
     if let Some(cost) = cost(report) {
@@ -97,10 +97,10 @@ fn warnings(page: &mut Page, report: &Report) {
 
 /// Shows the rules' notes, such as which evidence was used, each once.
 fn notes(page: &mut Page, report: &Report, command: &str) {
-    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {
         for note in &verdict.notes {
-            gather(&mut notes, note, verdict.rule.id);
+            gather(&mut notes, report.told(note, Some(verdict.rule)), verdict.rule.id);
         }
     }
     list_reasons(page, "notes", &notes, command);
@@ -127,16 +127,18 @@ fn waivers(page: &mut Page, report: &Report, command: &str) {
         .iter()
         .filter_map(|outcome| outcome.complaint())
         .collect();
-    let complaints: Vec<_> = complaints.iter().map(|told| (&**told, Vec::new())).collect();
+    let complaints: Vec<_> = complaints.into_iter().map(|told| (told, Vec::new())).collect();
     list_reasons(page, "waivers to be looked at", &complaints, command);
 }
 
-fn by_reason(page: &mut Page, verdicts: &[RuleVerdict], which: Verdict, command: &str) {
+fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {
     let mut reasons = Vec::new();
-    for verdict in with_verdict(verdicts, which) {
+    for verdict in with_verdict(&report.judgement.verdicts, which) {
         gather(
             &mut reasons,
-            verdict.reason.as_deref().unwrap_or("no reason is known"),
+            report
+                .reason(verdict)
+                .unwrap_or_else(|| "no reason is known".to_owned()),
             verdict.rule.id,
         );
     }
@@ -155,34 +157,27 @@ fn not_asked(page: &mut Page, report: &Report, command: &str) {
         .map(|(kind, why)| {
             let rules = skipped.iter().filter(|verdict| is_skipped_for(verdict, why));
             (
-                format!("{kind}: {why}"),
+                format!("{kind}: {}", report.told(why, None)),
                 rules.map(|verdict| verdict.rule.id).collect(),
             )
         })
         .collect();
     // The others are skipped because of the claim.
     skipped.retain(|verdict| !not_asked.values().any(|why| is_skipped_for(verdict, why)));
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in skipped {
         gather(
             &mut reasons,
-            verdict.reason.as_deref().unwrap_or_default(),
+            report.reason(verdict).unwrap_or_default(),
             verdict.rule.id,
         );
     }
-    reasons.extend(
-        kinds
-            .iter()
-            .map(|(reason, rules)| (reason.as_str(), rules.clone())),
-    );
+    reasons.extend(kinds);
     list_reasons(page, "skipped (not asked for)", &reasons, command);
 }
 
-fn is_skipped_for(verdict: &RuleVerdict, why: &str) -> bool {
-    verdict
-        .reason
-        .as_deref()
-        .is_some_and(|reason| reason.contains(why))
+fn is_skipped_for(verdict: &RuleVerdict, why: &Reason) -> bool {
+    verdict.reasons.iter().any(|reason| reason.contains(&**why))
 }
 
 fn decide(page: &mut Page, report: &Report) {
@@ -201,14 +196,14 @@ fn with_verdict(verdicts: &[RuleVerdict], which: Verdict) -> impl Iterator<Item 
 }
 
 /// Adds a rule under its reason. Reasons are in the order of their first occurrence.
-fn gather<'a>(reasons: &mut Vec<(&'a str, Vec<&'a str>)>, reason: &'a str, rule: &'a str) {
+fn gather<'a>(reasons: &mut Vec<(String, Vec<&'a str>)>, reason: String, rule: &'a str) {
     match reasons.iter_mut().find(|(known, _)| *known == reason) {
         Some((_, rules)) => rules.push(rule),
         None => reasons.push((reason, vec![rule])),
     }
 }
 
-fn list_reasons(page: &mut Page, heading: &str, reasons: &[(&str, Vec<&str>)], command: &str) {
+fn list_reasons(page: &mut Page, heading: &str, reasons: &[(String, Vec<&str>)], command: &str) {
     if reasons.is_empty() {
         return;
     }

@@ -31,9 +31,9 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
         let extent = failure::extent(verdict);
         lines.push(format!("[{}] {id}: {} ({extent})", facts.level, facts.title));
     }
-    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for verdict in of(Verdict::Inconclusive).filter(|verdict| verdict.rule.facts.level == Level::Must) {
-        let reason = verdict.reason.as_deref().unwrap_or_default();
+        let reason = report.reason(verdict).unwrap_or_default();
         reasons.entry(reason).or_default().push(verdict.rule.id);
     }
     for (reason, rules) in reasons {

@@ -44,7 +44,10 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         rule: rule(id, level),
         verdict,
         examined: if tells_why { 0 } else { 20 },
-        reason: tells_why.then(|| format!("the reason of {}", verdict.name())),
+        reasons: tells_why
+            .then(|| format!("the reason of {}", verdict.name()).into())
+            .into_iter()
+            .collect(),
         findings,
         waived: Vec::new(),
         doubts: Vec::new(),
@@ -64,7 +67,7 @@ fn judgement() -> Judgement {
         .expected("m".repeat(100))
         .observed(HOSTILE);
     let mut noted = verdict("identity/kept", "MUST", Verdict::Pass, Vec::new());
-    noted.notes.push(format!("judged from {HOSTILE}"));
+    noted.notes.push(format!("judged from {HOSTILE}").into());
     let mut verdicts = vec![
         noted,
         verdict(
@@ -83,7 +86,7 @@ fn judgement() -> Judgement {
         ),
         verdict("consumers/not-wanted", "MAY", Verdict::Skipped, Vec::new()),
     ];
-    verdicts[2].reason = Some(format!("the watch was lost: {HOSTILE}"));
+    verdicts[2].reasons = vec![format!("the watch was lost: {HOSTILE}").into()];
     let mut tally = Tally::default();
     tally.must.rules = 3;
     tally.must.passed = 1;
@@ -114,7 +117,7 @@ fn evidence() -> Evidence {
     evidence
         .header
         .asked
-        .insert(Kind::Requests, Asked::No("give --audit-log FILE".to_owned()));
+        .insert(Kind::Requests, Asked::No("give --audit-log FILE".into()));
     evidence.profiles.push(ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {
@@ -134,6 +137,7 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: no_advice,
     })
 }
 
@@ -279,6 +283,7 @@ fn every_report_tells_what_could_not_be_read() {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: no_advice,
     };
     let told = strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string();
     for part in [
@@ -319,6 +324,7 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: no_advice,
     };
     strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string()
 }
@@ -326,7 +332,7 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
 #[test]
 fn a_terminal_says_what_the_reader_types() {
     let mut judgement = judgement();
-    judgement.verdicts[2].reason = Some(format!("may not watch (`{COMMAND} rbac` prints the role)"));
+    judgement.verdicts[2].reasons = vec![format!("may not watch (`{COMMAND} rbac` prints the role)").into()];
     let told = with_report(|report| {
         let report = Report {
             judgement: &judgement,
@@ -413,6 +419,7 @@ fn annotations_keep_within_what_github_takes() {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: no_advice,
     };
     let told = github::annotations(&report);
     let of = |command: &str| told.lines().filter(|line| line.starts_with(command)).count();
@@ -465,6 +472,7 @@ fn rules_that_cannot_be_judged_yet_are_counted() {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: no_advice,
     };
     assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
     let mut json = Vec::new();

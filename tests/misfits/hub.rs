@@ -93,7 +93,7 @@ impl LaxHub {
             observe: Duration::from_secs(seconds),
             settle: Duration::ZERO,
             secrets: Wish::IfAllowed,
-            probe: Wish::No("not here".to_owned()),
+            probe: Wish::No("not here".into()),
             audit_logs: Vec::new(),
             workloads: None,
             members: Default::default(),

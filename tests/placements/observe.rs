@@ -95,7 +95,7 @@ fn plan(edition: Edition) -> Plan {
         observe: WINDOW,
         settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
-        probe: Wish::No("not wanted".to_owned()),
+        probe: Wish::No("not wanted".into()),
         audit_logs: Vec::new(),
         workloads: Some(Workloads {
             group,

@@ -3,22 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    DriverAction,
+    DriverAction, Reason, ReasonId,
     api::{Api, names},
 };
 
 use super::plan::{DriverPlan, Fleet};
-use crate::{
-    missing::{FORBIDDEN, NO_MUTATIONS},
-    permissions::Permissions,
-};
+use crate::{missing::NO_MUTATIONS, permissions::Permissions};
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Capabilities {
     pub supported: BTreeSet<DriverAction>,
     /// Why it cannot do the rest.
-    pub missing: BTreeMap<DriverAction, String>,
+    pub missing: BTreeMap<DriverAction, Reason>,
 }
 
 impl Capabilities {
@@ -50,8 +47,8 @@ fn missing(
     plan: &DriverPlan,
     permissions: &Permissions,
     scope: &[String],
-) -> Option<String> {
-    let hook = |action| plan.hooks.lacking(action);
+) -> Option<Reason> {
+    let hook = |action| plan.hooks.lacking(action).map(Reason::from);
     let joined = || hook(DriverAction::Join).or_else(|| hook(DriverAction::Leave));
     let placed = || hook(DriverAction::Place).or_else(|| hook(DriverAction::Unplace));
     match action {
@@ -63,7 +60,7 @@ fn missing(
             let stand_ins = matches!(plan.fleet, Fleet::StandIns(_));
             if stand_ins { None } else { hook(action) }
         }),
-        _ if !plan.mutations => Some(NO_MUTATIONS.to_owned()),
+        _ if !plan.mutations => Some(NO_MUTATIONS),
         DriverAction::PutForeigner | DriverAction::PutForeignSlice => forbidden(action, permissions, scope),
         DriverAction::DeleteSlice | DriverAction::EmptySlice => {
             forbidden(action, permissions, scope).or_else(placed)
@@ -73,7 +70,7 @@ fn missing(
 }
 
 /// What the runner would have to be allowed for a write on the hub.
-fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) -> Option<String> {
+fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) -> Option<Reason> {
     let status = format!("{}/status", names::PLURAL);
     let (profiles, slices) = (names::PLURAL, names::PLACEMENT_PLURAL);
     let needed: &[(&str, &str)] = match action {
@@ -93,5 +90,15 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
             .iter()
             .all(|namespace| allows(namespace) == Some(false))
     });
-    refused.map(|(verb, resource)| format!("{FORBIDDEN}{verb} {resource}: grant {verb} on {resource}"))
+    let id = if action.is_on_placements() {
+        ReasonId::MayNotChangeSlices
+    } else {
+        ReasonId::MayNotChange
+    };
+    refused.map(|(verb, resource)| {
+        Reason::of(
+            id,
+            format!("the runner may not {verb} {resource}: grant {verb} on {resource}"),
+        )
+    })
 }

@@ -3,6 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use bytes::Bytes;
+use evidence::{Reason, ReasonId};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
@@ -14,7 +15,6 @@ use super::clean::Clean;
 use crate::{
     connect,
     list::next_page,
-    missing::MEMBER_FORBIDS,
     splitter::{FrameMetadata, Splitter},
 };
 
@@ -65,17 +65,18 @@ pub(super) struct Answer {
 
 impl NoAnswer {
     /// In one line. `right` is what would let the runner in.
-    pub fn describe(&self, right: &str) -> String {
+    pub fn describe(&self, right: &str) -> Reason {
         match self {
-            NoAnswer::Silent(cause) => cause.clone(),
-            NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.to_owned(),
+            NoAnswer::Silent(cause) => cause.clone().into(),
+            NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.into(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
-                format!("{MEMBER_FORBIDS}{right} on the member")
+                let told = format!("the member answered 403 Forbidden: grant {right} on the member");
+                Reason::of(ReasonId::MemberForbids, told)
             }
             NoAnswer::Refused(status) if status.is_redirection() => {
-                format!("the member answered {status}, which is not followed")
+                format!("the member answered {status}, which is not followed").into()
             }
-            NoAnswer::Refused(status) => format!("the member answered {status}"),
+            NoAnswer::Refused(status) => format!("the member answered {status}").into(),
         }
     }
 

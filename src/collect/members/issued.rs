@@ -43,13 +43,17 @@ impl Renewal {
 pub(super) async fn open(request: &Arc<Request>, dial: &dyn Dial, clock: Clock) -> Result<Way, LoginOutcome> {
     // Where nothing could be sent, no credential is asked for.
     trusted(request).map_err(|error| LoginOutcome::Unanswered {
-        reason: error.to_string(),
+        reason: error.to_string().into(),
     })?;
     let no_credential = |reason| LoginOutcome::NoCredential { reason };
     let issued = match request.run(clock).await {
         Yield::Credential(issued) => issued,
         Yield::None(reason) => return Err(no_credential(reason)),
-        Yield::NotRun(reason) => return Err(LoginOutcome::Unanswered { reason }),
+        Yield::NotRun(reason) => {
+            return Err(LoginOutcome::Unanswered {
+                reason: reason.into(),
+            });
+        }
     };
     let config = whole(request, &issued)
         .map_err(|_| no_credential("the plugin's credential cannot be used".to_owned()))?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use evidence::{
-    ClusterProperty, Lease, Look, MemberPart, Readyz, api::names::LABEL_HONOURED_PROPERTY, parse_time,
+    ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, api::names::LABEL_HONOURED_PROPERTY, parse_time,
 };
 use http::StatusCode;
 use jiff::Timestamp;
@@ -63,11 +63,11 @@ pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
     nothing(clock, all_missing(cause))
 }
 
-fn all_missing(cause: &str) -> BTreeMap<MemberPart, String> {
-    MemberPart::ALL.map(|part| (part, cause.to_owned())).into()
+fn all_missing(cause: &str) -> BTreeMap<MemberPart, Reason> {
+    MemberPart::ALL.map(|part| (part, cause.to_owned().into())).into()
 }
 
-fn nothing(clock: Clock, missing: BTreeMap<MemberPart, String>) -> Look {
+fn nothing(clock: Clock, missing: BTreeMap<MemberPart, Reason>) -> Look {
     let now = clock.now();
     Look {
         from: now,
@@ -88,7 +88,7 @@ struct Looking<'a> {
     clock: Clock,
     deadline: Instant,
     look: Look,
-    missing: BTreeMap<MemberPart, String>,
+    missing: BTreeMap<MemberPart, Reason>,
 }
 
 impl Looking<'_> {

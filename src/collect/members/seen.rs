@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory, api::names};
+use evidence::{Gap, Kind, Login, Member, MemberPart, ObjectRef, ProfileHistory, Reason, api::names};
 
 use super::{
     tried::{Named, Tried},
@@ -78,8 +78,8 @@ impl Seen {
                 .last()
                 .and_then(|look| look.missing.values().next().cloned());
             let cause = cause
-                .or(closed)
-                .unwrap_or_else(|| "the run was stopped before it was asked".to_owned());
+                .or(closed.map(Reason::from))
+                .unwrap_or_else(|| "the run was stopped before it was asked".into());
             self.gaps.push(gap(Some(profile.clone()), cause));
             looks.clear();
         }
@@ -87,14 +87,14 @@ impl Seen {
     }
 }
 
-fn gap(object: Option<ObjectRef>, reason: String) -> Gap {
+fn gap(object: Option<ObjectRef>, reason: impl Into<Reason>) -> Gap {
     Gap {
         kind: Kind::Members,
         from: None,
         until: None,
         object,
         share: None,
-        reason,
+        reason: reason.into(),
     }
 }
 

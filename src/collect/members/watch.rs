@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{LoginOutcome, Look, Scope, api::ClusterProfile};
+use evidence::{LoginOutcome, Look, Reason, Scope, api::ClusterProfile};
 use futures::{StreamExt as _, stream};
 use parking_lot::Mutex;
 use tokio::{
@@ -50,7 +50,7 @@ pub(crate) struct Asking {
     pub(super) records: BTreeMap<Named, Record>,
     pub(super) tried: Arc<Mutex<Vec<Tried>>>,
     /// Why the Secrets could not be read.
-    pub(super) unread: Option<String>,
+    pub(super) unread: Option<Reason>,
     /// Why some plugins may not have been run.
     pub(super) not_run: Option<String>,
 }
@@ -206,11 +206,11 @@ impl Asking {
             return Vec::new();
         }
         if from.places.is_empty() {
-            self.unread = Some(NO_SECRETS.to_owned());
+            self.unread = Some(NO_SECRETS);
             return Vec::new();
         }
         let attempts = attempts(from.hub, from.places).await.unwrap_or_else(|failure| {
-            self.unread = Some(failure.to_string());
+            self.unread = Some(failure.to_string().into());
             Vec::new()
         });
         attempts
@@ -342,7 +342,7 @@ impl Task {
         let look = look(asker, means.clock).await;
         // Who does not tell when a credential expires is asked for another when it has.
         if let Some(renewal) = renewal
-            && look.missing.values().any(|reason| reason == NOT_ACCEPTED)
+            && look.missing.values().any(|reason| *reason == NOT_ACCEPTED)
         {
             *route = Route::Pending(PendingRoute::Plugin(Arc::clone(&renewal.request)));
         }
@@ -371,9 +371,8 @@ impl PendingRoute {
             .map(|(asker, renewal)| Route::Open(asker, renewal))
             .map_err(|outcome| {
                 NoWay::NotRenewed(match outcome {
-                    LoginOutcome::NoCredential { reason } | LoginOutcome::Unanswered { reason } => {
-                        Some(reason)
-                    }
+                    LoginOutcome::NoCredential { reason } => Some(reason),
+                    LoginOutcome::Unanswered { reason } => Some(reason.to_string()),
                     LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => None,
                 })
             })

@@ -64,11 +64,11 @@ impl View {
         evidence.header.permissions = run.permissions.into_inner();
         let asked = |wish: &Wish| match wish {
             Wish::No(reason) => Asked::No(reason.clone()),
-            Wish::Asked | Wish::IfAllowed => Asked::No(NOT_BY_A_WATCH.to_owned()),
+            Wish::Asked | Wish::IfAllowed => Asked::No(NOT_BY_A_WATCH),
         };
         let of_namespaces = match namespaces {
             Some(_) => Asked::Yes,
-            None => Asked::No(NO_NAMESPACES.to_owned()),
+            None => Asked::No(NO_NAMESPACES),
         };
         evidence.header.asked.extend([
             (Kind::Secrets, asked(&run.plan.secrets)),
@@ -78,7 +78,7 @@ impl View {
         ]);
         for kind in [Kind::ConsumerAccess, Kind::Workloads] {
             if let Some(asked) = evidence.header.asked.get_mut(&kind) {
-                *asked = Asked::No(NOT_BY_A_WATCH.to_owned());
+                *asked = Asked::No(NOT_BY_A_WATCH);
             }
         }
         Self {

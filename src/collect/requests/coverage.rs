@@ -143,6 +143,6 @@ pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &st
         until,
         object: None,
         share: None,
-        reason: reason.to_owned(),
+        reason: reason.to_owned().into(),
     }
 }

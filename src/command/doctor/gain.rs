@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use evidence::{Asked, Evidence, Kind, api::Feature};
+use evidence::{Asked, Evidence, Kind, ReasonId, api::Feature};
 use judge::{
-    DESELECTED, Prospect, Selection, gained, prospects,
+    Prospect, Selection, gained, prospects,
     rules::{Level, Rule},
 };
 use report::count;
@@ -46,7 +46,7 @@ pub struct Rules {
 /// Counts the rules of a run that asks for that evidence.
 pub fn rules(evidence: &Evidence, selection: &Selection) -> Rules {
     let all = prospects(evidence, selection);
-    let is_selected = |prospect: &Prospect| !matches!(prospect, Prospect::LeftOut(why) if why == DESELECTED);
+    let is_selected = |prospect: &Prospect| !matches!(prospect, Prospect::LeftOut(why) if why.id == Some(ReasonId::Deselected));
     let of = |counts: &dyn Fn(&Prospect) -> bool| {
         let counted = all.iter().filter(|(_, prospect)| counts(prospect));
         counted.map(|(rule, _)| *rule).collect()

@@ -1,7 +1,7 @@
 //! Which kinds of evidence a run would have, and which rules the others would let it judge.
 
 use collect::{Plan, Wish};
-use evidence::{Asked, Evidence, Kind, api::Feature};
+use evidence::{Asked, Evidence, Kind, Reason, api::Feature};
 use jiff::SignedDuration;
 use judge::Selection;
 
@@ -61,7 +61,7 @@ impl<'a> Gains<'a> {
     }
 
     /// Why a run would not have that evidence.
-    pub fn reason(&self, kind: Kind) -> Option<String> {
+    pub fn reason(&self, kind: Kind) -> Option<Reason> {
         match self.evidence.asked(kind) {
             Asked::No(reason) => Some(reason.clone()),
             Asked::Yes => self.evidence.gaps(kind).next().map(|gap| gap.reason.clone()),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use collect::{Plan, Reached, missing::MEMBER_FORBIDS};
-use evidence::Kind;
+use collect::{Plan, Reached};
+use evidence::{Kind, ReasonId};
 use report::count;
 
 use super::{
@@ -67,7 +67,10 @@ fn member(reached: &Reached) -> Option<Check> {
     let reasons: BTreeSet<String> = missing.values().map(|reason| what(reason)).collect();
     let reasons: Vec<String> = reasons.into_iter().collect();
     let fact = format!("{name}: {}", reasons.join("; "));
-    let remedy = if missing.values().any(|reason| reason.contains(MEMBER_FORBIDS)) {
+    let remedy = if missing
+        .values()
+        .any(|reason| reason.id == Some(ReasonId::MemberForbids))
+    {
         "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
     } else if first.contains("401") {
         "renew the credential in its kubeconfig"

@@ -293,14 +293,13 @@ impl Observation {
             return Some(html);
         }
         let judged = self.judged.as_ref()?;
-        let mut judgement = judged.judgement.clone();
-        advice::add_flags_to_verdicts(&mut judgement);
         let report = Report {
             evidence: self.view.evidence(),
-            judgement: &judgement,
+            judgement: &judged.judgement,
             selection: self.verdicts.selection(),
             judged_at: judged.at,
             file: None,
+            advice: advice::flag,
         };
         let mut html = Vec::new();
         html::write(&report, &mut html).ok()?;

@@ -533,8 +533,8 @@ impl<'a> Gatherer<'a> {
 
     /// The kinds of evidence that the dump has.
     fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let no = |reason: &str| Asked::No(reason.to_owned());
-        let yes_if = |held: bool, reason: &str| if held { Asked::Yes } else { no(reason) };
+        let no = |reason: &'static str| Asked::No(reason.into());
+        let yes_if = |held: bool, reason: &'static str| if held { Asked::Yes } else { no(reason) };
         let mut unreadable = self.evidence.unreadable.iter();
         let has_profiles = !self.evidence.profiles.is_empty()
             || unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND));
@@ -598,7 +598,7 @@ impl<'a> Gatherer<'a> {
                 Kind::Workloads,
                 no("workloads are not read from a dump: run against the hub"),
             ),
-            (Kind::Requests, no(NO_AUDIT_LOG)),
+            (Kind::Requests, Asked::No(NO_AUDIT_LOG)),
             (
                 Kind::Probe,
                 no("a dump cannot answer dry runs: run against the hub"),

@@ -36,5 +36,7 @@ pub use error::{At, DumpError};
 pub(crate) use read::read_bounded;
 pub use read::{read_directory, read_from};
 
+use crate::{Reason, ReasonId};
+
 /// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
-pub const NO_AUDIT_LOG: &str = "no audit log was given";
+pub const NO_AUDIT_LOG: Reason = Reason::known(ReasonId::NoAuditLog, "no audit log was given");

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Part, differing, part, replace};
-use crate::{ClusterProperty, Lease, Look, Member, MemberPart, ObjectRef, Readyz};
+use crate::{ClusterProperty, Lease, Look, Member, MemberPart, ObjectRef, Readyz, Reason};
 
 /// A member with its first look, for writing.
 #[derive(Serialize)]
@@ -42,7 +42,7 @@ pub(super) struct LookChange {
     #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     cluster_properties: Part<Option<Arc<[ClusterProperty]>>>,
     #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
-    missing: Part<Arc<BTreeMap<MemberPart, String>>>,
+    missing: Part<Arc<BTreeMap<MemberPart, Reason>>>,
 }
 
 impl<'a> MemberLine<'a> {

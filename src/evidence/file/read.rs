@@ -419,7 +419,8 @@ impl Gathered {
                     until: None,
                     object: None,
                     share: None,
-                    reason: format!("the evidence file is cut short after line {lines}: record it again"),
+                    reason: format!("the evidence file is cut short after line {lines}: record it again")
+                        .into(),
                 })
                 .collect();
             evidence.gaps.extend(gaps);

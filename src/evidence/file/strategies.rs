@@ -34,6 +34,19 @@ fn text() -> impl Strategy<Value = String> {
     .prop_map(str::to_owned)
 }
 
+/// A reason, with an id or without.
+fn reason() -> impl Strategy<Value = Reason> {
+    let id = select(vec![
+        None,
+        Some(ReasonId::NoDriver),
+        Some(ReasonId::MemberForbids),
+    ]);
+    (id, text()).prop_map(|(id, words)| match id {
+        Some(id) => Reason::of(id, words),
+        None => words.into(),
+    })
+}
+
 fn shared() -> impl Strategy<Value = Arc<str>> {
     text().prop_map(Arc::from)
 }
@@ -214,7 +227,7 @@ fn object() -> impl Strategy<Value = ObjectRef> {
 }
 
 fn header() -> impl Strategy<Value = Header> {
-    let asked = prop_oneof![Just(Asked::Yes), text().prop_map(Asked::No)];
+    let asked = prop_oneof![Just(Asked::Yes), reason().prop_map(Asked::No)];
     let hub = (text(), option::of(text()), few(text())).prop_map(|(source, version, served)| Hub {
         source,
         server_version: version.clone(),
@@ -425,7 +438,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         labels,
     });
     let gap = || {
-        (kind(), option::of(time()), option::of(object()), text()).prop_map(|(kind, at, object, reason)| {
+        (kind(), option::of(time()), option::of(object()), reason()).prop_map(|(kind, at, object, reason)| {
             Gap {
                 kind,
                 from: at,

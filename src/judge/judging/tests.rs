@@ -84,7 +84,7 @@ fn has_no_use(_: &Evidence, findings: &mut Findings) {
 
 fn outcome(rule: &'static Rule, evidence: &Evidence) -> (Verdict, Option<String>) {
     let verdict = verdict(rule, evidence);
-    (verdict.verdict, verdict.reason)
+    (verdict.verdict, verdict.reason())
 }
 
 fn verdict(rule: &'static Rule, evidence: &Evidence) -> RuleVerdict {
@@ -165,7 +165,7 @@ fn what_was_not_asked_for_is_skipped_with_the_reason() {
     evidence
         .header
         .asked
-        .insert(Kind::Secrets, Asked::No("grant list on secrets".to_owned()));
+        .insert(Kind::Secrets, Asked::No("grant list on secrets".into()));
     let (verdict, reason) = outcome(rule("MUST", "needs: [secrets]", breaks), &evidence);
     assert_eq!(
         (verdict, reason.as_deref()),

@@ -48,18 +48,17 @@ pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
         let sure = found.list.iter_mut().filter(|finding| !finding.advisory);
         let doubtful = sure.filter(|finding| !own.list.iter().any(|own| own.is_like(finding)));
         if doubtful.map(|finding| finding.advisory = true).count() > 0 {
-            found.notes.push(format!(
-                "what is wrong with slices that several programs publish is a hint only: {SCHEDULER_NOT_NAMED}"
-            ));
+            let hint = "what is wrong with slices that several programs publish is a hint only";
+            found.notes.push(SCHEDULER_NOT_NAMED.after(hint));
         }
         return;
     }
     if !is_any(Whose::Judged) {
         let doubt = "no slice is published by those who were named as the scheduler";
-        own.doubts.push(doubt.to_owned());
+        own.doubts.push(doubt.into());
     } else if found.list != own.list {
         let note = "what is wrong with slices that others publish is not held against the scheduler";
-        own.notes.push(note.to_owned());
+        own.notes.push(note.into());
     }
     *found = own;
 }

@@ -212,7 +212,7 @@ impl<'a> Pair<'a> {
             let object = gap.object.as_ref();
             object.is_some_and(|object| object.name == profile.name && object.namespace == profile.namespace)
         });
-        gap.map_or_else(|| "it was not asked".to_owned(), |gap| gap.reason.clone())
+        gap.map_or_else(|| "it was not asked".to_owned(), |gap| gap.reason.to_string())
     }
 }
 

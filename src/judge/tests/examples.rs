@@ -45,7 +45,7 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
         | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
         (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
         (expected, got) => {
-            let (reason, findings) = (&verdict.reason, &verdict.findings);
+            let (reason, findings) = (verdict.reason(), &verdict.findings);
             return Some(format!(
                 "expected {expected:?}, got {got:?} ({reason:?}) with {findings:#?}"
             ));
@@ -67,8 +67,8 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
 
 /// What is wrong with the reason that a verdict gives.
 fn other_reason(example: &Example, verdict: &RuleVerdict) -> Option<String> {
-    let (expected, given) = (&example.reason, &verdict.reason);
-    (expected.is_some() && expected != given).then(|| format!("expected {expected:?}, got {given:?}"))
+    let (expected, given) = (&example.reason, verdict.reason());
+    (expected.is_some() && *expected != given).then(|| format!("expected {expected:?}, got {given:?}"))
 }
 
 /// The MUST rules, other than the example's own, that an example breaks.

@@ -155,7 +155,7 @@ fn check(path: &Path, edition: Edition) {
     for verdict in &judge(&evidence, &Selection::default()).verdicts {
         let expected = expected.iter().find(|expected| expected.rule == verdict.rule.id);
         let found = outcome(verdict);
-        let reason = verdict.reason.as_deref().unwrap_or_default();
+        let reason = verdict.reason().unwrap_or_default();
         let complaint = match expected.map(|expected| expected.outcome()) {
             None if is_quiet(verdict) => continue,
             None => format!("is expected to be quiet, and is: {}", told(&found)),

@@ -85,7 +85,7 @@ fn what_was_not_seen_is_not_waived_with_what_was() {
     let doubt = |judgement: &mut Judgement| {
         let mut verdicts = judgement.verdicts.iter_mut();
         let verdict = verdicts.find(|verdict| verdict.rule.id == RULE).expect("judged");
-        verdict.doubts.push("the list broke off".to_owned());
+        verdict.doubts.push("the list broke off".into());
     };
     let judgement = waived_of(doubt, "expires: 2027-01-01");
     let verdict = verdict(&judgement);
@@ -93,7 +93,7 @@ fn what_was_not_seen_is_not_waived_with_what_was() {
         (verdict.verdict, verdict.waived.len()),
         (Verdict::Inconclusive, 2)
     );
-    assert_eq!(verdict.reason.as_deref(), Some("the list broke off"));
+    assert_eq!(verdict.reason().as_deref(), Some("the list broke off"));
     assert_eq!(judgement.decision, Decision::Inconclusive);
 }
 

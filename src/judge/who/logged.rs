@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Claim, Evidence, History, Identity, ObjectKey, ObjectRef, Request, Requests, Scope, Tracked,
+    Claim, Evidence, History, Identity, ObjectKey, ObjectRef, Reason, Request, Requests, Scope, Tracked,
     api::{ClusterProfile, PlacementDecision, names},
     parse_time,
     runs::names_other_run,
@@ -17,7 +17,7 @@ pub(crate) type Key<'a> = (&'a str, &'a str);
 /// A kind of objects of which a run may judge some only.
 pub(crate) trait Judged: Tracked {
     /// The missing evidence if it was not said by which names the producer is known.
-    const NOT_NAMED: &'static str;
+    const NOT_NAMED: Reason;
 
     /// Whether a version of an object is judged.
     fn is_in(&self, scope: &Scope) -> bool;
@@ -42,7 +42,7 @@ pub(crate) trait Judged: Tracked {
 }
 
 impl Judged for ClusterProfile {
-    const NOT_NAMED: &'static str = reasons::MANAGER_NOT_NAMED;
+    const NOT_NAMED: Reason = reasons::MANAGER_NOT_NAMED;
 
     fn is_in(&self, scope: &Scope) -> bool {
         scope.holds(self)
@@ -77,7 +77,7 @@ impl Judged for ClusterProfile {
 }
 
 impl Judged for PlacementDecision {
-    const NOT_NAMED: &'static str = reasons::SCHEDULER_NOT_NAMED;
+    const NOT_NAMED: Reason = reasons::SCHEDULER_NOT_NAMED;
 
     fn is_in(&self, scope: &Scope) -> bool {
         scope.holds_slice(self)

@@ -81,7 +81,7 @@ fn window(report: &Report) -> Option<Window> {
 
 fn why_undrawn(report: &Report) -> String {
     let why = match report.evidence.asked(Kind::Timeline) {
-        Asked::No(reason) if !reason.is_empty() => format!(" ({})", brief(reason, 200)),
+        Asked::No(reason) if !reason.is_empty() => format!(" ({})", brief(&report.told(reason, None), 200)),
         _ => String::new(),
     };
     format!(

@@ -41,8 +41,8 @@ impl Notices {
         let evidence = report.evidence;
         let waivers = &report.judgement.waivers;
         let gaps = evidence.gaps.iter().map(|gap| match &gap.object {
-            Some(object) => format!("{} of {object}: {}", gap.kind, gap.reason),
-            None => format!("{}: {}", gap.kind, gap.reason),
+            Some(object) => format!("{} of {object}: {}", gap.kind, report.told(&gap.reason, None)),
+            None => format!("{}: {}", gap.kind, report.told(&gap.reason, None)),
         });
         let is_told = |kind: &Kind| locked.iter().any(|locked| locked.kind == kind.name());
         let not_asked = Coverage::of(report).not_asked.into_iter();
@@ -60,7 +60,7 @@ impl Notices {
                 "more objects",
             ),
             not_asked: not_asked
-                .map(|(kind, reason)| (kind.name(), shown(&reason)))
+                .map(|(kind, reason)| (kind.name(), shown(&report.told(&reason, None))))
                 .collect(),
             waivers: waivers.iter().map(WaiverView::of).collect(),
         }

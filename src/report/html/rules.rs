@@ -81,7 +81,7 @@ impl<'a> Rules<'a> {
                 .map(Suite::of)
                 .collect(),
             rules: rules
-                .map(|(rank, place)| view(&verdicts[*place], *place, rank, objects, places))
+                .map(|(rank, place)| view(report, &verdicts[*place], *place, rank, objects, places))
                 .collect(),
         }
     }
@@ -146,6 +146,7 @@ fn extent(verdict: &RuleVerdict) -> String {
 }
 
 fn view<'a>(
+    report: &Report,
     verdict: &'a RuleVerdict,
     place: usize,
     rank: usize,
@@ -154,7 +155,12 @@ fn view<'a>(
 ) -> RuleView<'a> {
     let facts = &verdict.rule.facts;
     let (findings, hidden) = findings(verdict, objects, places);
-    let mut notes: Vec<String> = verdict.notes.iter().take(NOTES).map(|note| shown(note)).collect();
+    let mut notes: Vec<String> = verdict
+        .notes
+        .iter()
+        .take(NOTES)
+        .map(|note| shown(&report.told(note, Some(verdict.rule))))
+        .collect();
     if verdict.notes.len() > NOTES {
         notes.push(format!(
             "… and {}",
@@ -173,7 +179,7 @@ fn view<'a>(
         reasoning: facts.reasoning.as_deref(),
         remedy: &facts.remedy,
         extent: extent(verdict),
-        reason: verdict.reason.as_deref().map(shown),
+        reason: report.reason(verdict).as_deref().map(shown),
         notes,
         findings,
         hidden,

@@ -28,6 +28,7 @@ fn page_of(evidence: &Evidence, judgement: &Judgement) -> String {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        advice: crate::no_advice,
     };
     write(&report, &mut page).expect("a vector takes all");
     String::from_utf8(page).expect("UTF-8")

@@ -84,6 +84,7 @@ impl Made {
             selection: &self.selection,
             judged_at: "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time"),
             file: Some("evidence.jsonl.zst"),
+            advice: crate::no_advice,
         };
         let mut document = compose(&report, Some(&sum));
         (self.edit)(&mut document);

@@ -72,9 +72,7 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     let reasons: BTreeSet<String> = match verdict.verdict {
         Verdict::Pass | Verdict::Fail | Verdict::Warn => BTreeSet::new(),
         Verdict::Inconclusive => doubts(verdict, evidence),
-        Verdict::Waived | Verdict::NotApplicable | Verdict::Skipped => {
-            verdict.reason.iter().cloned().collect()
-        }
+        Verdict::Waived | Verdict::NotApplicable | Verdict::Skipped => verdict.reason().into_iter().collect(),
     };
     Entry {
         rule: verdict.rule.id.to_owned(),
@@ -132,7 +130,11 @@ fn covered(report: &Report) -> Covered {
             until: window.until,
         }),
         watched: coverage.watched.is_some(),
-        not_asked: coverage.not_asked,
+        not_asked: coverage
+            .not_asked
+            .iter()
+            .map(|(kind, why)| (*kind, why.to_string()))
+            .collect(),
         partial: partial(report).map(str::to_owned),
     }
 }

@@ -1,7 +1,8 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
 use judge::{
-    Count, DESELECTED, Decision, Outcome, Skip, Tally, Verdict, Waiver, WaiverOutcome, decide_with,
+    Count, Decision, Outcome, Skip, Tally, Verdict, Waiver, WaiverOutcome, decide_with,
+    reasons::{DESELECTED, id_of},
     rules::Level,
 };
 
@@ -97,7 +98,7 @@ impl SuiteResult {
 impl Entry {
     /// Whether it was not judged only because the user deselected it.
     pub(crate) fn is_deselected(&self) -> bool {
-        self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| reason == DESELECTED)
+        self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| DESELECTED == reason.as_str())
     }
 
     /// Why it was skipped, if that matters to the decision.
@@ -107,7 +108,7 @@ impl Entry {
         }
         self.reasons
             .iter()
-            .find_map(|reason| Skip::of(self.verdict, reason))
+            .find_map(|reason| Skip::of(self.verdict, id_of(reason)?))
     }
 
     /// The suite's name.

@@ -66,6 +66,7 @@ fn document_of(evidence: &Evidence, selection: &Selection, sum: &Checksum) -> Do
         selection,
         judged_at: "2026-06-01T10:00:00.5Z".parse().expect("a time"),
         file: Some("/home/someone/evidence.jsonl.zst"),
+        advice: crate::no_advice,
     };
     compose(&report, Some(sum))
 }
@@ -158,7 +159,7 @@ fn hostile_text_comes_out_inert_and_short() {
     evidence
         .header
         .asked
-        .insert(Kind::Requests, evidence::Asked::No(hostile));
+        .insert(Kind::Requests, evidence::Asked::No(hostile.into()));
     let document = document_of(&evidence, &Selection::default(), &sum());
     let text = written(&document);
     assert!(!text.chars().any(|c| c != '\n' && crate::escape::is_hidden(c)));

@@ -9,7 +9,7 @@ use super::{
     document::{Document, Picked, Waived},
     merge::merge,
 };
-use crate::{Report, number::count};
+use crate::{Report, no_advice, number::count};
 
 /// An evidence file, read.
 #[derive(Debug)]
@@ -146,6 +146,7 @@ fn again(
         judged_at: document.date,
         // The file may have been renamed: it is known by its content.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
+        advice: no_advice,
     };
     show(&report);
     compose_as_of(&report, Some(sum), document.rules_as_of)

@@ -162,6 +162,7 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
         selection: &selection,
         judged_at: evidence.header.window.ok_or("it was watched")?.until,
         file: None,
+        advice: report::no_advice,
     };
     let document = compose(&report, None);
     let submission = Submission {
@@ -247,6 +248,7 @@ fn told(evidence: &Evidence) -> String {
         selection: &selection,
         judged_at: evidence.header.window.expect("it was watched").until,
         file: None,
+        advice: report::no_advice,
     };
     let mut html = Vec::new();
     html::write(&report, &mut html).expect("a vector takes all");

@@ -65,14 +65,14 @@ async fn evidence_that_is_not_wanted_says_why() {
     let world = World::new().await;
     plant_secrets(&world).await;
     let unwanted = Plan {
-        secrets: Wish::No("`--no-feature consumer-secrets`".to_owned()),
+        secrets: Wish::No("`--no-feature consumer-secrets`".into()),
         ..plan(0)
     };
     let evidence = world.collect(&unwanted, async {}).await.expect("evidence");
     assert!(evidence.secrets.is_empty());
     assert_eq!(
         *evidence.asked(Kind::Secrets),
-        Asked::No("`--no-feature consumer-secrets`".to_owned())
+        Asked::No("`--no-feature consumer-secrets`".into())
     );
     assert!(
         world

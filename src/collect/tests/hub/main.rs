@@ -175,7 +175,7 @@ fn plan(seconds: u64) -> Plan {
         observe: Duration::from_secs(seconds),
         settle: Duration::ZERO,
         secrets: Wish::IfAllowed,
-        probe: Wish::No("not here".to_owned()),
+        probe: Wish::No("not here".into()),
         audit_logs: Vec::new(),
         workloads: None,
         members: Members::default(),

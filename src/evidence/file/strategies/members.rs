@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use proptest::{option, prelude::*, sample::select};
 
-use super::{few, object, text, time};
+use super::{few, object, reason, text, time};
 use crate::*;
 
 fn look() -> impl Strategy<Value = Look> {
     let part = select(vec![MemberPart::Version, MemberPart::Leases]);
-    (time(), option::of(text()), few(text()), few((part, text()))).prop_map(
+    (time(), option::of(text()), few(text()), few((part, reason()))).prop_map(
         |(at, version, texts, missing)| Look {
             from: at,
             until: at,
@@ -64,7 +64,7 @@ pub(super) fn login() -> impl Strategy<Value = Login> {
             .prop_map(|(user, everything)| LoginOutcome::Accepted { user, everything }),
         (any::<u16>(), text()).prop_map(|(code, message)| LoginOutcome::Refused { code, message }),
         text().prop_map(|reason| LoginOutcome::NoCredential { reason }),
-        text().prop_map(|reason| LoginOutcome::Unanswered { reason }),
+        reason().prop_map(|reason| LoginOutcome::Unanswered { reason }),
     ];
     (time(), object(), with, outcome).prop_map(|(at, profile, with, outcome)| Login {
         at,
@@ -113,7 +113,7 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
             change,
             output: text,
         });
-    (few(step), few(actions()), few((actions(), text())), few(text())).prop_map(
+    (few(step), few(actions()), few((actions(), reason())), few(text())).prop_map(
         |(steps, able, lacking, names)| Driver {
             run: names.concat(),
             able: able.into_iter().collect(),

@@ -104,7 +104,7 @@ pub(super) fn each_present<'a>(
 pub(super) fn each_filled<'a>(
     profiles: &Profiles<'a>,
     findings: &mut Findings,
-    none: &str,
+    none: &'static str,
     field: fn(&AccessProvider) -> Option<&str>,
     mut fault: impl FnMut(Entry<'a>, &'a str) -> Option<Finding>,
 ) {

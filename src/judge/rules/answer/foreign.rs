@@ -75,7 +75,7 @@ pub(in crate::rules) fn untouched<T: Judged>(
         for touch in found {
             match touch.doing.hand {
                 Hand::Unknown if is_partly_named => {
-                    findings.cannot_tell(format!("whose doing it was is unknown: {}", T::NOT_NAMED));
+                    findings.cannot_tell(T::NOT_NAMED.after("whose doing it was is unknown"));
                 }
                 Hand::Producer { is_inferred: true } => findings.note(inferred(&touch.doing)),
                 _ => {}

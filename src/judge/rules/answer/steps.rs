@@ -37,9 +37,7 @@ pub(in crate::rules) fn steps<'a>(
         Kind::Timeline
     };
     if let Asked::No(reason) = evidence.asked(watched) {
-        findings.not_asked(format!(
-            "the results of the driver's steps were not watched: {reason}"
-        ));
+        findings.not_asked(reason.after("the results of the driver's steps were not watched"));
         return Vec::new();
     }
     let mut any = false;
@@ -64,7 +62,7 @@ fn failed(step: &DriverStep, reason: &str) -> String {
 /// Records why a scenario has no step of an action.
 fn say_why_none(driver: &Driver, findings: &mut Findings, scenario: Scenario, action: DriverAction) {
     if let Some(reason) = driver.lacking.get(&action) {
-        findings.not_asked(reason);
+        findings.not_asked(reason.clone());
         return;
     }
     let mut steps = driver

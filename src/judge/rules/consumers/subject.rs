@@ -90,7 +90,7 @@ pub(super) fn is_everything_judged(evidence: &Evidence) -> bool {
 }
 
 /// Records what an empty result means: the feature is absent, unless the user claims it.
-pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: &str) {
+pub(super) fn nothing_found(evidence: &Evidence, findings: &mut Findings, what: &'static str) {
     let claim = &evidence.header.claim;
     if claim.features.contains(&Feature::ConsumerSecrets) {
         findings.cannot_tell(format!("{what}, though consumer-secrets is claimed"));

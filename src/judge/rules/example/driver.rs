@@ -68,7 +68,11 @@ impl DriverText {
         Driver {
             run: "example".to_owned(),
             able: able.collect(),
-            lacking: self.lacking.clone(),
+            lacking: self
+                .lacking
+                .iter()
+                .map(|(action, words)| (*action, words.clone().into()))
+                .collect(),
             steps: self.steps.iter().map(StepText::step).collect(),
             touched: self.touched.iter().map(|path| key(path)).collect::<BTreeSet<_>>(),
             touched_slices: self.touched_slices.iter().map(|path| key(path)).collect(),

@@ -273,7 +273,7 @@ impl World {
                 if given && !self.not_asked.contains(&kind) {
                     (kind, Asked::Yes)
                 } else {
-                    (kind, Asked::No(format!("the example has no {kind}")))
+                    (kind, Asked::No(format!("the example has no {kind}").into()))
                 }
             })
             .collect();
@@ -406,7 +406,7 @@ impl GapText {
                 profile_reference(namespace, name)
             }),
             share: None,
-            reason: self.reason.clone(),
+            reason: self.reason.clone().into(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use evidence::{Awaited, ObjectKey, ObjectRef, api::ClusterProfile};
+use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ClusterProfile};
 use jiff::SignedDuration;
 
 use super::Finding;
@@ -22,8 +22,8 @@ pub struct Findings {
     /// The violations.
     pub list: Vec<Finding>,
     doubts: Vec<Doubt>,
-    not_asked: Option<String>,
-    not_applicable: Option<Reason>,
+    not_asked: Option<Reason>,
+    not_applicable: Option<NotApplicable>,
     notes: Vec<Note>,
     short: BTreeMap<String, Short>,
     alike: BTreeMap<String, usize>,
@@ -39,13 +39,13 @@ pub struct Conclusion {
     /// The violations.
     pub list: Vec<Finding>,
     /// Why the evidence was insufficient, each cause once.
-    pub doubts: Vec<String>,
+    pub doubts: Vec<Reason>,
     /// The necessary evidence that was not requested, if so. Counts only if nothing was examined.
-    pub not_asked: Option<String>,
+    pub not_asked: Option<Reason>,
     /// Why the rule does not apply to anything, if so. Counts only if nothing was examined.
-    pub not_applicable: Option<String>,
+    pub not_applicable: Option<Reason>,
     /// Remarks for the report, such as which evidence was used.
-    pub notes: Vec<String>,
+    pub notes: Vec<Reason>,
 }
 
 /// When a doubt or a note counts.
@@ -60,13 +60,13 @@ enum When {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Doubt {
     when: When,
-    reason: String,
+    reason: Reason,
 }
 
 /// Why a rule does not apply to anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reason {
-    text: String,
+struct NotApplicable {
+    reason: Reason,
     /// How many others were given before it: the later, the more exact.
     rank: usize,
 }
@@ -74,7 +74,7 @@ struct Reason {
 /// A remark for the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Note {
-    Text(When, String),
+    Text(When, Reason),
     /// A number between two texts; no remark if it is 0.
     Count(String, usize, String),
 }
@@ -108,21 +108,21 @@ impl Findings {
     }
 
     /// Records why the evidence is insufficient.
-    pub fn cannot_tell(&mut self, reason: impl Into<String>) {
+    pub fn cannot_tell(&mut self, reason: impl Into<Reason>) {
         self.doubt(When::Always, reason.into());
     }
 
     /// Records why the evidence is insufficient if nothing is examined in the end.
-    pub(in crate::rules) fn cannot_tell_unless_examined(&mut self, reason: impl Into<String>) {
+    pub(in crate::rules) fn cannot_tell_unless_examined(&mut self, reason: impl Into<Reason>) {
         self.doubt(When::NothingExamined, reason.into());
     }
 
     /// Records why the evidence is insufficient if no violation is found in the end.
-    pub(in crate::rules) fn cannot_tell_unless_found(&mut self, reason: impl Into<String>) {
+    pub(in crate::rules) fn cannot_tell_unless_found(&mut self, reason: impl Into<Reason>) {
         self.doubt(When::NothingFound, reason.into());
     }
 
-    fn doubt(&mut self, when: When, reason: String) {
+    fn doubt(&mut self, when: When, reason: Reason) {
         let doubt = Doubt { when, reason };
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
@@ -130,7 +130,7 @@ impl Findings {
     }
 
     /// Records why the evidence is insufficient: a profile has a fault that was open at the end.
-    pub(in crate::rules) fn wait_for(&mut self, profile: &ClusterProfile, reason: &str) {
+    pub(in crate::rules) fn wait_for(&mut self, profile: &ClusterProfile, reason: impl Into<Reason>) {
         self.cannot_tell(reason);
         self.open.profiles.insert(ObjectKey::of(profile));
     }
@@ -150,36 +150,35 @@ impl Findings {
         let more = self.doubts.len().saturating_sub(1);
         if more > 0 {
             self.doubts.truncate(1);
-            self.doubts[0]
-                .reason
-                .push_str(&format!(" (and {more} more like it)"));
+            let first = &mut self.doubts[0].reason;
+            *first = first.in_words(format!("{first} (and {more} more like it)"));
         }
     }
 
     /// Records which necessary evidence was not requested. Counts only if nothing was examined.
-    pub fn not_asked(&mut self, evidence: impl Into<String>) {
+    pub fn not_asked(&mut self, evidence: impl Into<Reason>) {
         self.not_asked = Some(evidence.into());
     }
 
     /// Records why the rule does not apply to anything. Counts only if nothing was examined. A later reason is a more
     /// exact one.
-    pub fn not_applicable(&mut self, reason: impl Into<String>) {
-        let text = reason.into();
+    pub fn not_applicable(&mut self, reason: impl Into<Reason>) {
+        let reason = reason.into();
         let rank = match &self.not_applicable {
-            Some(before) if before.text == text => before.rank,
+            Some(before) if before.reason == reason => before.rank,
             Some(before) => before.rank + 1,
             None => 0,
         };
-        self.not_applicable = Some(Reason { text, rank });
+        self.not_applicable = Some(NotApplicable { reason, rank });
     }
 
     /// Adds a remark for the report.
-    pub fn note(&mut self, remark: impl Into<String>) {
+    pub fn note(&mut self, remark: impl Into<Reason>) {
         self.add_note(Note::Text(When::Always, remark.into()));
     }
 
     /// Adds a remark for the report if no violation is found in the end.
-    pub(in crate::rules) fn note_unless_found(&mut self, remark: impl Into<String>) {
+    pub(in crate::rules) fn note_unless_found(&mut self, remark: impl Into<Reason>) {
         self.add_note(Note::Text(When::NothingFound, remark.into()));
     }
 
@@ -240,7 +239,7 @@ impl Findings {
             self.doubt(when, reason);
         }
         self.not_asked = other.not_asked.or(self.not_asked.take());
-        let rank = |reason: &Option<Reason>| reason.as_ref().map(|reason| reason.rank);
+        let rank = |told: &Option<NotApplicable>| told.as_ref().map(|told| told.rank);
         if rank(&other.not_applicable) > rank(&self.not_applicable) {
             self.not_applicable = other.not_applicable;
         }
@@ -268,7 +267,7 @@ impl Findings {
             When::NothingExamined => examined == 0,
             When::NothingFound => self.list.is_empty(),
         };
-        let mut doubts: Vec<String> = Vec::new();
+        let mut doubts: Vec<Reason> = Vec::new();
         for doubt in self.doubts.into_iter().filter(|doubt| counts(doubt.when)) {
             if !doubts.contains(&doubt.reason) {
                 doubts.push(doubt.reason);
@@ -276,24 +275,27 @@ impl Findings {
         }
         let notes = self.notes.into_iter().filter_map(|note| match note {
             Note::Text(when, text) => counts(when).then_some(text),
-            Note::Count(before, count, after) => (count > 0).then(|| format!("{before}{count}{after}")),
+            Note::Count(before, count, after) => {
+                (count > 0).then(|| format!("{before}{count}{after}").into())
+            }
         });
         let short = self.short.into_iter().map(|(message, short)| {
             let others = match short.count {
                 1 => String::new(),
                 count => format!(" and {} more", count - 1),
             };
-            format!(
+            let told = format!(
                 "{}{others}: {message}, but for no longer than {}, within the grace of 2 min",
                 short.first,
                 Length(short.longest)
-            )
+            );
+            Reason::from(told)
         });
         Conclusion {
             examined,
             doubts,
             not_asked: self.not_asked,
-            not_applicable: self.not_applicable.map(|reason| reason.text),
+            not_applicable: self.not_applicable.map(|told| told.reason),
             notes: notes.chain(short).collect(),
             list: self.list,
         }

@@ -121,7 +121,7 @@ mod tests {
         one_profile_per_cluster(example.expect("an example").evidence(), &mut findings);
         let found = findings.conclude();
         assert_eq!((found.examined, found.list), (members, Vec::new()));
-        found.notes
+        found.notes.iter().map(ToString::to_string).collect()
     }
 
     #[test]

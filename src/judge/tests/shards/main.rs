@@ -46,7 +46,7 @@ fn shares(whole: &Evidence, count: u32) -> Vec<Part> {
             for kind in OF_FIRST_SHARE {
                 own.header
                     .asked
-                    .insert(kind, Asked::No("share 0 reads it".to_owned()));
+                    .insert(kind, Asked::No("share 0 reads it".into()));
             }
         }
         let namespaces = own
@@ -111,8 +111,8 @@ fn check(whole: &Evidence, count: u32, what: &str) {
             essence(one),
             "{what} in {count} shares, merged: {} ({:?} and {:?})",
             one.rule.id,
-            other.reason,
-            one.reason
+            other.reason(),
+            one.reason()
         );
     }
     let of_shares: Vec<Judgement> = parts.iter().map(|part| judged(&part.evidence)).collect();
@@ -398,7 +398,7 @@ fn shares_of_other_times_are_not_compared() {
     let judgement = after(30);
     assert_eq!(judgement.decision, Decision::Inconclusive);
     for verdict in judgement.verdicts {
-        let reason = verdict.reason.unwrap_or_default();
+        let reason = verdict.reason().unwrap_or_default();
         let is_doubted = reason.contains("20 min lie between their windows");
         let compares = verdict.rule.facts.whole_fleet && verdict.verdict == Verdict::Inconclusive;
         assert_eq!(is_doubted, compares, "{}: {reason}", verdict.rule.id);
@@ -475,7 +475,7 @@ fn evidence_that_one_share_lacks_is_a_gap() {
     let header = &mut parts[1].evidence.header;
     header.asked.insert(
         Kind::Timeline,
-        Asked::No("the hub was looked at only once".to_owned()),
+        Asked::No("the hub was looked at only once".into()),
     );
     header.cut_short = Some("it was stopped".to_owned());
     let whole = merged(parts);

@@ -54,9 +54,7 @@ fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         less.header.asked.insert(kind, Asked::Yes);
         less.gaps.push(Gap::of(kind, "the hub forbids it"));
     } else {
-        less.header
-            .asked
-            .insert(kind, Asked::No("not asked for".to_owned()));
+        less.header.asked.insert(kind, Asked::No("not asked for".into()));
         less.gaps.retain(|gap| gap.kind != kind);
     }
     less

@@ -128,7 +128,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
         contact: texts.to_vec(),
     });
     header.claim.consumers = texts.to_vec();
-    header.asked.insert(Kind::Requests, Asked::No(all.clone()));
+    header.asked.insert(Kind::Requests, Asked::No(all.clone().into()));
     let driver = evidence.driver.insert(Driver::default());
     for text in texts {
         let object = ObjectRef {
@@ -146,7 +146,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
                 until: None,
                 object: Some(object.clone()),
                 share: None,
-                reason: text.clone(),
+                reason: text.clone().into(),
             });
         }
         evidence.unreadable.push(Unreadable {
@@ -162,7 +162,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
                 message: text.clone(),
             },
         });
-        driver.lacking.insert(DriverAction::Join, text.clone());
+        driver.lacking.insert(DriverAction::Join, text.clone().into());
         driver.steps.push(DriverStep {
             scenario: Scenario::JoinAndLeave,
             action: DriverAction::Leave,
@@ -233,14 +233,14 @@ pub fn world(texts: &[String]) -> World {
 
 fn plant(verdict: &mut RuleVerdict, outcome: Verdict, texts: &[String], findings: &[Finding]) {
     verdict.verdict = outcome;
-    verdict.notes = texts.to_vec();
-    verdict.reason = None;
+    verdict.notes = texts.iter().cloned().map(evidence::Reason::from).collect();
+    verdict.reasons.clear();
     verdict.findings.clear();
     verdict.waived.clear();
     match outcome {
         Verdict::Fail | Verdict::Warn => verdict.findings = findings.to_vec(),
         Verdict::Waived => verdict.waived = findings.iter().map(|finding| (finding.clone(), 0)).collect(),
-        _ => verdict.reason = Some(texts.join(" ")),
+        _ => verdict.reasons = vec![texts.join(" ").into()],
     }
 }
 

@@ -74,6 +74,7 @@ impl World {
             selection: &self.selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            advice: report::no_advice,
         })
     }
 

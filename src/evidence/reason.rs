@@ -1,0 +1,200 @@
+//! Why evidence is missing, or a rule has no verdict.
+
+use std::{borrow::Cow, fmt, ops::Deref};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why evidence is missing, or a rule has no verdict: in words, and by an id where somebody can do something about it. It
+/// reads as its words.
+///
+/// The words say what is missing and never how to get it: who prints a reason adds that by the id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Written", into = "Written")]
+#[schemars(with = "Written")]
+pub struct Reason {
+    /// What sort of reason it is; none if nobody has to tell it from others.
+    pub id: Option<ReasonId>,
+    words: Cow<'static, str>,
+}
+
+/// A sort of reason. The ids are part of the JSON report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReasonId {
+    /// The hub was looked at once.
+    OneLook,
+    /// No audit log was given.
+    NoAuditLog,
+    /// No member was asked.
+    NoMembers,
+    /// No credential plugin was run.
+    NoPlugins,
+    /// No driver was given.
+    NoDriver,
+    /// A driver was given, but nothing watched what came of its steps.
+    NoWatch,
+    /// The run may not write to the hub.
+    NoMutations,
+    /// No consumer of placements was named.
+    NoConsumerUsers,
+    /// No kind of workloads was named.
+    NoWorkloads,
+    /// The implementation does not claim that it pushes Secrets.
+    NoClaim,
+    /// The runner lacks a permission to read on the hub.
+    MayNotRead,
+    /// The runner lacks a permission to change profiles.
+    MayNotChange,
+    /// The runner lacks a permission to change placement decisions.
+    MayNotChangeSlices,
+    /// The runner lacks a permission on a member.
+    MemberForbids,
+    /// The user did not select the rule.
+    Deselected,
+    /// No evidence can judge the rule yet.
+    NotYetJudged,
+    /// The user declared that the implementation lacks the rule's feature.
+    FeatureAbsent,
+    /// The edition asks for the rule's feature only where it is claimed.
+    FeatureNotClaimed,
+    /// The rule compares the whole fleet, and the run observed a share of it.
+    PartOfFleet,
+    /// Nothing falls to the run's share.
+    EmptyShare,
+    /// The evidence that the rule needs was not asked for.
+    NotAsked,
+    /// The hub has no object of the kind that the rule is about.
+    NoObject,
+    /// The rule applies to nothing on the hub.
+    NotApplicable,
+    /// Evidence was asked for and could not be had, or does not tell.
+    Untold,
+    /// Every violation is waived.
+    Waived,
+    /// No kubeconfig of a profile's member was given.
+    NoMemberAsked,
+    /// No kubeconfig of a consumer's Secret was tried.
+    NoSecretTried,
+    /// No namespace stands for a ClusterSet.
+    NoClusterset,
+    /// No consumer was declared to need credentials.
+    NoConsumer,
+    /// By which names the cluster manager is known was not said.
+    ManagerNotNamed,
+    /// By which names the scheduler is known was not said.
+    SchedulerNotNamed,
+}
+
+impl Reason {
+    /// A reason of that sort.
+    pub const fn known(id: ReasonId, words: &'static str) -> Self {
+        Self {
+            id: Some(id),
+            words: Cow::Borrowed(words),
+        }
+    }
+
+    /// A reason of that sort, in words that hold what was seen.
+    pub fn of(id: ReasonId, words: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            id: Some(id),
+            words: words.into(),
+        }
+    }
+
+    /// The same reason, after what it is the reason for.
+    #[must_use]
+    pub fn after(&self, what: impl fmt::Display) -> Self {
+        Self {
+            id: self.id,
+            words: format!("{what}: {}", self.words).into(),
+        }
+    }
+
+    /// The same reason in other words.
+    #[must_use]
+    pub fn in_words(&self, words: String) -> Self {
+        Self {
+            id: self.id,
+            words: words.into(),
+        }
+    }
+}
+
+impl Deref for Reason {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.words
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.words)
+    }
+}
+
+impl From<&'static str> for Reason {
+    fn from(words: &'static str) -> Self {
+        Self {
+            id: None,
+            words: words.into(),
+        }
+    }
+}
+
+impl From<String> for Reason {
+    fn from(words: String) -> Self {
+        Self {
+            id: None,
+            words: words.into(),
+        }
+    }
+}
+
+impl PartialEq<str> for Reason {
+    fn eq(&self, words: &str) -> bool {
+        self.words == words
+    }
+}
+
+impl PartialEq<String> for Reason {
+    fn eq(&self, words: &String) -> bool {
+        self.words == *words
+    }
+}
+
+impl PartialEq<&str> for Reason {
+    fn eq(&self, words: &&str) -> bool {
+        self.words == *words
+    }
+}
+
+/// A reason in a file. Older suites wrote the words alone.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Written {
+    Words(String),
+    Known { id: ReasonId, words: String },
+}
+
+impl From<Written> for Reason {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Words(words) => words.into(),
+            Written::Known { id, words } => Self::of(id, words),
+        }
+    }
+}
+
+impl From<Reason> for Written {
+    fn from(reason: Reason) -> Self {
+        let words = reason.words.into_owned();
+        match reason.id {
+            None => Written::Words(words),
+            Some(id) => Written::Known { id, words },
+        }
+    }
+}
