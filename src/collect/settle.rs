@@ -1,9 +1,13 @@
 //! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
 //! its grace. The caller says which are: see [`Progress::open`](super::Progress::open).
 
-use std::{collections::HashSet, future::pending, time::Duration};
+use std::{
+    collections::{BTreeSet, HashSet},
+    future::pending,
+    time::Duration,
+};
 
-use evidence::{Awaited, Gap, Later, Settled, Tracked, api::PlacementDecision};
+use evidence::{Awaited, Gap, Later, ObjectKey, Settled, Tracked, api::PlacementDecision};
 use futures::future::{join, join_all};
 use jiff::Timestamp;
 use tokio::{
@@ -43,6 +47,8 @@ struct Seen {
     profiles: timeline::Shared,
     slices: timeline::Shared<PlacementDecision>,
     awaited: Awaited,
+    /// The profiles of these that did not exist when the window ended.
+    missing: BTreeSet<ObjectKey>,
 }
 
 /// Records every change for as long as it is polled.
@@ -80,6 +86,7 @@ impl Seen {
         let mut later = Later {
             profiles,
             slices,
+            missing: self.missing.clone(),
             gaps,
         };
         later.sort();
@@ -131,6 +138,9 @@ impl Run<'_> {
         if awaited.is_empty() {
             return None;
         }
+        let existing: HashSet<ObjectKey> = self.evidence.everyone().map(ObjectKey::of).collect();
+        let missing = awaited.profiles.iter().filter(|key| !existing.contains(key));
+        let missing = missing.cloned().collect();
         let unreadable = || self.evidence.unreadable.iter();
         let profiles = self.evidence.profiles.iter();
         record.lock().go_on(profiles, unreadable(), window_end);
@@ -141,6 +151,7 @@ impl Run<'_> {
             profiles: record,
             slices: slices.record.clone(),
             awaited,
+            missing,
         };
         Some(Open {
             watches,

@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Gap, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window};
+use super::{
+    Evidence, Gap, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
+};
 
 /// How a run looked on after its window. Without faults that were open when the window ended, it did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +37,8 @@ pub struct Later {
     pub profiles: Vec<ProfileHistory>,
     /// The slices of decisions.
     pub slices: Vec<SliceHistory>,
+    /// The profiles that the run waited for though none of that name existed when the window ended.
+    pub missing: BTreeSet<ObjectKey>,
     /// What was missed of that time.
     pub gaps: Vec<Gap>,
 }
@@ -92,7 +96,13 @@ impl Settled {
 impl Later {
     /// Returns `true` if nothing was seen after the window.
     pub fn is_empty(&self) -> bool {
-        self.profiles.is_empty() && self.slices.is_empty() && self.gaps.is_empty()
+        let Self {
+            profiles,
+            slices,
+            missing,
+            gaps,
+        } = self;
+        profiles.is_empty() && slices.is_empty() && missing.is_empty() && gaps.is_empty()
     }
 
     /// Puts the histories in the order in which they are looked up.
@@ -123,6 +133,7 @@ impl Evidence {
         window.until = end;
         self.later.profiles = cut(&mut self.profiles, end);
         self.later.slices = cut(&mut self.slices, end);
+        self.later.missing = self.missing();
         let is_later = |gap: &&Gap| gap.until.is_none_or(|until| until > end);
         let later = self.gaps.iter().filter(is_later).cloned();
         self.later.gaps = later.collect();
@@ -131,6 +142,33 @@ impl Evidence {
             gap.until = gap.until.map(|until| until.min(end));
         }
         self.later.sort();
+    }
+
+    /// The profiles that slices refer to and that do not exist.
+    fn missing(&self) -> BTreeSet<ObjectKey> {
+        let versions = self.slices.iter().flat_map(|history| &history.versions);
+        let references = versions.flat_map(|version| version.object.references());
+        let mut missing: BTreeSet<ObjectKey> = references
+            .map(|reference| ObjectKey {
+                namespace: reference.namespace.to_string(),
+                name: reference.name.to_string(),
+            })
+            .collect();
+        for profile in self.everyone() {
+            missing.remove(&ObjectKey::of(profile));
+        }
+        missing
+    }
+
+    /// Whether the run looked on for the object of that name after its window.
+    pub fn was_awaited<T: Tracked>(&self, namespace: &str, name: &str) -> bool {
+        let missing = || {
+            self.later.missing.contains(&ObjectKey {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            })
+        };
+        !self.later_of::<T>(namespace, name).is_empty() || (T::KIND == names::KIND && missing())
     }
 
     /// How the runner of that namespace looked on after its window; none for a dump, in evidence of older suites, and for

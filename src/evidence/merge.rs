@@ -342,6 +342,7 @@ impl Whole {
         evidence.unreadable.extend(unreadable);
         evidence.profiles.extend(own.profiles);
         evidence.later.profiles.extend(own.later.profiles);
+        evidence.later.missing.extend(own.later.missing);
         let later = own.later.gaps.into_iter().map(|gap| Gap {
             share: Some(shard.index),
             ..gap

@@ -16,7 +16,8 @@
 //! | `slice` | the first version of a PlacementDecision, with when and how the run first saw it |
 //! | `sliceVersion` | a later version of the nearest `slice` above, whole |
 //! | `gone` | when the run saw that the nearest `profile` or `slice` above was deleted |
-//! | `later` | a `gap`, `profile`, `change`, `slice`, `sliceVersion` or `gone` of the time after the window |
+//! | `missing` | only in a `later`: a name for which the run waited though no profile had it when the window ended |
+//! | `later` | a `gap`, `missing`, `profile`, `change`, `slice`, `sliceVersion` or `gone` of the time after the window |
 //! | `workload` | a workload with a placement key, as last seen |
 //! | `consumerAccess` | what a consumer of placements may do on the hub |
 //! | `requests` | the span that the audit log covers |

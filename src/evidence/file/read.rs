@@ -1,7 +1,7 @@
 //! Reads the evidence file.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, BufRead, Read as _},
     path::Path,
 };
@@ -13,8 +13,8 @@ use super::{
     record::{First, Misfit, Record},
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectRef,
-    Request, Requests, Tracked, Unreadable, Version,
+    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectKey,
+    ObjectRef, Request, Requests, Tracked, Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
 };
@@ -191,6 +191,8 @@ struct Gathered {
     evidence: Evidence,
     /// What was seen after the window.
     later: Evidence,
+    /// The profiles that the run waited for in vain when the window ended.
+    missing: BTreeSet<ObjectKey>,
     section: Section,
     /// Skipped records of unknown kinds, counted by kind.
     unknown: BTreeMap<String, usize>,
@@ -290,6 +292,10 @@ impl Gathered {
             Record::Gone(gone) => {
                 last_history::<PlacementDecision>(evidence, line)?.deleted = Some(gone.at);
                 Section::Slices
+            }
+            Record::Missing(key) => {
+                self.missing.insert(key);
+                Section::Losses
             }
             Record::Workload(workload) => {
                 evidence.workloads.push(workload);
@@ -398,6 +404,7 @@ impl Gathered {
         let Self {
             mut evidence,
             later,
+            missing,
             section,
             unknown,
             unknown_others,
@@ -405,7 +412,7 @@ impl Gathered {
         } = self;
         // What became of an object may be behind the cut.
         if section > Section::Later {
-            evidence.later = whole(later, &mut evidence.unreadable);
+            evidence.later = whole(later, missing, &mut evidence.unreadable);
         }
         if section != Section::End {
             let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
@@ -439,7 +446,7 @@ impl Gathered {
 }
 
 /// What was seen after the window. If a part of it cannot be read, nothing is known of that time.
-fn whole(later: Evidence, unreadable: &mut Vec<Unreadable>) -> Later {
+fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unreadable>) -> Later {
     if !later.unreadable.is_empty() {
         unreadable.extend(later.unreadable);
         return Later::default();
@@ -447,6 +454,7 @@ fn whole(later: Evidence, unreadable: &mut Vec<Unreadable>) -> Later {
     let mut whole = Later {
         profiles: later.profiles,
         slices: later.slices,
+        missing,
         gaps: later.gaps,
     };
     whole.sort();

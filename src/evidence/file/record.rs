@@ -16,8 +16,8 @@ use super::{
     look::{LookChange, MemberLine},
 };
 use crate::{
-    ConsumerAccess, Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectRef, Origin, Probe,
-    Request, Secret, UnlabelledSecret, Unreadable, Version, Window, Workload,
+    ConsumerAccess, Driver, EndpointCall, Gap, Header, Login, Member, Namespace, ObjectKey, ObjectRef,
+    Origin, Probe, Request, Secret, UnlabelledSecret, Unreadable, Version, Window, Workload,
     api::{ClusterProfile, PlacementDecision, names, shape::Object},
     lenient,
     lenient::{Untyped, masked, without_values},
@@ -42,6 +42,7 @@ pub(super) enum Line<'a> {
     Slice(FirstSliceLine<'a>),
     SliceVersion(SliceVersionLine<'a>),
     Gone(Gone),
+    Missing(&'a ObjectKey),
     Later(&'a Line<'a>),
     Workload(&'a Workload),
     ConsumerAccess(&'a ConsumerAccess),
@@ -71,6 +72,7 @@ pub(super) enum Record {
     Slice(Box<First<PlacementDecision>>),
     SliceVersion(Box<Version<PlacementDecision>>),
     Gone(Gone),
+    Missing(ObjectKey),
     Later(Box<Record>),
     Workload(Workload),
     ConsumerAccess(ConsumerAccess),
@@ -89,7 +91,15 @@ pub(super) enum Record {
 }
 
 /// The kinds of records of which there are later ones.
-const LATER: [&str; 6] = ["gap", "profile", "change", "slice", "sliceVersion", "gone"];
+const LATER: [&str; 7] = [
+    "gap",
+    "missing",
+    "profile",
+    "change",
+    "slice",
+    "sliceVersion",
+    "gone",
+];
 
 /// A record of an object that does not have the shape of its kind.
 pub(super) struct Misfit {
@@ -273,6 +283,7 @@ impl Record {
             "sliceRequest" => Record::SliceRequest(parse(content)?),
             "change" => Record::Change(parse(content)?),
             "gone" => Record::Gone(parse(content)?),
+            "missing" => Record::Missing(parse(content)?),
             "requests" => Record::Requests(parse(content)?),
             "request" => Record::Request(parse(content)?),
             "member" => Record::Member(parse(content)?),

@@ -475,11 +475,19 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(versions_of(profile())),
         few(placements::history()),
         few(gap()),
+        few(text()),
     );
-    let later = later.prop_map(|(profiles, slices, gaps)| {
+    let later = later.prop_map(|(profiles, slices, gaps, missing)| {
         let mut later = Later {
             profiles,
             slices,
+            missing: missing
+                .into_iter()
+                .map(|name| ObjectKey {
+                    namespace: String::new(),
+                    name,
+                })
+                .collect(),
             gaps,
         };
         later.sort();

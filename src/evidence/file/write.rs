@@ -114,6 +114,9 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     for gap in &later.gaps {
         lines.put(&Line::Gap(gap))?;
     }
+    for key in &later.missing {
+        lines.put(&Line::Missing(key))?;
+    }
     for history in &later.profiles {
         lines.put_history(history)?;
     }

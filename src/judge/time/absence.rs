@@ -14,9 +14,9 @@ pub(crate) fn absent<'e, T: Tracked>(
 ) -> While {
     let window = evidence.window_of(namespace);
     let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
-    let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
-    let gaps = evidence.gaps_of(T::WATCHED, namespace, name).map(span_of);
-    let gaps = Set::of(gaps.filter(|_| window.is_some()));
+    let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
+    let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
+    let gaps = Set::of(gaps.map(span_of).filter(|_| window.is_some()));
     let lost = gaps
         .spans()
         .iter()
@@ -24,17 +24,27 @@ pub(crate) fn absent<'e, T: Tracked>(
     let lost = Set::of(lost);
     let seen = |from: Micros, until: Micros| Set::of([(from, until)]);
     if lives.is_empty() {
+        let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
+        let settled = evidence.settled_of(namespace);
+        let settled = settled.filter(|_| window.is_some() && evidence.was_awaited::<T>(namespace, name));
+        let settled = settled.map(|settled| settled.until.as_microsecond());
+        // What came after the window ends what was open when it ended.
+        let came = evidence.later_of::<T>(namespace, name).first();
+        let came = came
+            .filter(|_| settled.is_some())
+            .map(|life| life.versions[0].at.as_microsecond());
+        let end = came.or(settled).unwrap_or(window_end);
         return While {
-            sure: seen(listed, end).and(&lost.not()),
-            possible: seen(Micros::MIN, Micros::MAX),
+            sure: seen(listed, came.map_or(end, |came| came.saturating_sub(LATE))).and(&lost.not()),
+            possible: seen(Micros::MIN, came.unwrap_or(Micros::MAX)),
             told: seen(listed, end).and(&gaps.not()),
             hidden: seen(Micros::MIN, listed).or(&lost),
             end,
-            is_open: true,
+            is_open: came.is_none(),
         };
     }
     let timeline = Timeline::of(evidence, lives);
-    let mut absent = timeline.while_(|_| true).not();
+    let mut absent = timeline.absent();
     let is_later = lives.iter().all(|life| life.origin != Origin::Listed);
     let is_relisted = lives.iter().any(|life| life.origin == Origin::Relisted);
     let first = timeline.runs().iter().find(|run| run.seen_at > Micros::MIN);

@@ -197,7 +197,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let begins = builder.runs.get(1).map_or(Micros::MIN, |run| run.from.latest);
         builder.hidden.push((Micros::MIN, begins));
         let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
-        let settled = evidence.settled_of(namespace).filter(|_| !later.is_empty());
+        let was_awaited = window.is_some() && evidence.was_awaited::<T>(namespace, name);
+        let settled = evidence.settled_of(namespace).filter(|_| was_awaited);
         let settled = settled.map(|settled| settled.until.as_microsecond());
         let window_end = settled.is_some_and(|settled| settled > end).then_some(end);
         let end = settled.unwrap_or(end).max(end);
@@ -296,6 +297,24 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 
     /// When something held of the object that time alone may end: `until` says until when it holds of a version, at most.
     pub(crate) fn while_until(&self, until: impl Fn(&'e T) -> Micros) -> While {
+        self.settled(self.held_until(until))
+    }
+
+    /// When there was no object, from its first life on.
+    pub(super) fn absent(&self) -> While {
+        self.settled(self.held_until(|_| Micros::MAX).not())
+    }
+
+    /// What counts of it if the runner looked on.
+    fn settled(&self, all: While) -> While {
+        match self.window_end {
+            Some(window_end) => all.settled(window_end, &self.seen()),
+            None => all,
+        }
+    }
+
+    /// The same, but all that was seen after the window counts.
+    fn held_until(&self, until: impl Fn(&'e T) -> Micros) -> While {
         let mut found = Spans::default();
         let mut since: Option<&Run<'e, T>> = None;
         for (place, run) in self.runs.iter().enumerate() {
@@ -323,17 +342,13 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 since = None;
             }
         }
-        let all = While {
+        While {
             is_open: self.is_open(&until),
             sure: Set::of(found.sure),
             possible: Set::of(found.possible),
             told: Set::of(found.told),
             hidden: self.hidden.clone(),
             end: self.end,
-        };
-        match self.window_end {
-            Some(window_end) => all.settled(window_end, &self.seen()),
-            None => all,
         }
     }
 

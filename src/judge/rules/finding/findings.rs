@@ -140,6 +140,14 @@ impl Findings {
         self.open.slices.insert(ObjectKey::from(slice));
     }
 
+    /// Records that a profile of that name, which may be missing, had a part in a fault that was open at the end.
+    pub(in crate::rules) fn wait_for_profile(&mut self, namespace: &str, name: &str) {
+        self.open.profiles.insert(ObjectKey {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        });
+    }
+
     /// The objects with a fault that was open at the end.
     pub(crate) fn open(&self) -> &Awaited {
         &self.open

@@ -75,6 +75,7 @@ pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Fi
             let fault = named.when.and(reported);
             match fault.lasting_beyond_sight(GRACE) {
                 Known::Yes => faults.add(named, down.describe(named.key), &fault, GRACE),
+                Known::Unknown(_) if fault.is_open() => doubts.wait(named, findings),
                 Known::Unknown(_) => doubts.add(Doubt::TooEarly, named),
                 Known::No => {}
             }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use evidence::ObjectRef;
+
 use super::naming::{Key, Named};
 use crate::rules::{
     finding::Findings,
@@ -26,6 +28,13 @@ pub(super) enum Doubt {
 pub(super) struct Doubts(BTreeMap<Doubt, (String, usize)>);
 
 impl Doubts {
+    /// Adds a reference of which a fault was open when the window ended: time may tell.
+    pub(super) fn wait(&mut self, named: &Named, findings: &mut Findings) {
+        self.add(Doubt::TooEarly, named);
+        findings.wait_for_slice(&ObjectRef::from(named.slice));
+        findings.wait_for_profile(named.key.0, named.key.1);
+    }
+
     /// Adds a reference.
     pub(super) fn add(&mut self, doubt: Doubt, named: &Named) {
         let first = self

@@ -91,7 +91,12 @@ fn wanted<'e>(
     lives: &[&'e SliceHistory],
     sort: impl Fn(Key<'e>, &ClusterDecision) -> Option<bool>,
 ) -> Vec<Named<'e>> {
-    let together = Together::of(evidence, lives);
+    let metadata = &lives[0].last().metadata;
+    let later: Vec<&SliceHistory> = evidence
+        .later_of(&metadata.namespace, &metadata.name)
+        .iter()
+        .collect();
+    let together = Together::settled(evidence, lives, &later);
     let found = together.whiles(|present: &BTreeMap<usize, &PlacementDecision>, changes| {
         if changes.iter().all(keeps_its_list) {
             return None;

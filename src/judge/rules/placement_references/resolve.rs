@@ -131,6 +131,7 @@ fn examine(
                 (Known::No, _) => examined.in_time += times,
                 (_, Some(doubt)) => doubts.add(doubt, named),
                 (Known::Yes, None) => faults.add(named, path(key), &dangling, GRACE),
+                (Known::Unknown(_), None) if dangling.is_open() => doubts.wait(named, findings),
                 (Known::Unknown(_), None) => doubts.add(Doubt::TooEarly, named),
             }
         }
