@@ -218,14 +218,34 @@ impl Evidence {
     }
 
     fn judges_slices(&self) -> impl Fn(&&SliceHistory) -> bool {
-        let touched = self.driver.as_ref().map(|driver| &driver.touched_slices);
-        let own = self.driver.as_ref().map(|driver| driver.run.as_str());
-        move |history| {
+        |history| {
+            let metadata = &history.last().metadata;
             let mut versions = history.versions.iter();
             versions.any(|version| self.header.scope.holds_slice(&version.object))
-                && !touched.is_some_and(|touched| touched.contains(&ObjectKey::of(history.last())))
-                && !runs::is_slice_of_other_run(history.last(), own)
+                && !self.is_slice_touched((&metadata.namespace, &metadata.name), [*history])
         }
+    }
+
+    /// Returns `true` if the run wrote to or created the slice of that namespace and name, or if it is another run's, by
+    /// its name or by what was seen of it.
+    pub fn is_slice_touched<'a>(
+        &self,
+        (namespace, name): (&str, &str),
+        lives: impl IntoIterator<Item = &'a SliceHistory>,
+    ) -> bool {
+        let driver = self.driver.as_ref();
+        let own = driver.map(|driver| driver.run.as_str());
+        let is_other_s = |slice| runs::is_slice_of_other_run(slice, own);
+        driver.is_some_and(|driver| {
+            !driver.touched_slices.is_empty()
+                && driver.touched_slices.contains(&ObjectKey {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                })
+        }) || runs::names_other_run(name, own)
+            || lives
+                .into_iter()
+                .any(|history| is_other_s(history.first()) || is_other_s(history.last()))
     }
 
     /// The namespace of that name, if it was seen.

@@ -279,7 +279,7 @@ fn one(hands: impl Iterator<Item = Hand>) -> Hand {
 }
 
 /// Whether a request may be what the watch saw at that time.
-fn is_at(evidence: &Evidence, request: &Request, seen: Timestamp) -> bool {
+pub(crate) fn is_at(evidence: &Evidence, request: &Request, seen: Timestamp) -> bool {
     let skew: Micros = known_skew(evidence).unwrap_or(0);
     let at = request.at.as_microsecond().saturating_sub(skew);
     let seen = seen.as_microsecond();

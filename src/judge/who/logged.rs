@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Claim, Evidence, History, Identity, ObjectKey, ObjectRef, Reason, Request, Requests, Scope, Tracked,
+    Claim, Evidence, History, Identity, ObjectRef, Reason, Request, Requests, Scope, Tracked,
     api::{ClusterProfile, PlacementDecision, names},
     parse_time,
-    runs::names_other_run,
 };
 
 use crate::{reasons, time::Micros};
@@ -22,8 +21,8 @@ pub(crate) trait Judged: Tracked {
     /// Whether a version of an object is judged.
     fn is_in(&self, scope: &Scope) -> bool;
 
-    /// Whether the run wrote to the object of that name, or created it.
-    fn is_touched(evidence: &Evidence, key: Key<'_>) -> bool;
+    /// Whether the run wrote to the object of that name, or created it, or another run did. `lives` is what was seen of it.
+    fn is_touched(evidence: &Evidence, key: Key<'_>, lives: &[&History<Self>]) -> bool;
 
     /// Whether the objects of one producer are judged only.
     fn has_one_producer(scope: &Scope) -> bool;
@@ -48,7 +47,7 @@ impl Judged for ClusterProfile {
         scope.holds(self)
     }
 
-    fn is_touched(evidence: &Evidence, (namespace, name): Key<'_>) -> bool {
+    fn is_touched(evidence: &Evidence, (namespace, name): Key<'_>, _: &[&History<Self>]) -> bool {
         evidence.is_touched(namespace, name)
     }
 
@@ -83,17 +82,8 @@ impl Judged for PlacementDecision {
         scope.holds_slice(self)
     }
 
-    fn is_touched(evidence: &Evidence, (namespace, name): Key<'_>) -> bool {
-        let key = || ObjectKey {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        };
-        let driver = evidence.driver.as_ref();
-        let own = driver.map(|driver| driver.run.as_str());
-        names_other_run(name, own)
-            || driver.is_some_and(|driver| {
-                !driver.touched_slices.is_empty() && driver.touched_slices.contains(&key())
-            })
+    fn is_touched(evidence: &Evidence, key: Key<'_>, lives: &[&History<Self>]) -> bool {
+        evidence.is_slice_touched(key, lives.iter().copied())
     }
 
     fn has_one_producer(scope: &Scope) -> bool {
@@ -153,7 +143,7 @@ impl<'a, T: Judged> Logged<'a, T> {
     /// Whether an object of the log is judged, and was not touched by the run itself. An unseen one may be any
     /// producer's, so it is out of scope if only one producer is judged.
     pub(crate) fn in_scope(&self, key: Key<'a>) -> bool {
-        if T::is_touched(self.evidence, key) {
+        if T::is_touched(self.evidence, key, self.histories(key)) {
             return false;
         }
         let scope = &self.evidence.header.scope;
@@ -195,7 +185,7 @@ pub(crate) fn judged<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &Hi
     T::histories(evidence).iter().filter(|history| {
         let mut versions = history.versions.iter();
         versions.any(|version| version.object.is_in(&evidence.header.scope))
-            && !T::is_touched(evidence, key_of(history))
+            && !T::is_touched(evidence, key_of(history), &[history])
     })
 }
 

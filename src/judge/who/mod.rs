@@ -9,13 +9,17 @@
 //! program that nobody claimed.
 
 pub(crate) mod authors;
+mod effect;
 mod hand;
 pub(crate) mod logged;
 mod program;
 pub(crate) mod publisher;
 mod strays;
+mod succession;
 mod touched;
 
-pub(crate) use hand::{Doing, Hand, Who};
+pub(crate) use effect::{Effect, Observed};
+pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use strays::strays;
+pub(crate) use succession::{Succession, WriteSpan};
 pub(crate) use touched::before_and_after;

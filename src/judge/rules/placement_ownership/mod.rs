@@ -4,6 +4,7 @@ mod consumers;
 mod conversation;
 mod foreign;
 mod lives;
+mod users;
 mod writers;
 
 pub(super) use consumers::{consumers_cannot_write, consumers_read_only};

@@ -5,20 +5,20 @@ use evidence::{Evidence, Request, api::PlacementDecision};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     rules::{
-        authors::is_by_program,
         finding::Findings,
         logged::{Logged, logged_key},
         publisher::Publishers,
         text::listed,
         updates::{Written, judge_empty_writes},
     },
+    who::{Hand, Who},
 };
 
 /// `placement-updates/no-empty-writes`
 ///
 /// No write of a slice leaves it unchanged.
 ///
-/// Writes of people with kubectl and of the hub itself, such as a storage migration, do not count. Nor do those of others than
+/// Writes of people, of programs that write for them, and of the hub itself, such as a storage migration, do not count. Nor do those of others than
 /// the scheduler, where its users are known; a note says so where they are inferred.
 pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable("the audit log has no update of a slice");
@@ -27,8 +27,10 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     };
     let names = Logged::<PlacementDecision>::of(evidence);
     let publishers = Publishers::of::<PlacementDecision>(evidence);
+    let who = Who::<PlacementDecision>::of(evidence);
     let updates = |request: &Request| {
-        request.is_write() && matches!(&*request.verb, "update" | "patch") && is_by_program(request)
+        let is_other_s = || matches!(who.hand_of(request), Hand::Run | Hand::Other);
+        request.is_write() && matches!(&*request.verb, "update" | "patch") && !is_other_s()
     };
     let users_of = |request: &Request| {
         let [users, _] = publishers.names(names.producer(logged_key(request)));

@@ -1,0 +1,300 @@
+//! The users that write slices, by the audit log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Evidence, Request, Requests, SliceHistory, api::PlacementDecision};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{
+    lives::{Life, lives},
+    writers::{by_others, publish_otherwise},
+};
+use crate::{
+    rules::{
+        authors::is_by_program,
+        finding::{Finding, Findings},
+        logged::{Key, Logged},
+        publisher::{Names, Publishers},
+        text::{listed, redacted},
+    },
+    who::{Effect, Hand, Observed, Succession, Who, WriteSpan},
+};
+
+/// A write of a program on a slice.
+struct Write<'e> {
+    at: Timestamp,
+    user: &'e str,
+    effect: Effect,
+    /// Whether a program that writes for people sent it.
+    is_for_people: bool,
+}
+
+impl Write<'_> {
+    /// Whether it takes something from the scheduler.
+    fn takes(&self) -> bool {
+        matches!(self.effect, Effect::Changed | Effect::Deleted) && !self.is_for_people
+    }
+
+    /// Whether a scheduler may have sent it.
+    fn may_be_a_scheduler_s(&self) -> bool {
+        !matches!(self.effect, Effect::Kept | Effect::Deleted) && !self.is_for_people
+    }
+}
+
+/// The writes on one life of a slice.
+struct LifeWrites<'e> {
+    key: Key<'e>,
+    writes: Vec<Write<'e>>,
+}
+
+/// The users that write the slices of one scheduler.
+pub(super) struct OfScheduler<'a, 'e> {
+    /// Those that are known to be the scheduler's.
+    users: &'a Names<'e>,
+    lives: Vec<LifeWrites<'e>>,
+    /// The scheduler's users, and those that took over from them.
+    own: BTreeSet<&'e str>,
+    /// Each who took over, and from whom.
+    successors: Vec<(&'e str, String)>,
+    /// Those that may have taken over, and from whom.
+    possible: Vec<(&'e str, String)>,
+    /// Those that take something from the scheduler in turns with it.
+    rivals: BTreeSet<&'e str>,
+}
+
+impl<'a, 'e> OfScheduler<'a, 'e> {
+    /// Those of each scheduler whose slices are judged.
+    pub(super) fn all(
+        evidence: &'e Evidence,
+        requests: &'e Requests,
+        publishers: &'a Publishers<'e>,
+        names: &Logged<'e, PlacementDecision>,
+    ) -> Vec<Self> {
+        let who = Who::of(evidence);
+        let mut all: BTreeMap<&str, Vec<LifeWrites>> = BTreeMap::new();
+        let lives = lives(evidence, requests);
+        for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
+            let scheduler = names.producer(*key);
+            let [users, _] = publishers.names(scheduler);
+            let of_lives = writes(evidence, &who, lives, users, names.histories(*key));
+            let of_lives = of_lives.into_iter().filter(|writes| !writes.is_empty());
+            let of_scheduler = all.entry(scheduler).or_default();
+            of_scheduler.extend(of_lives.map(|writes| LifeWrites { key: *key, writes }));
+        }
+        let all = all.into_iter().map(|(scheduler, lives)| {
+            let [users, _] = publishers.names(scheduler);
+            Self::of(users, lives)
+        });
+        all.collect()
+    }
+
+    fn of(users: &'a Names<'e>, lives: Vec<LifeWrites<'e>>) -> Self {
+        let mut all = Self {
+            users,
+            own: users.all().clone(),
+            lives,
+            successors: Vec::new(),
+            possible: Vec::new(),
+            rivals: BTreeSet::new(),
+        };
+        all.find_successors();
+        if users.are_said {
+            all.find_rivals();
+        }
+        all
+    }
+
+    /// The writes of all slices that may be a scheduler's, or the scheduler's.
+    fn writes(&self) -> impl Iterator<Item = &Write<'e>> + Clone {
+        self.lives.iter().flat_map(|life| &life.writes)
+    }
+
+    /// Finds who took over from the scheduler's users or, if they are unknown, from who wrote first.
+    fn find_successors(&mut self) {
+        let span = |user: &str| {
+            let writes = self.writes().filter(|write| *write.user == *user);
+            WriteSpan::of(
+                writes
+                    .filter(|write| write.effect != Effect::Kept)
+                    .map(|write| write.at),
+            )
+        };
+        let is_candidate = |user: &&str| {
+            let mut writes = self.writes().filter(|write| *write.user == **user);
+            writes.any(Write::may_be_a_scheduler_s)
+        };
+        let others: BTreeSet<&'e str> = self.writes().map(|write| write.user).collect();
+        let others = others.into_iter().filter(|user| !self.own.contains(user));
+        let others = others.filter(is_candidate);
+        let mut others: Vec<(&'e str, WriteSpan)> =
+            others.filter_map(|user| Some((user, span(user)?))).collect();
+        others.sort_by_key(|(_, span)| span.from());
+        let own = self.writes().filter(|write| self.own.contains(write.user));
+        let own = WriteSpan::of(own.map(|write| write.at)).map(|span| (None, span));
+        let mut others = others.into_iter().map(|(user, span)| (Some(user), span));
+        // Where the scheduler's users are unknown, who wrote first counts as one.
+        let first = match own {
+            None if self.own.is_empty() => others.next(),
+            own => own,
+        };
+        let Some(mut last) = first else { return };
+        for (user, span) in others {
+            let before = last.0.map_or_else(|| listed(&self.own), redacted);
+            let Some(taker) = user else { continue };
+            match span.succeeds(&last.1) {
+                Succession::Sure => {
+                    self.own.extend(last.0);
+                    self.own.insert(taker);
+                    self.successors.push((taker, before));
+                }
+                Succession::Possible => self.possible.push((taker, before)),
+                Succession::None => continue,
+            }
+            last = (user, span);
+        }
+    }
+
+    /// Finds who takes something from the scheduler in turns with it, on whatever slices.
+    fn find_rivals(&mut self) {
+        let own = self.writes().filter(|write| self.own.contains(write.user));
+        let own: Vec<Timestamp> = own.map(|write| write.at).collect();
+        let mut takers: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
+        for life in self.lives.iter().filter(|life| self.is_own(life)) {
+            for write in life.writes.iter().filter(|write| write.takes()) {
+                takers.entry(write.user).or_default().push(write.at);
+            }
+        }
+        let takers = takers.into_iter().filter(|(user, _)| !self.own.contains(user));
+        let rivals = takers.filter(|(_, writes)| in_turns(&own, writes));
+        self.rivals = rivals.map(|(user, _)| user).collect();
+    }
+
+    /// Whether the scheduler wrote a slice in that life.
+    fn is_own(&self, life: &LifeWrites<'e>) -> bool {
+        life.writes.iter().any(|write| self.own.contains(write.user))
+    }
+
+    /// The slices that programs write.
+    pub(super) fn slices(&self) -> impl Iterator<Item = Key<'e>> {
+        self.lives.iter().map(|life| life.key)
+    }
+
+    /// Tells the findings who took over, and from whom.
+    pub(super) fn tell(&self, findings: &mut Findings) {
+        for (user, before) in &self.successors {
+            findings.note(format!(
+                "{} writes slices in succession to {before}, which writes no more",
+                redacted(user)
+            ));
+        }
+        for (user, before) in &self.possible {
+            findings.cannot_tell(format!(
+                "{} and {before} wrote slices within the time by which the clocks of API servers may differ: it may be a \
+                 succession",
+                redacted(user)
+            ));
+        }
+        let kept = self.writes().filter(|write| write.effect == Effect::Kept);
+        let kept = kept.filter(|write| !self.own.contains(write.user)).count();
+        findings.note_count(
+            "",
+            kept,
+            " writes of other programs left what a scheduler publishes as it was",
+        );
+    }
+
+    /// The finding on the gravest of the other users of each slice.
+    pub(super) fn findings(&self, names: &Logged<'e, PlacementDecision>) -> Vec<(Key<'e>, Finding)> {
+        let mut all: BTreeMap<Key, BTreeMap<&str, (bool, Vec<Timestamp>)>> = BTreeMap::new();
+        let mut owners: BTreeMap<Key, &str> = BTreeMap::new();
+        for life in &self.lives {
+            let counts = |write: &&Write| write.effect != Effect::Kept;
+            let mut writes = life.writes.iter().filter(counts);
+            let own = life.writes.iter().find(|write| self.own.contains(write.user));
+            let Some(owner) = own.or_else(|| writes.next()).map(|write| write.user) else {
+                continue;
+            };
+            owners.insert(life.key, owner);
+            for write in life.writes.iter().filter(counts) {
+                let is_possible = self.possible.iter().any(|(user, _)| *user == write.user);
+                let is_rival = self.rivals.contains(write.user);
+                if write.user == owner || self.own.contains(write.user) || (is_possible && !is_rival) {
+                    continue;
+                }
+                let others = all.entry(life.key).or_default();
+                let (is_sure, times) = others.entry(write.user).or_default();
+                *is_sure |= is_rival && own.is_some() && write.takes();
+                times.push(write.at);
+            }
+        }
+        let found = all.into_iter().filter_map(|(key, others)| {
+            let gravest = others
+                .into_iter()
+                .max_by_key(|(_, (is_sure, times))| (*is_sure, times.len()));
+            let (user, (is_sure, times)) = gravest?;
+            let own = if self.users.are_known() {
+                listed(self.users.all())
+            } else {
+                redacted(owners[&key])
+            };
+            let finding = by_others(names.reference(key), &own, user, times.len(), times[0]);
+            let finding = finding.at("metadata.resourceVersion");
+            Some((key, if is_sure { finding } else { finding.advisory() }))
+        });
+        found.collect()
+    }
+}
+
+/// The writes of programs on each life of a slice. People with kubectl and the hub itself are none, and named consumers have a
+/// rule of their own.
+fn writes<'e>(
+    evidence: &'e Evidence,
+    who: &Who<'e, PlacementDecision>,
+    lives: &[Life<'e>],
+    users: &Names,
+    histories: &[&'e SliceHistory],
+) -> Vec<Vec<Write<'e>>> {
+    let consumers = &evidence.header.claim.consumer_users;
+    let counts = |write: &&&Request| {
+        is_by_program(write)
+            && (users.hold(&write.user) || !consumers.iter().any(|consumer| **consumer == *write.user))
+    };
+    let all: Vec<&Request> = lives.iter().flat_map(|life| &life.writes).copied().collect();
+    let observed = Observed {
+        evidence,
+        writes: &all,
+        histories,
+    };
+    let of_life = |life: &Life<'e>| {
+        let writes = life.writes.iter().filter(counts);
+        let writes = writes.map(|write| Write {
+            at: write.at,
+            user: &write.user,
+            effect: if users.hold(&write.user) {
+                // What the scheduler writes is its own affair.
+                Effect::Unknown
+            } else {
+                observed.effect(write, publish_otherwise)
+            },
+            is_for_people: who.hand_of(write) == Hand::Other,
+        });
+        writes.collect()
+    };
+    lives.iter().map(of_life).collect()
+}
+
+/// Longer than the clocks of two API servers differ, and than a request of the one before may still be under way.
+const APART: SignedDuration = SignedDuration::from_secs(10);
+
+/// Whether two write in turns, each of them twice: neither has taken over from the other.
+pub(super) fn in_turns(one: &[Timestamp], other: &[Timestamp]) -> bool {
+    let alternate = |turns: [&[Timestamp]; 2]| {
+        let mut turns = turns.into_iter().cycle().take(4);
+        let last = turns.try_fold(Timestamp::MIN, |after, writes| {
+            let at = writes.iter().filter(|at| **at >= after).min()?;
+            at.checked_add(APART).ok()
+        });
+        last.is_some()
+    };
+    alternate([one, other]) || alternate([other, one])
+}
