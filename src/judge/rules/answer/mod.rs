@@ -4,11 +4,13 @@
 //! answer that may have been in time counts as given. If the run did not look long enough, or the watch missed part of
 //! the time, the answer is unknown.
 
+mod against;
 mod foreign;
 mod history;
 mod steps;
 mod verdict;
 
+pub(super) use against::hold_against;
 pub(super) use foreign::{Foreigners, inferred, untouched};
 pub(super) use history::{alive, did, member, states, steps_about, to_the_second};
 pub(super) use steps::{executed, has_left, steps};

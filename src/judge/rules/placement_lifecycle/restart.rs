@@ -10,12 +10,15 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::answer::count_of;
-use crate::rules::{
-    answer::{Span, alive, steps, to_the_second},
-    authors::authors,
-    finding::{Finding, Findings},
-    publisher::publishers_of,
-    text::redacted,
+use crate::{
+    rules::{
+        answer::{Span, alive, hold_against, steps, to_the_second},
+        authors::authors,
+        finding::{Finding, Findings},
+        publisher::publishers_of,
+        text::redacted,
+    },
+    who::{Doing, Who},
 };
 
 /// `placement-lifecycle/restart-keeps`
@@ -23,8 +26,9 @@ use crate::rules::{
 /// A restart of the scheduler neither deletes nor recreates slices, and writes none that stays the same.
 ///
 /// Another decision may change or end while the scheduler restarts, so only a slice that comes back was recreated; of the
-/// run's own placement, each has to stay.
+/// run's own placement, each has to stay. The audit log is asked who deleted it, if there is one.
 pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findings) {
+    let who = Who::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
         let there: Vec<(&SliceHistory, &PlacementDecision)> = evidence
@@ -45,11 +49,12 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             .collect();
         let mut found = Vec::new();
         for (history, slice) in &there {
-            let deleted = history.deleted.filter(|at| *at < span.looked);
-            let until = deleted.unwrap_or(span.looked);
-            let finding = match deleted {
-                Some(at) => lost(evidence, slice, at, &newborns, &span),
-                None => rewritten(history, &span),
+            let went = went(history).filter(|(_, at)| *at < span.looked);
+            let until = went.map_or(span.looked, |(_, at)| at);
+            let finding = match went {
+                Some((last, at)) => lost(evidence, slice, at, &newborns, &span)
+                    .map(|finding| (finding, who.deletion(last, at), at)),
+                None => rewritten(&who, history, &span),
             };
             // What a gap hid may have been before the restart.
             found.extend(finding.filter(|_| span.missed_slices_before(until).is_none()));
@@ -58,8 +63,18 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),
         }
-        found.into_iter().for_each(|finding| findings.report(finding));
+        for (finding, doing, seen) in found {
+            hold_against::<PlacementDecision>(finding, &doing, who.is_logged(seen), findings);
+        }
     }
+}
+
+/// A slice when it was deleted, and when the watch saw that. Finalizers may have kept it for a while.
+fn went(history: &SliceHistory) -> Option<(&PlacementDecision, Timestamp)> {
+    let mut versions = history.versions.iter();
+    let leaving = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
+    let leaving = leaving.map(|version| (&version.object, version.at));
+    leaving.or_else(|| Some((history.last(), history.deleted?)))
 }
 
 /// A slice that was recreated, or one of the run's own placement that was deleted.
@@ -117,7 +132,11 @@ fn is_of_restart(evidence: &Evidence, slice: &PlacementDecision) -> bool {
 }
 
 /// A slice that the scheduler wrote and that stays the same: the same clusters in another order, or the same altogether.
-fn rewritten(history: &SliceHistory, span: &Span) -> Option<Finding> {
+fn rewritten<'e>(
+    who: &Who<'e, PlacementDecision>,
+    history: &'e SliceHistory,
+    span: &Span,
+) -> Option<(Finding, Doing<'e>, Timestamp)> {
     let in_span = |after: &Version<PlacementDecision>| span.from <= after.at && after.at < span.looked;
     let needless = history.steps().filter(|(before, after)| {
         let authors = authors(&before.object, &after.object);
@@ -130,28 +149,28 @@ fn rewritten(history: &SliceHistory, span: &Span) -> Option<Finding> {
         return None;
     }
     let (before, after) = in_span.last()?;
+    let doing = who.step((&before.object, before.at), (&after.object, after.at));
     let is_order = before.object.decisions != after.object.decisions;
-    Some(
-        Finding::on(
-            &after.object,
-            "a slice was written anew when the scheduler restarted",
-        )
-        .at(if is_order {
-            "decisions"
-        } else {
-            "metadata.resourceVersion"
-        })
-        .expected(format!("no write after {}", span.did()))
-        .observed(format!(
-            "{} at {}",
-            if is_order {
-                format!("another order of {} clusters", count_of(&[&after.object]))
-            } else {
-                "a write that changes nothing".to_owned()
-            },
-            to_the_second(after.at)
-        )),
+    let finding = Finding::on(
+        &after.object,
+        "a slice was written anew when the scheduler restarted",
     )
+    .at(if is_order {
+        "decisions"
+    } else {
+        "metadata.resourceVersion"
+    })
+    .expected(format!("no write after {}", span.did()))
+    .observed(format!(
+        "{} at {}",
+        if is_order {
+            format!("another order of {} clusters", count_of(&[&after.object]))
+        } else {
+            "a write that changes nothing".to_owned()
+        },
+        to_the_second(after.at)
+    ));
+    Some((finding, doing, after.at))
 }
 
 /// Whether two versions of a slice say the same to a consumer that minds no order.

@@ -8,6 +8,7 @@ use super::lives::{Life, counts, lives};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     rules::{
+        authors::is_by_program,
         finding::{Finding, Findings},
         logged::{Key, Logged},
         text::redacted,
@@ -19,7 +20,8 @@ use crate::{
 /// A named consumer writes no slice of others.
 ///
 /// A user may be scheduler and consumer at once: who creates slices may write those of its schedulers, and the user may name
-/// it as both. Where the log does not have a slice's creation, only the scheduler's named users tell whose it is.
+/// it as both. Where the log does not have a slice's creation, only the scheduler's named users tell whose it is: a slice is
+/// theirs if they write it, or others of its scheduler. A person with kubectl is not the consumer whose user it borrows.
 pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumer_users;
     if consumers.is_empty() {
@@ -41,12 +43,17 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
     for user in consumers {
         findings.examine();
         let own = Own::of(user, scheduler, &lives, &names);
-        let is_named = !scheduler.users.is_empty();
+        let named = Named::of(evidence, scheduler, &lives, &names);
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
             let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
-            let (doubtful, sure): (Vec<&Life>, Vec<&Life>) =
-                foreign.partition(|life| !is_named && (life.creator.is_none() || own.may_write()));
-            let (doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
+            let (sure, doubtful): (Vec<&Life>, Vec<&Life>) = foreign.partition(|life| match life.creator {
+                Some(_) if !own.may_write() => true,
+                _ => named.hold(*key, life, &names) || (named.are_any && own.may_write()),
+            });
+            let (mut doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
+            let (sure, by_people): (Vec<&Request>, Vec<&Request>) =
+                sure.into_iter().partition(|write| is_by_program(write));
+            doubtful.extend(by_people);
             if !sure.is_empty() {
                 findings.report(written(names.reference(*key), user, &sure));
             } else if !doubtful.is_empty() {
@@ -65,6 +72,7 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
         let mut collections: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
         let events = requests.events.iter().filter(|request| counts(request));
         let events = events.filter(|request| &*request.verb == "deletecollection" && *request.user == **user);
+        let events = events.filter(|request| !is_of_slices(request, &lives));
         for request in events.filter(in_scope) {
             collections.entry(&request.namespace).or_default().push(request);
         }
@@ -73,8 +81,11 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             let finding = written(namespace_of(namespace), user, &writes);
             let mut slices = evidence.slices.iter();
             let holds_slices = slices.any(|history| *history.last().metadata.namespace == *namespace);
-            let is_sure = holds_slices && is_named && evidence.header.scope.scheduler.is_none();
-            is_doubtful |= !is_named;
+            let is_sure = holds_slices
+                && named.are_any
+                && evidence.header.scope.scheduler.is_none()
+                && writes.iter().all(|write| is_by_program(write));
+            is_doubtful |= !named.are_any;
             findings.report(if is_sure { finding } else { finding.advisory() });
         }
     }
@@ -83,6 +94,58 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             "some writes of consumers are a hint only: {SCHEDULER_NOT_NAMED}"
         ));
     }
+}
+
+/// Whether the watch saw which slices a request on a collection deleted.
+fn is_of_slices(collection: &Request, lives: &BTreeMap<Key, Vec<Life>>) -> bool {
+    let mut writes = lives.values().flatten().flat_map(|life| &life.writes);
+    writes.any(|write| std::ptr::eq(*write, collection))
+}
+
+/// The slices of the scheduler whose users were named.
+struct Named<'e> {
+    identity: &'e Identity,
+    are_any: bool,
+    /// The schedulers of the slices that they write; none if all judged slices are of one.
+    schedulers: Option<BTreeSet<&'e str>>,
+}
+
+impl<'e> Named<'e> {
+    fn of(
+        evidence: &'e Evidence,
+        identity: &'e Identity,
+        lives: &BTreeMap<Key<'e>, Vec<Life<'e>>>,
+        names: &Logged<'e, PlacementDecision>,
+    ) -> Self {
+        let all: BTreeSet<&str> = evidence
+            .slice_histories()
+            .map(|history| history.last().scheduler())
+            .collect();
+        let written = lives
+            .iter()
+            .filter(|(_, lives)| lives.iter().any(|life| wrote(identity, life)));
+        let schedulers = (all.len() > 1 && evidence.header.scope.scheduler.is_none())
+            .then(|| written.flat_map(|(key, _)| schedulers(*key, names)).collect());
+        Self {
+            identity,
+            are_any: !identity.users.is_empty(),
+            schedulers,
+        }
+    }
+
+    /// Whether a slice is theirs.
+    fn hold(&self, key: Key<'e>, life: &Life, names: &Logged<'e, PlacementDecision>) -> bool {
+        let is_of = |known: &BTreeSet<&str>| {
+            let mut schedulers = schedulers(key, names).into_iter();
+            schedulers.any(|scheduler| known.contains(scheduler))
+        };
+        self.are_any && (wrote(self.identity, life) || self.schedulers.as_ref().is_none_or(is_of))
+    }
+}
+
+/// Whether a user of an identity wrote in a life.
+fn wrote(identity: &Identity, life: &Life) -> bool {
+    life.writes.iter().any(|write| identity.has_user(&write.user))
 }
 
 fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {

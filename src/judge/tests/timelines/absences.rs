@@ -70,7 +70,7 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
 }
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 21] = [
+const MISSED: [(Kind, &str); 22] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/namespace-labelled"),
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
@@ -93,6 +93,7 @@ const MISSED: [(Kind, &str); 21] = [
     (Kind::Secrets, "consumers/secret-labelled"),
     // Without a log, the restart is the only known cause of what happens to profiles then.
     (Kind::Requests, "lifecycle/restart-keeps-profiles"),
+    (Kind::Requests, "placement-lifecycle/restart-keeps"),
     // Only the log or the field managers tell who else wrote.
     (Kind::Requests, "placement-ownership/consumers-cannot-write"),
     (Kind::Requests, "placement-ownership/one-writer"),
