@@ -135,6 +135,19 @@ impl Evidence {
         self.header.scope.shard.is_none().then_some(first.shard.count)
     }
 
+    /// Whether a list of that kind may lack objects of a namespace: it has a gap.
+    pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
+        let merged_from = self.merged_from();
+        self.gaps(kind).any(|gap| {
+            let is_of_share = match (gap.share, merged_from) {
+                (Some(share), Some(count)) => Shard::index_of(namespace, count) == share,
+                _ => true,
+            };
+            let of_object = gap.object.as_ref();
+            is_of_share && of_object.is_none_or(|object| object.namespace == namespace)
+        })
+    }
+
     /// The gaps in the timeline of one profile: its own, and those of its whole share.
     pub fn timeline_gaps_of(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
         self.gaps_of(Kind::Timeline, namespace, name)

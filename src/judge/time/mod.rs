@@ -11,6 +11,7 @@
 //! [`Events`] have a second reading by the hub's clock alone.
 
 mod absence;
+mod arrival;
 mod bucket;
 mod clock;
 mod edge;
@@ -29,6 +30,7 @@ mod while_;
 mod writes;
 
 pub(crate) use absence::absent;
+pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{SERVERS_APART, known_skew, new_stamp};
 pub(crate) use edge::Edge;
@@ -36,7 +38,7 @@ pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, was_missed};
-pub(crate) use together::{Change, Lasting, Together};
+pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
 pub(crate) use writes::{Write, writes};
 

@@ -34,13 +34,21 @@ pub(crate) struct Together<'e, T> {
 }
 
 /// The set between two changes.
-pub(crate) struct Moment<'e, T> {
+struct Moment<'e, T> {
     /// When it began.
     from: Edge,
     /// When the runner saw it begin.
-    pub(crate) seen_at: Micros,
+    seen_at: Micros,
     /// What made it out of the moment before; none if nobody looked.
-    pub(crate) changes: Option<Vec<Change<'e, T>>>,
+    changes: Option<Vec<Change<'e, T>>>,
+}
+
+/// What the runner saw of a set.
+pub(crate) enum Look<'t, 'e, T> {
+    /// Changes that arrived together.
+    Changes(Micros, &'t [Change<'e, T>]),
+    /// Nobody looked from one moment to another.
+    Lost(Micros, Micros),
 }
 
 /// A change of one object.
@@ -172,19 +180,30 @@ impl<'e, T: Tracked> Together<'e, T> {
         }
     }
 
-    /// The moments, in order.
-    pub(crate) fn moments(&self) -> &[Moment<'e, T>] {
-        &self.moments
-    }
-
-    /// When nobody looked, in order.
-    pub(crate) fn gaps(&self) -> &[(Micros, Micros)] {
-        &self.gaps
-    }
-
-    /// When the runner stopped looking; none for a snapshot.
-    pub(crate) fn end(&self) -> Option<Micros> {
-        (self.end < Micros::MAX).then_some(self.end)
+    /// What the runner saw, in order, and until when it looked.
+    pub(crate) fn looks(&self) -> (Vec<Look<'_, 'e, T>>, Micros) {
+        let mut looks = Vec::new();
+        let mut gaps = self.gaps.iter().peekable();
+        for moment in &self.moments {
+            let Some(changes) = &moment.changes else { continue };
+            let mut at = moment.seen_at;
+            while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= at) {
+                looks.push(Look::Lost(*from, *until));
+                at = at.max(*until);
+            }
+            looks.push(Look::Changes(at, changes));
+        }
+        let last = self.moments.last().map_or(Micros::MIN, |last| last.seen_at);
+        // A snapshot ends with what it shows.
+        let mut end = if self.end < Micros::MAX { self.end } else { last };
+        while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= end) {
+            if *until < end {
+                looks.push(Look::Lost(*from, *until));
+            } else {
+                end = *from;
+            }
+        }
+        (looks, end)
     }
 
     /// Whether something was there from the first list to the last look, so that it may be older than what was seen. What

@@ -11,7 +11,7 @@ use evidence::{
 };
 
 use super::{lasting::RESCHEDULE, logical::describe};
-use crate::time::{Change, Micros, Together};
+use crate::time::{Change, Look, Micros, Together};
 
 type SliceChange<'e> = Change<'e, PlacementDecision>;
 
@@ -105,25 +105,15 @@ pub(in crate::rules) fn each_decision_change<'e>(
         let slices = Together::of(evidence, histories);
         // In order, so that findings are too.
         let mut states: BTreeMap<DecisionId<'e>, State<'e>> = BTreeMap::new();
-        let mut gaps = slices.gaps().iter().peekable();
-        let moments = slices.moments().iter();
-        for (moment, changes) in moments.filter_map(|moment| Some((moment, moment.changes.as_ref()?))) {
-            let mut at = moment.seen_at;
-            while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= at) {
-                lose(&mut states, *from, *until, &mut tell);
-                at = at.max(*until);
-            }
-            for change in changes {
-                take(&mut states, *change, at, &mut tell);
-            }
-        }
-        let last = slices.moments().last().map_or(Micros::MIN, |last| last.seen_at);
-        let mut end = slices.end().unwrap_or(last);
-        while let Some((from, until)) = gaps.next_if(|(from, _)| *from <= end) {
-            if *until < end {
-                lose(&mut states, *from, *until, &mut tell);
-            } else {
-                end = *from;
+        let (looks, end) = slices.looks();
+        for look in looks {
+            match look {
+                Look::Lost(from, until) => lose(&mut states, from, until, &mut tell),
+                Look::Changes(at, changes) => {
+                    for change in changes {
+                        take(&mut states, *change, at, &mut tell);
+                    }
+                }
             }
         }
         for (id, state) in &mut states {

@@ -7,9 +7,9 @@ use evidence::{
     api::{ClusterProfile, ClusterProfileReference, names},
 };
 
-use crate::rules::{
-    clocks::GRACE,
-    write_time::{Micros, missed_within, timestamp},
+use crate::{
+    rules::{clocks::GRACE, write_time::timestamp},
+    time::{Micros, was_missed},
 };
 
 /// Whether a cluster's profile shows why the cluster was dropped.
@@ -86,7 +86,12 @@ impl<'e> Profiles<'e> {
             }
         }
         let is_known = *evidence.asked(Kind::Timeline) == Asked::Yes
-            && missed_within(evidence, histories[0].last(), timestamp(from), timestamp(back)).is_none();
+            && !was_missed::<ClusterProfile>(
+                evidence,
+                (&cluster.namespace, &cluster.name),
+                timestamp(from),
+                timestamp(back),
+            );
         match (is_known, is_alive) {
             (false, _) => Reason::Unknown,
             (true, true) => Reason::None,

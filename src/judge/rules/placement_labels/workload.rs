@@ -31,7 +31,7 @@ pub(in crate::rules) fn placement_key_matches_workload(evidence: &Evidence, find
         .collect();
     let mut first_with: BTreeMap<(&str, &str, &str), &PlacementDecision> = BTreeMap::new();
     let mut is_any_new = false;
-    let is_listed = evidence.gaps(Kind::Workloads).next().is_none();
+    let is_listed = evidence.is_whole(Kind::Workloads);
     for history in evidence.slice_histories() {
         let Some((slice, key)) = key_at_end(history) else {
             continue;

@@ -11,14 +11,17 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision, names},
     clusters_of,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::rules::{
-    answer::{alive, did, late, missed_since, steps, to_the_second},
-    conditions::has_status,
-    finding::{Finding, Findings},
-    text::{counted, redacted},
-    write_time::missed_slices_between,
+use crate::{
+    rules::{
+        answer::{alive, did, late, missed_since, steps, to_the_second},
+        conditions::has_status,
+        finding::{Finding, Findings},
+        text::{counted, redacted},
+        write_time::missed_slices_between,
+    },
+    time::{Micros, surely_between},
 };
 
 /// A step that asked something of the scheduler, or tampered with its answer.
@@ -183,8 +186,8 @@ impl<'e> Request<'e> {
     }
 
     /// The slices that are there when the run ends though none was left after the request: since when, which, and for how
-    /// long.
-    pub(super) fn last_return(&self) -> Option<(Timestamp, Slices<'e>, SignedDuration)> {
+    /// long they surely stayed.
+    pub(super) fn last_return(&self) -> Option<(Timestamp, Slices<'e>, Micros)> {
         let end = self.evidence.header.window?.until;
         let mut was_gone = false;
         let mut back = None;
@@ -196,7 +199,10 @@ impl<'e> Request<'e> {
                 back = Some((since, slices.clone()));
             }
         });
-        back.map(|(since, slices)| (since, slices, end.duration_since(since)))
+        back.map(|(since, slices)| {
+            let stayed = surely_between(since.as_microsecond(), end.as_microsecond());
+            (since, slices, stayed)
+        })
     }
 
     /// When the run stopped looking.

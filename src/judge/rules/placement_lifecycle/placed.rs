@@ -1,7 +1,6 @@
 //! What comes of a placement: clusters, none, and nothing when it is taken back.
 
 use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
-use jiff::SignedDuration;
 
 use super::answer::{Request, count_of, requests};
 use crate::rules::{
@@ -9,7 +8,6 @@ use crate::rules::{
     finding::{Finding, Findings},
     placement::RESCHEDULE,
     text::{counted, redacted},
-    write_time::LATE,
 };
 
 /// `placement-lifecycle/placed`
@@ -108,7 +106,7 @@ fn came_back(request: &Request, findings: &mut Findings) {
     let Some((at, slices, stayed)) = request.last_return() else {
         return;
     };
-    if stayed <= SignedDuration::from_micros(RESCHEDULE + LATE) {
+    if stayed <= RESCHEDULE {
         return findings.cannot_tell(format!(
             "too early to tell: slices came back after {}, shortly before the run ended",
             did(request.step)

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, Origin, ProfileHistory, Shard,
+    Asked, Evidence, Kind, Origin, ProfileHistory,
     api::{ClusterProfile, names},
 };
 
@@ -18,8 +18,6 @@ pub(super) struct Fleet<'e> {
     listed: Vec<Micros>,
     /// The names of profiles that could not be read.
     unread: HashSet<&'e str>,
-    /// The gaps in the list of profiles.
-    unlisted: Vec<&'e Gap>,
     /// Whether the run watched both profiles and slices. The two lists of a single look are not one moment.
     pub(super) is_watched: bool,
 }
@@ -50,7 +48,6 @@ impl<'e> Fleet<'e> {
             histories,
             listed,
             unread: unread.map(|object| &*object.name).collect(),
-            unlisted: evidence.gaps(Kind::Inventory).collect(),
             is_watched: is_watched(Kind::Timeline) && is_watched(Kind::PlacementTimeline),
         }
     }
@@ -88,16 +85,7 @@ impl<'e> Fleet<'e> {
         if self.unread.contains("") || self.unread.contains(name) {
             return Some(Doubt::Unread);
         }
-        let merged_from = self.evidence.merged_from();
-        let concerns = |gap: &Gap| {
-            let is_of_share = match (gap.share, merged_from) {
-                (Some(share), Some(count)) => Shard::index_of(namespace, count) == share,
-                _ => true,
-            };
-            let of_object = gap.object.as_ref();
-            is_of_share && of_object.is_none_or(|object| object.namespace == namespace)
-        };
-        let is_unlisted = self.unlisted.iter().any(|gap| concerns(gap));
+        let is_unlisted = self.evidence.may_lack(Kind::Inventory, namespace);
         is_unlisted.then_some(Doubt::Incomplete)
     }
 

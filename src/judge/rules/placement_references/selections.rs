@@ -7,13 +7,10 @@ use evidence::api::{PlacementDecision, names};
 use super::naming::{Key, Named, Naming};
 use crate::{
     rules::placement::{RESCHEDULE, owner_uid},
-    time::{LATE, Micros, Set},
+    time::{Micros, Set},
 };
 
-/// How long a move of a cluster from slice to slice may take, in which none names it.
-const MOVE: Micros = RESCHEDULE + LATE;
-
-/// When decisions named profiles, in any of their slices; at the longest, and until a move may be over.
+/// When decisions named profiles, in any of their slices; at the longest, and until a move to another slice is over.
 pub(super) struct Selections<'e>(HashMap<(Tie<'e>, Key<'e>), Set>);
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner or the name.
@@ -25,7 +22,7 @@ impl<'e> Selections<'e> {
         let mut all: HashMap<(Tie, Key), Vec<(Micros, Micros)>> = HashMap::new();
         for named in namings.iter().flat_map(|naming| &naming.wanted) {
             let spans = named.when.possible().iter();
-            let spans = spans.map(|(from, until)| (*from, until.saturating_add(MOVE)));
+            let spans = spans.map(|(from, until)| (*from, until.saturating_add(RESCHEDULE)));
             all.entry((tie(named.slice), named.key))
                 .or_default()
                 .extend(spans);

@@ -7,10 +7,12 @@ use evidence::{
     api::{ClusterProfileReference, PlacementDecision},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{DecisionChange, DecisionId, Profiles, Reason, each_decision_change},
-    write_time::{LATE, Micros, SECOND},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        placement::{DecisionChange, DecisionId, Profiles, Reason, each_decision_change},
+    },
+    time::{Micros, SECOND, is_surely_later},
 };
 
 /// A cluster that comes back later than this was dropped and selected anew.
@@ -38,7 +40,7 @@ pub(in crate::rules) fn not_churning(evidence: &Evidence, findings: &mut Finding
             let key = (id, cluster);
             if let Some((left, old)) = away.remove(&key)
                 && at - left <= SOON
-                && !is_move(old, slice, at - left)
+                && !is_move((left, old), (at, slice))
                 && !is_other_request(old, slice)
                 && profiles.reason(&key.1, left, at) != Reason::Seen
             {
@@ -103,9 +105,12 @@ impl Worst<'_> {
     }
 }
 
-/// Whether a cluster was on its way from one slice to another.
-fn is_move(left: &PlacementDecision, back: &PlacementDecision, away: Micros) -> bool {
-    away <= LATE && left.metadata.uid != back.metadata.uid
+/// Whether a cluster may have been on its way from one slice to another.
+fn is_move(
+    (left_at, left): (Micros, &PlacementDecision),
+    (back_at, back): (Micros, &PlacementDecision),
+) -> bool {
+    !is_surely_later(left_at, back_at) && left.metadata.uid != back.metadata.uid
 }
 
 /// Whether a decision of the same key answers another request.

@@ -7,10 +7,13 @@ use evidence::{
     api::{ClusterProfileReference, PlacementDecision, names},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
-    write_time::{LATE, Micros, SECOND, timestamp},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
+        write_time::timestamp,
+    },
+    time::{Micros, SECOND, is_surely_later},
 };
 
 /// `placement-updates/no-torn-reschedule`
@@ -117,7 +120,7 @@ impl<'e> Reschedule<'e> {
     fn change(&mut self, at: Micros) {
         self.has_begun = true;
         self.has_changed = self.is_known;
-        if let Some(last) = self.changed.filter(|last| at - last > LATE) {
+        if let Some(last) = self.changed.filter(|last| is_surely_later(*last, at)) {
             self.paused = Some(last);
         }
         self.changed = Some(at);
