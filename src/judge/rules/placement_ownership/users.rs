@@ -140,7 +140,10 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
         let Some(mut last) = first else { return };
         for (user, span) in others {
             let before = last.0.map_or_else(|| listed(&self.own), redacted);
-            let Some(taker) = user else { continue };
+            // Another scheduler writes other slices.
+            let Some(taker) = user.filter(|user| self.writes_beside(user, last.0)) else {
+                continue;
+            };
             match span.succeeds(&last.1) {
                 Succession::Sure => {
                     self.own.extend(last.0);
@@ -152,6 +155,13 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
             }
             last = (user, span);
         }
+    }
+
+    /// Whether a user wrote a slice that the scheduler or another user wrote in the same life.
+    fn writes_beside(&self, user: &str, other: Option<&str>) -> bool {
+        let has = |life: &LifeWrites, user: &str| life.writes.iter().any(|write| *write.user == *user);
+        let mut lives = self.lives.iter().filter(|life| has(life, user));
+        lives.any(|life| self.is_own(life) || other.is_some_and(|other| has(life, other)))
     }
 
     /// Finds who takes something from the scheduler in turns with it, on whatever slices.

@@ -148,6 +148,8 @@ fn is_possible((namespace, name): Key) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use evidence::{Gap, Kind, ObjectKey, ObjectRef, Shard, Share, Unreadable, api::Edition};
     use serde_json::{Value, json};
 
@@ -195,6 +197,26 @@ mod tests {
         assert_eq!(
             findings.doubts,
             [format!("{reason} (and 1 more reference like it)")]
+        );
+    }
+
+    #[test]
+    fn a_profile_that_the_run_did_not_wait_for_may_have_come() {
+        let mut evidence = evidence(json!({
+            "observe": "2m", "settle": "130s", "profiles": [{}], "slices": [{"decisions": ["a"]}],
+            "steps": [{"at": "110s", "change": {"decisions": ["a", "z"]}}],
+        }));
+        assert_eq!(judged(&evidence).list.len(), 1);
+        evidence.later.missing.clear();
+        let mut findings = Findings::default();
+        resolve(&evidence, &mut findings);
+        let names = |keys: &BTreeSet<ObjectKey>| keys.iter().map(|key| key.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&findings.open().profiles), ["z"]);
+        assert_eq!(names(&findings.open().slices), ["web-0"]);
+        let findings = findings.conclude();
+        assert!(
+            findings.list.is_empty() && findings.doubts.len() == 1,
+            "{findings:?}"
         );
     }
 
