@@ -28,13 +28,6 @@ pub(super) enum Age {
     New,
 }
 
-/// The latest time that a stamp may have without lying in the future of `now`, which is by the runner's clock. Managers
-/// may follow the hub's clock or the runner's, so the later one counts.
-pub(super) fn latest_stamp(evidence: &Evidence, now: Micros) -> Micros {
-    let ahead = known_skew(evidence).unwrap_or_default().max(0);
-    now.saturating_add(ahead).saturating_add(CLOCKS_APART)
-}
-
 /// Whether a profile is older than the grace and not terminating. Without a window, as in a dump, every profile is.
 pub(super) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool {
     history.last().metadata.deletion_timestamp.is_none() && age(evidence, history) == Age::Settled

@@ -1,4 +1,4 @@
-//! What is wrong with the slices of others is not held against the judged scheduler.
+//! What others did is not held against the judged manager, nor what is wrong with the slices of others against the scheduler.
 //!
 //! Replicators and consumers copy slices into other namespaces, and backups restore them, with all that a scheduler wrote.
 
@@ -10,11 +10,33 @@ use evidence::{
 };
 
 use super::{
-    finding::Conclusion,
+    finding::{Conclusion, Finding, Findings},
     publisher::{Publishers, Whose},
     registry::Rule,
+    text::by,
 };
-use crate::reasons::SCHEDULER_NOT_NAMED;
+use crate::{
+    reasons::{MANAGER_NOT_NAMED, SCHEDULER_NOT_NAMED},
+    who::{Doing, Hand},
+};
+
+/// Whether what was found is the manager's doing. If not, it is noted, and if nothing tells, it is doubted.
+pub(super) fn is_the_managers(doing: &Doing, finding: &Finding, findings: &mut Findings) -> bool {
+    let found = format!("{}: {}", finding.object.path(), finding.message);
+    match doing.hand {
+        Hand::Producer { .. } => return true,
+        Hand::Run => {}
+        Hand::Other => findings.note(format!("{found}{}, which is not the manager", by(&doing.by))),
+        Hand::Unknown if doing.by.is_empty() => {
+            findings.cannot_tell(format!("{found}, and nothing tells by whom"));
+        }
+        Hand::Unknown => findings.cannot_tell(format!(
+            "{found}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
+            by(&doing.by)
+        )),
+    }
+    false
+}
 
 /// The suite that tells by itself who else writes slices.
 const ON_WRITERS: &str = "placement-ownership";

@@ -8,10 +8,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::time::{self, known_skew, new_stamp};
-pub(super) use crate::time::{Event as WriteTime, LATE, Micros, SECOND};
-
-/// Maximum difference between clocks: 5 min.
-pub(super) const CLOCKS_APART: Micros = 300 * SECOND;
+pub(super) use crate::time::{CLOCKS_APART, Event as WriteTime, LATE, Micros, SECOND};
 
 /// A step between two versions of a profile that changed something.
 pub(super) type Write<'a> = time::Write<'a, ClusterProfile>;
@@ -48,11 +45,6 @@ pub(super) fn end_of(evidence: &Evidence, profile: &ClusterProfile) -> Option<Mi
 /// The moment as a timestamp.
 pub(super) fn timestamp(at: Micros) -> Timestamp {
     Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX)
-}
-
-/// From when on the watch missed part of the time between two versions of a profile, if so.
-pub(super) fn missed_since(evidence: &Evidence, before: &Version, after: &Version) -> Option<Timestamp> {
-    missed_within(evidence, &before.object, before.at, after.at)
 }
 
 /// From when on the watch missed part of a span of a profile's life, if so.

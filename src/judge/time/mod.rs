@@ -32,7 +32,7 @@ mod writes;
 pub(crate) use absence::absent;
 pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
-pub(crate) use clock::{SERVERS_APART, known_skew, new_stamp};
+pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, new_stamp};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};

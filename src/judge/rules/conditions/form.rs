@@ -11,15 +11,17 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
+    hash::HashSet,
     rules::{
         answer::to_the_second,
-        clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
+        clocks::HUB_CLOCK_UNKNOWN,
         finding::{Finding, Findings},
         state::{Fault, State, each_state, same_conditions},
         text::{self, ABSENT, redacted_or_absent},
-        write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+        write_time::{Micros, SECOND, end_of, timestamp},
     },
     subjects::Profiles,
+    time::ManagerClock,
 };
 
 /// One day.
@@ -45,9 +47,11 @@ pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings
             return None;
         }
         let mut faults = Vec::new();
-        for (index, condition) in conditions.iter().enumerate() {
+        let mut types = HashSet::default();
+        for condition in conditions.iter() {
             let time = condition.last_transition_time.as_deref().and_then(parse_time);
-            judge(profile, index, condition, time, &mut faults);
+            let is_repeated = !types.insert(&condition.kind);
+            judge(profile, condition, is_repeated, time, &mut faults);
             faults.extend(match end_of(evidence, profile) {
                 Some(end) => in_future(evidence, profile, condition, time, end),
                 None => after_reading(evidence, profile, condition, time),
@@ -77,18 +81,18 @@ fn in_future(
         .window_of(&profile.metadata.namespace)?
         .from
         .as_microsecond();
-    if time <= latest_stamp(evidence, begin) {
+    let clock = ManagerClock::of(evidence);
+    if time <= clock.latest(begin) {
         return None;
     }
-    let tolerance = latest_stamp(evidence, 0);
-    let now = end.min(time.saturating_sub(tolerance));
-    let now = timestamp(now.saturating_add(tolerance - CLOCKS_APART));
+    let passes = time.saturating_sub(clock.latest(0));
+    let now = timestamp(clock.shows_at_most(end.min(passes)));
     let finding = Finding::on(profile, "a condition's transition time is in the future")
         .at(path(condition, ".lastTransitionTime"))
         .expected(format!("not after {now}, give or take 5 min"))
         .observed(text);
-    let doubt = known_skew(evidence).is_none().then_some(HUB_CLOCK_UNKNOWN);
-    Some(Fault::until(finding, time.saturating_sub(tolerance)).doubtful(doubt))
+    let doubt = (!clock.is_known()).then_some(HUB_CLOCK_UNKNOWN);
+    Some(Fault::until(finding, passes).doubtful(doubt))
 }
 
 /// A fault if a condition's transition time in a dump is later than the day on which the dump was read.
@@ -118,11 +122,11 @@ fn path(condition: &Condition, field: &str) -> String {
     format!("status.conditions[{}]{field}", text::redacted(&condition.kind))
 }
 
-/// Judges the form of one condition. `time` is its transition time; none if that is absent or unreadable.
+/// Judges the form of one condition. `is_repeated` says whether an earlier one has its type; `time` is its transition time; none if that is absent or unreadable.
 fn judge(
     profile: &ClusterProfile,
-    index: usize,
     condition: &Condition,
+    is_repeated: bool,
     time: Option<Timestamp>,
     faults: &mut Vec<Fault>,
 ) {
@@ -133,8 +137,7 @@ fn judge(
             .observed(observed);
         faults.push(finding.into());
     };
-    let earlier = &profile.status.conditions[..index];
-    if earlier.iter().any(|other| other.kind == condition.kind) {
+    if is_repeated {
         report(
             "",
             "two conditions have the same type",

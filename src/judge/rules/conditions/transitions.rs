@@ -1,22 +1,25 @@
 //! Transitions of conditions: the contract of `metav1.Condition`.
 
+use std::cell::LazyCell;
+
 use evidence::{
-    ProfileHistory, Version,
+    Evidence, ProfileHistory, Version,
     api::{ClusterProfile, Condition},
     parse_time,
 };
 use jiff::Timestamp;
 
+use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
-    reasons::MANAGER_NOT_NAMED,
+    hash::{HashMap, HashSet},
     rules::{
-        bucket::whole_seconds,
         finding::{Finding, Findings},
-        text::{by, redacted},
-        write_time::{Micros, SECOND, WriteTime, missed_since, on_our_clock, status_writes},
+        held_against::is_the_managers,
+        text::redacted,
+        write_time::{Micros, SECOND, WriteTime, on_our_clock, status_writes},
     },
-    subjects::Profiles,
-    time::{AtMost, Events, Excess, Known, Why},
+    subjects::{Profiles, name},
+    time::{Known, ManagerClock, SERVERS_APART, Why, was_missed},
     who::{Doing, Hand, Who},
 };
 
@@ -35,31 +38,29 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
         .not_applicable("no change of a profile that was watched left the status of a condition as it was");
     for history in profiles.histories() {
         let mut examined = false;
-        let mut reported: Vec<&str> = Vec::new();
+        let mut reported: HashSet<&str> = HashSet::default();
         for (before, after) in history.steps() {
+            let (was, is) = (&before.object, &after.object);
             // The missed part may contain a change of the status and its reversal.
-            if missed_since(evidence, before, after).is_some() {
+            if was_missed::<ClusterProfile>(evidence, name(is), before.at, after.at) {
                 continue;
             }
-            for (old, new) in pairs(&before.object, &after.object) {
+            examined = examined || (are_shared(was, is) && has_any(is));
+            for (old, new) in pairs(was, is) {
                 if old.status != new.status {
                     continue;
                 }
                 examined = true;
-                let (was, is) = (&old.last_transition_time, &new.last_transition_time);
-                let time = |text: Option<&str>| text.and_then(parse_time);
-                let moved = matches!((time(was.as_deref()), time(is.as_deref())), (Some(was), Some(is)) if !is_same(was, is));
-                if moved && !reported.contains(&&*new.kind) {
-                    let finding = Finding::on(
-                        &after.object,
-                        "lastTransitionTime moved though the status stayed the same",
-                    )
-                    .at(path(&new.kind))
-                    .expected(was.as_deref().unwrap_or_default())
-                    .observed(is.as_deref().unwrap_or_default());
+                let moved = times(old, new).is_some_and(|(was, is)| !is_same(was, is));
+                if moved && !reported.contains(&*new.kind) {
+                    let message = "lastTransitionTime moved though the status stayed the same";
+                    let finding = Finding::on(is, message)
+                        .at(path(&new.kind))
+                        .expected(old.last_transition_time.as_deref().unwrap_or_default())
+                        .observed(new.last_transition_time.as_deref().unwrap_or_default());
                     let step = Step { before, after, new };
                     if step.hold_against(&who, history, finding, findings) {
-                        reported.push(&new.kind);
+                        reported.insert(&new.kind);
                     }
                 }
             }
@@ -73,68 +74,135 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
 /// `conditions/transition-time-moves`
 ///
 /// The transition time of a condition moves forward when its status changes, and never back. What a person changed, and
-/// what the manager puts back, is not held against it.
+/// what the manager puts back, is not held against it. A time that its arrival contradicts bounds no later one: the clock
+/// that told it was set, or two replicas have two clocks.
 pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     let who = Who::of(evidence);
     findings.not_applicable("no condition changed its status while it was watched");
     for history in profiles.histories() {
         let mut examined = false;
-        let mut reported: Vec<&str> = Vec::new();
-        // For each condition that has come or changed, when it got its present status.
-        let mut since: Vec<(&str, Micros)> = Vec::new();
+        let mut reported: HashSet<&str> = HashSet::default();
+        let mut transitions = Transitions::of(evidence, history);
         for write in status_writes(evidence, history) {
-            let missed = missed_since(evidence, write.before, write.after).is_some();
-            let is_new = |condition: &&Condition| write.before.object.condition(&condition.kind).is_none();
-            for new in write.after.object.status.conditions.iter().filter(is_new) {
-                since.retain(|(known, _)| *known != &*new.kind);
-                since.push((&new.kind, write.moment.by_stamp().latest));
-            }
-            for (old, new) in pairs(&write.before.object, &write.after.object) {
-                if old.status == new.status {
-                    continue;
-                }
-                examined = true;
-                let kind = &*new.kind;
-                let known = since.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
-                let old_since = known.unwrap_or_else(|| {
-                    let first = WriteTime::seen(history.versions[0].at).earliest;
-                    let told = old.last_transition_time.as_deref();
-                    let told = told.and_then(|text| on_our_clock(evidence, text));
-                    told.map_or(first, |told| told.min(first))
-                });
-                since.retain(|(known, _)| *known != kind);
-                since.push((kind, write.moment.by_stamp().latest));
-
-                let time =
-                    |condition: &Condition| condition.last_transition_time.as_deref().and_then(parse_time);
-                let (Some(was), Some(is)) = (time(old), time(new)) else {
+            let (before, after) = (write.before, write.after);
+            let missed = LazyCell::new(|| {
+                was_missed::<ClusterProfile>(evidence, name(&after.object), before.at, after.at)
+            });
+            for (old, new) in came_or_stayed(&before.object, &after.object) {
+                let earlier = transitions.note(old, new, write.moment);
+                let Some((old, earlier)) = old.zip(earlier).filter(|(old, _)| old.status != new.status)
+                else {
                     continue;
                 };
-                let later = write.moment.by_stamp().earliest - old_since >= SURELY_LATER;
-                let stood_still = is_same(was, is) && later && !missed;
-                if (is_before(is, was) || stood_still) && !reported.contains(&kind) {
-                    let finding = Finding::on(
-                        &write.after.object,
-                        "lastTransitionTime did not move forward when the status changed",
-                    )
-                    .at(path(kind))
+                examined = true;
+                let Some((was, is)) = times(old, new).filter(|_| !reported.contains(&*new.kind)) else {
+                    continue;
+                };
+                let later = write.moment.by_stamp().earliest - earlier.since >= SURELY_LATER;
+                let stood_still = is_same(was, is) && later && !*missed;
+                if !stood_still && !is_before(is, was) {
+                    continue;
+                }
+                let message = "lastTransitionTime did not move forward when the status changed";
+                let finding = Finding::on(&after.object, message)
+                    .at(path(&new.kind))
                     .expected(format!("after {was}"))
                     .observed(new.last_transition_time.as_deref().unwrap_or_default());
-                    let step = Step {
-                        before: write.before,
-                        after: write.after,
-                        new,
-                    };
-                    if step.hold_against(&who, history, finding, findings) {
-                        reported.push(kind);
-                    }
+                let step = Step { before, after, new };
+                if !stood_still && transitions.may_be_clocks(&earlier, (was, is), write.moment) {
+                    step.doubt_clocks(&who, &finding, findings);
+                } else if step.hold_against(&who, history, finding, findings) {
+                    reported.insert(&new.kind);
                 }
             }
         }
         if examined {
             findings.examine();
         }
+    }
+}
+
+/// What is known of the last transitions of a profile's conditions.
+struct Transitions<'e> {
+    evidence: &'e Evidence,
+    clock: ManagerClock,
+    first: &'e Version,
+    /// By type, those that have come or changed.
+    last: HashMap<&'e str, Transition>,
+}
+
+/// The last transition of a condition.
+#[derive(Clone, Copy)]
+struct Transition {
+    /// When the condition got its status.
+    since: Micros,
+    /// The last transition time that its arrival did not contradict.
+    believed: Option<Timestamp>,
+}
+
+impl<'e> Transitions<'e> {
+    fn of(evidence: &'e Evidence, history: &'e ProfileHistory) -> Self {
+        Self {
+            evidence,
+            clock: ManagerClock::of(evidence),
+            first: &history.versions[0],
+            last: HashMap::default(),
+        }
+    }
+
+    /// Takes note of a condition that came or may have changed, and returns what was known of it before.
+    fn note(
+        &mut self,
+        old: Option<&'e Condition>,
+        new: &'e Condition,
+        moment: WriteTime,
+    ) -> Option<Transition> {
+        let known = self.last.get(&*new.kind).copied();
+        let before = old.map(|old| known.unwrap_or_else(|| self.listed(old)));
+        let told = time(new).filter(|told| self.may_be_told(*told, moment.latest));
+        let is_new = old.is_none_or(|old| old.status != new.status);
+        let transition = Transition {
+            since: match before {
+                Some(before) if !is_new => before.since,
+                _ => moment.by_stamp().latest,
+            },
+            believed: told.or(before.and_then(|before| before.believed)),
+        };
+        self.last.insert(&new.kind, transition);
+        before
+    }
+
+    /// What is known of a condition that has not changed since the profile was first seen.
+    fn listed(&self, condition: &Condition) -> Transition {
+        let seen = WriteTime::seen(self.first.at).earliest;
+        let text = condition.last_transition_time.as_deref();
+        let told = text.and_then(|text| on_our_clock(self.evidence, text));
+        let arrival = self.first.at.as_microsecond();
+        Transition {
+            since: told.map_or(seen, |told| told.min(seen)),
+            believed: time(condition).filter(|told| self.may_be_told(*told, arrival)),
+        }
+    }
+
+    /// Whether a clock that is right may have told a time that arrived then.
+    fn may_be_told(&self, time: Timestamp, arrival: Micros) -> bool {
+        time.as_microsecond() <= self.clock.shows_at_most(arrival).saturating_add(SECOND)
+    }
+
+    /// Whether a time that moved back from one to another may come from a clock that was set right, or from the clocks of
+    /// two replicas.
+    fn may_be_clocks(
+        &self,
+        earlier: &Transition,
+        (was, is): (Timestamp, Timestamp),
+        moment: WriteTime,
+    ) -> bool {
+        if earlier.believed != Some(was) {
+            return earlier.believed.is_none_or(|believed| !is_before(is, believed));
+        }
+        let is_close = was.as_microsecond() - is.as_microsecond() <= SERVERS_APART;
+        is_close && self.clock.shows_at_most(moment.earliest) <= is.as_microsecond() + SERVERS_APART
     }
 }
 
@@ -146,6 +214,17 @@ struct Step<'e> {
 }
 
 impl<'e> Step<'e> {
+    /// Says that the clock that stamped the condition may have been set, unless somebody else than the manager wrote it.
+    fn doubt_clocks(&self, who: &Who<'e, ClusterProfile>, finding: &Finding, findings: &mut Findings) {
+        if !matches!(doing(who, self.before, self.after).hand, Hand::Run | Hand::Other) {
+            findings.cannot_tell(format!(
+                "{}: lastTransitionTime of {} moved back, but the time before was told by a clock that was ahead",
+                finding.object.path(),
+                redacted(&self.new.kind)
+            ));
+        }
+    }
+
     /// Reports what was found if it is the manager's doing, and says if that is unknown. Returns whether it was reported.
     fn hold_against(
         &self,
@@ -154,30 +233,24 @@ impl<'e> Step<'e> {
         finding: Finding,
         findings: &mut Findings,
     ) -> bool {
-        let doing = doing(who, self.before, self.after);
-        let found = format!("{}: {}", finding.object.path(), finding.message);
-        match doing.hand {
-            Hand::Producer { .. } => match self.puts_back(who, history) {
-                Known::Yes => {}
-                Known::No => {
-                    findings.report(finding);
-                    return true;
-                }
-                Known::Unknown(_) => findings.cannot_tell(format!(
-                    "{found}, and it may have put back what somebody else had changed"
-                )),
-            },
-            Hand::Run => {}
-            Hand::Other => findings.note(format!("{found}{}, which is not the manager", by(&doing.by))),
-            Hand::Unknown if doing.by.is_empty() => {
-                findings.cannot_tell(format!("{found}, and nothing tells by whom"));
-            }
-            Hand::Unknown => findings.cannot_tell(format!(
-                "{found}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
-                by(&doing.by)
-            )),
+        if !is_the_managers(&doing(who, self.before, self.after), &finding, findings) {
+            return false;
         }
-        false
+        match self.puts_back(who, history) {
+            Known::Yes => false,
+            Known::No => {
+                findings.report(finding);
+                true
+            }
+            Known::Unknown(_) => {
+                findings.cannot_tell(format!(
+                    "{}: {}, and it may have put back what somebody else had changed",
+                    finding.object.path(),
+                    finding.message
+                ));
+                false
+            }
+        }
     }
 
     /// Whether the step takes back what somebody else than the manager did to the condition.
@@ -187,6 +260,7 @@ impl<'e> Step<'e> {
         let of = |version: &'e Version| version.object.condition(&self.new.kind).map(state);
         let steps: Vec<_> = history
             .steps()
+            .filter(|(before, after)| !are_shared(&before.object, &after.object))
             .take_while(|(_, after)| after.at <= self.before.at && !std::ptr::eq(*after, self.after))
             .filter(|(before, after)| of(before) != of(after))
             .collect();
@@ -215,6 +289,15 @@ fn doing<'e>(who: &Who<'e, ClusterProfile>, before: &'e Version, after: &'e Vers
     who.published((&before.object, before.at), (&after.object, after.at), CONDITIONS)
 }
 
+/// The transition times of two conditions, if both can be read.
+fn times(old: &Condition, new: &Condition) -> Option<(Timestamp, Timestamp)> {
+    time(old).zip(time(new))
+}
+
+fn time(condition: &Condition) -> Option<Timestamp> {
+    condition.last_transition_time.as_deref().and_then(parse_time)
+}
+
 /// Whether two times are one: a writer that keeps whole seconds cuts the fraction that another one wrote.
 fn is_same(one: Timestamp, other: Timestamp) -> bool {
     let is_whole = |time: Timestamp| time.subsec_nanosecond() == 0;
@@ -229,82 +312,6 @@ fn is_before(one: Timestamp, other: Timestamp) -> bool {
 /// The whole second of a time, rounded down.
 fn whole(time: Timestamp) -> i64 {
     time.as_microsecond().div_euclid(SECOND)
-}
-
-/// More changes than these are flapping (the ledger's 6 in 5 min).
-const CALM: AtMost = AtMost {
-    count: 6,
-    within: 300 * SECOND,
-};
-
-/// The reason for no verdict where a condition seems to flap, and may have changed more slowly.
-const TOO_CLOSE: &str = "more than 6 changes were seen in about 5 min, but their times are not exact enough to tell whether they took longer";
-
-/// `conditions/not-flapping`
-///
-/// No condition changes its status more often than six times in five minutes.
-pub(in crate::rules) fn not_flapping(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
-    findings.not_applicable("no profile has conditions");
-    for history in profiles.histories() {
-        if history
-            .versions
-            .iter()
-            .all(|version| version.object.status.conditions.is_empty())
-        {
-            continue;
-        }
-        findings.examine();
-        if history.versions.len() - 1 <= CALM.count {
-            continue;
-        }
-        let mut changes: Vec<(&str, Events)> = Vec::new();
-        for write in status_writes(evidence, history) {
-            for (old, new) in pairs(&write.before.object, &write.after.object) {
-                if old.status == new.status {
-                    continue;
-                }
-                match changes.iter_mut().find(|(kind, _)| **kind == *new.kind) {
-                    Some((_, moments)) => moments.push(write.moment),
-                    None => changes.push((&new.kind, Events::from(vec![write.moment]))),
-                }
-            }
-        }
-        for (kind, moments) in changes {
-            let found = match moments.excess(&CALM) {
-                Excess::Sure(found) => found,
-                Excess::Doubtful => {
-                    findings.cannot_tell(TOO_CLOSE);
-                    continue;
-                }
-                Excess::None => continue,
-            };
-            let seconds = whole_seconds(found.last.reported - found.first.reported);
-            findings.report(
-                Finding::on(history.last(), "a condition changes its status too often")
-                    .at(format!("status.conditions[{}].status", redacted(kind)))
-                    .expected("at most 6 changes in 5 min")
-                    .observed(format!("{} changes in {seconds} s", found.count)),
-            );
-        }
-    }
-}
-
-/// The conditions that two versions of a profile share, without types that occur twice in either.
-fn pairs<'a>(
-    before: &'a ClusterProfile,
-    after: &'a ClusterProfile,
-) -> impl Iterator<Item = (&'a Condition, &'a Condition)> {
-    let once = |profile: &ClusterProfile, kind: &str| {
-        let conditions = profile.status.conditions.iter();
-        conditions.filter(|condition| &*condition.kind == kind).count() == 1
-    };
-    after
-        .status
-        .conditions
-        .iter()
-        .filter(move |new| once(before, &new.kind) && once(after, &new.kind))
-        .filter_map(|new| Some((before.condition(&new.kind)?, new)))
 }
 
 fn path(kind: &str) -> String {

@@ -7,12 +7,13 @@ use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 use crate::{
     hash::HashMap,
     rules::{
-        clocks::{HUB_CLOCK_UNKNOWN, known_skew, latest_stamp},
+        clocks::HUB_CLOCK_UNKNOWN,
         finding::{Finding, Findings},
         text::redacted,
-        write_time::{CLOCKS_APART, Micros, SECOND, timestamp},
+        write_time::{Micros, SECOND, timestamp},
     },
     subjects::Profiles,
+    time::ManagerClock,
 };
 
 const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
@@ -80,7 +81,7 @@ fn judge<'e>(
                 continue;
             };
             *known = Known::Faulty;
-            if message == IN_FUTURE && known_skew(evidence).is_none() {
+            if message == IN_FUTURE && !ManagerClock::of(evidence).is_known() {
                 findings.cannot_tell(HUB_CLOCK_UNKNOWN);
                 continue;
             }
@@ -121,9 +122,9 @@ fn fault<'a>(
         return Some((message, "a time in RFC 3339".to_owned()));
     };
     let seen = version.at.as_microsecond();
-    let latest = latest_stamp(evidence, seen);
-    if time > latest {
-        let now = timestamp(latest.saturating_sub(CLOCKS_APART));
+    let clock = ManagerClock::of(evidence);
+    if time > clock.latest(seen) {
+        let now = timestamp(clock.shows_at_most(seen));
         return Some((IN_FUTURE, format!("not after {now}, give or take 5 min")));
     }
     match known {
