@@ -2,14 +2,14 @@
 
 use std::{cell::OnceCell, collections::BTreeSet, marker::PhantomData};
 
-use evidence::{Evidence, History, ObjectRef, Request, parse_time};
+use evidence::{Evidence, History, ObjectRef, Origin, Request, parse_time};
 use jiff::Timestamp;
 
 use super::{
     authors::authors,
     logged::Judged,
     program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
-    publisher::Publishers,
+    publisher::{Publishers, publishing},
 };
 use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, was_missed};
 
@@ -178,6 +178,32 @@ impl<'e, T: Judged> Who<'e, T> {
             Some(request) => self.told([request]),
             None => Doing::UNTOLD,
         }
+    }
+
+    /// The same, or by the field managers of the first version, if the watch saw it: who creates a profile or a slice publishes
+    /// it.
+    pub(crate) fn created(&self, history: &'e History<T>) -> Doing<'e> {
+        let is_seen = history.origin == Origin::Created;
+        let by: BTreeSet<&str> = publishing(history.first()).filter(|_| is_seen).collect();
+        let hand = one(by.iter().map(|name| self.publishing(name)));
+        let request = self.publishers().creation(history);
+        let logged = request.map(|request| self.creator(request));
+        let is_claimed = hand == (Hand::Producer { is_inferred: false });
+        let logged = logged.filter(|logged| logged.hand != Hand::Unknown || !self.said(0).is_empty());
+        match logged {
+            Some(logged) if !is_claimed => logged,
+            _ => Doing { hand, by },
+        }
+    }
+
+    /// Whose doing a logged creation is: who alone creates objects under a producer's name acts as that producer.
+    pub(crate) fn creator(&self, request: &'e Request) -> Doing<'e> {
+        let mut doing = self.told([request]);
+        let is_open = doing.hand == Hand::Unknown && self.said(0).is_empty();
+        if is_open && self.publishers().creates_alone(request) {
+            doing.hand = Hand::Producer { is_inferred: true };
+        }
+        doing
     }
 
     /// Whether a log covers that time, so that it is asked who did what the watch saw then.

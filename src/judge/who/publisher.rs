@@ -10,6 +10,7 @@ use evidence::{Evidence, History, Request, parse_time};
 use super::{
     authors::{is_actor, is_by_program, is_program},
     logged::{Judged, Key, is_creation, judged, key_of, logged_key},
+    program::is_for_people,
 };
 use crate::time::{Micros, SECOND};
 
@@ -127,6 +128,20 @@ impl<'e> Publishers<'e> {
         self.names.values().any(|names| names[place].prove(name))
     }
 
+    /// Whether no program of another user created an object under the same producer's name, as far as bodies tell.
+    pub(super) fn creates_alone(&self, request: &Request) -> bool {
+        let named = |request: &'e Request| request.body.as_ref().and_then(|body| body.manager.as_deref());
+        let producer = request.body.as_ref().and_then(|body| body.manager.as_deref());
+        let others = self.creations.values().flatten().filter(|other| {
+            let is_other = producer
+                .zip(named(other))
+                .is_some_and(|(ours, theirs)| ours != theirs);
+            !is_other && is_by_program(other) && !is_for_people(&other.user_agent)
+        });
+        let mut others = others;
+        others.all(|other| other.user == request.user)
+    }
+
     /// The request that created an object, if the audit log has it. The hub stamps creations in whole seconds.
     pub(crate) fn creation<T: Judged>(&self, history: &History<T>) -> Option<&'e Request> {
         const APART: Micros = 2 * SECOND;
@@ -143,7 +158,7 @@ impl<'e> Publishers<'e> {
         let versions = history.versions.iter();
         [
             creator.into_iter().collect(),
-            versions.flat_map(|version| owners(&version.object)).collect(),
+            versions.flat_map(|version| publishing(&version.object)).collect(),
         ]
     }
 
@@ -170,11 +185,11 @@ impl<'e> Publishers<'e> {
 /// The programs that own what only a producer sets, by their field managers; none if managedFields do not tell. Tools that
 /// label all objects own none of it.
 pub(crate) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
-    owners(object).filter(|manager| is_program(manager)).collect()
+    publishing(object).filter(|manager| is_program(manager)).collect()
 }
 
 /// The same, and people.
-fn owners<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
+pub(super) fn publishing<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let owners = writers
         .iter()

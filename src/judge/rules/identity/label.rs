@@ -12,12 +12,14 @@ use jiff::Timestamp;
 use crate::{
     rules::{
         finding::{Finding, Findings},
+        held_against::is_the_managers,
         logged::{is_creation, logged_key},
         state::{State, each_state, same_labels},
         text::{ABSENT, redacted, redacted_or_absent},
         write_time::{Micros, SECOND},
     },
     subjects::Profiles,
+    who::{Doing, Who},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
@@ -102,6 +104,8 @@ pub(in crate::rules) fn manager_name_usable(profiles: &Profiles, findings: &mut 
 ///
 /// The first version of a profile already has the manager label.
 ///
+/// What others create is not held against the manager: a person, or a tool that restores a backup.
+///
 /// The watch shows first versions as stored. The audit log shows requests, which a webhook may have completed, so it
 /// is used only for profiles whose creation the watch did not see.
 pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, findings: &mut Findings) {
@@ -109,6 +113,7 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
     findings.not_applicable("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     let mut seen = Seen::default();
+    let who = Who::of(evidence);
     if watched {
         for history in profiles.histories() {
             if history.origin != Origin::Created {
@@ -116,14 +121,27 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
             }
             let first = history.first();
             seen.insert(first);
-            findings.examine();
-            if first.label(names::LABEL_MANAGER).is_none() {
-                findings.report(unlabelled(first, first.manager()));
+            if first.label(names::LABEL_MANAGER).is_some() {
+                findings.examine();
+            } else {
+                hold_against(
+                    &who.created(history),
+                    unlabelled(first, first.manager()),
+                    findings,
+                );
             }
         }
     }
     if let Some(requests) = &evidence.requests {
-        judge_creations(evidence, requests, &seen, findings);
+        judge_creations(evidence, requests, &seen, &who, findings);
+    }
+}
+
+/// Judges a creation without the label, if it is the manager's.
+fn hold_against(doing: &Doing, finding: Finding, findings: &mut Findings) {
+    if is_the_managers(doing, &finding, findings) {
+        findings.examine();
+        findings.report(finding);
     }
 }
 
@@ -158,7 +176,13 @@ impl<'e> Seen<'e> {
 }
 
 /// Judges the creations in the audit log, except those in `seen`.
-fn judge_creations(evidence: &Evidence, requests: &Requests, seen: &Seen, findings: &mut Findings) {
+fn judge_creations<'e>(
+    evidence: &'e Evidence,
+    requests: &'e Requests,
+    seen: &Seen,
+    who: &Who<'e, ClusterProfile>,
+    findings: &mut Findings,
+) {
     let mut later_writes: HashMap<_, Vec<&Request>> = HashMap::new();
     let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
     for event in requests.events.iter().filter(changes) {
@@ -222,8 +246,9 @@ fn judge_creations(evidence: &Evidence, requests: &Requests, seen: &Seen, findin
             untold += 1;
             continue;
         };
-        findings.examine();
-        if !labelled {
+        if labelled {
+            findings.examine();
+        } else {
             let manager = event.body.as_ref().and_then(|body| body.manager.as_deref());
             let object = ObjectRef {
                 kind: names::KIND.to_owned(),
@@ -231,7 +256,8 @@ fn judge_creations(evidence: &Evidence, requests: &Requests, seen: &Seen, findin
                 name: name.to_owned(),
                 ..ObjectRef::default()
             };
-            findings.report(unlabelled(object, manager.unwrap_or_default()));
+            let finding = unlabelled(object, manager.unwrap_or_default());
+            hold_against(&who.creator(event), finding, findings);
         }
     }
     match (untold, findings.examined) {
