@@ -11,7 +11,10 @@ use super::{
     program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
     publisher::{Publishers, publishing},
 };
-use crate::time::{Known, LATE, Micros, SECOND, Why, known_skew, was_missed};
+use crate::{
+    hash::HashMap,
+    time::{Known, LATE, Micros, SECOND, Why, known_skew, was_missed},
+};
 
 /// Whose doing something is, as far as the evidence tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +63,7 @@ impl Doing<'_> {
 pub(crate) struct Who<'e, T> {
     evidence: &'e Evidence,
     publishers: OnceCell<Publishers<'e>>,
+    writes: OnceCell<Writes<'e>>,
     kind: PhantomData<T>,
 }
 
@@ -68,6 +72,7 @@ impl<'e, T: Judged> Who<'e, T> {
         Self {
             evidence,
             publishers: OnceCell::new(),
+            writes: OnceCell::new(),
             kind: PhantomData,
         }
     }
@@ -199,6 +204,9 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whose doing a logged creation is: who alone creates objects under a producer's name acts as that producer.
     pub(crate) fn creator(&self, request: &'e Request) -> Doing<'e> {
         let mut doing = self.told([request]);
+        if doing.hand == Hand::Other && !self.is_anothers(request) {
+            doing.hand = Hand::Unknown;
+        }
         let is_open = doing.hand == Hand::Unknown && self.said(0).is_empty();
         if is_open && self.publishers().creates_alone(request) {
             doing.hand = Hand::Producer { is_inferred: true };
@@ -217,14 +225,12 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// The hand of the requests that the log holds of what the watch saw at that time; unknown if there are several.
     fn logged(&self, object: &ObjectRef, seen: Timestamp, is_it: impl Fn(&Request) -> bool) -> Doing<'e> {
-        let requests = T::requests(self.evidence).into_iter();
-        let events = requests.flat_map(|requests| &requests.events);
-        self.told(events.filter(|event| {
-            event.is_write()
-                && *event.namespace == *object.namespace
-                && is_it(event)
-                && is_at(self.evidence, event, seen)
-        }))
+        let writes = self.writes.get_or_init(|| writes::<T>(self.evidence));
+        // Deletions of collections name no object.
+        let of_name = ["", &object.name].into_iter();
+        let of_name = of_name.filter_map(|name| writes.get(&(&*object.namespace, name)));
+        let of_name = of_name.flatten().copied();
+        self.told(of_name.filter(|request| is_it(request) && is_at(self.evidence, request, seen)))
     }
 
     fn told(&self, requests: impl IntoIterator<Item = &'e Request>) -> Doing<'e> {
@@ -252,6 +258,13 @@ impl<'e, T: Judged> Who<'e, T> {
             return Hand::Other;
         }
         self.known(0, &request.user)
+    }
+
+    /// Whether the log proves that a request is neither a producer's nor the run's. A producer may use people's programs, if
+    /// its users were claimed.
+    pub(crate) fn is_anothers(&self, request: &Request) -> bool {
+        let is_claimed = || self.said(0).iter().any(|said| *said == *request.user);
+        self.hand_of(request) == Hand::Other && !is_claimed()
     }
 
     /// Whose a field manager is; by what all judged objects have in common, too, if that is asked for.
@@ -285,6 +298,20 @@ impl<'e, T: Judged> Who<'e, T> {
             _ => &said.field_managers,
         }
     }
+}
+
+/// The writes of a log by the namespace and the name that they give.
+type Writes<'e> = HashMap<(&'e str, &'e str), Vec<&'e Request>>;
+
+fn writes<T: Judged>(evidence: &Evidence) -> Writes<'_> {
+    let mut writes: Writes = HashMap::default();
+    let requests = T::requests(evidence).into_iter();
+    let requests = requests.flat_map(|requests| &requests.events);
+    for request in requests.filter(|request| request.is_write()) {
+        let name = (&*request.namespace, &*request.name);
+        writes.entry(name).or_default().push(request);
+    }
+    writes
 }
 
 /// The field managers that own a part of an object.

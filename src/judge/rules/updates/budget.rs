@@ -1,20 +1,24 @@
 //! How often an object is written (KEP-4322 › Scalability implication).
 
-use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, Request};
+use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    log::{Key, Life, Log, Names},
+    log::{Key, Life, Log, Names, StatusLog},
     publishers::{Counted, Users, counted, sure_if},
 };
 use crate::{
     rules::{
         bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
         finding::{Finding, Findings},
-        write_time::{Micros, SECOND, status_writes},
+        write_time::{Micros, SECOND, Write, status_writes},
     },
     subjects::Profiles,
     time::Events,
+    who::{Hand, Who},
 };
+
+/// Tells who wrote profiles.
+pub(super) type Writers<'e> = Who<'e, ClusterProfile>;
 
 /// Minimum time for a meaningful mean, in seconds (the ledger's 10 min).
 const LONG_ENOUGH: i64 = 600;
@@ -22,47 +26,54 @@ const LONG_ENOUGH: i64 = 600;
 /// `updates/status-writes-within-budget`
 ///
 /// The status writes on each profile stay within its token bucket.
+///
+/// In the audit log those that change nothing count, too. What is proven to be somebody else's than the manager's, such as a
+/// person's with kubectl, spends none of the manager's budget. What nobody is known to have written does.
 pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
-    let log = Log::read(evidence, Request::is_status_write);
+    let who = Writers::of(evidence);
+    let log = StatusLog::read(evidence, &who);
     let watched = was_watched(evidence);
-    say_what_was_used(evidence, log.as_ref(), findings);
+    say_what_was_used(evidence, log.as_ref().map(|log| &log.all), findings);
+    let mut excused = 0;
     let Some(log) = log else {
         if watched {
             for history in profiles.histories() {
                 findings.examine();
-                judge(
-                    seen_to_spend(evidence, history),
-                    || Finding::on(history.last(), TOO_OFTEN),
-                    findings,
-                );
+                let seen = seen_to_spend(evidence, &who, history);
+                excused += usize::from(seen.is_excused());
+                judge(seen.own, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
+        note_excused(excused, findings);
         return;
     };
     let names = Names::of(evidence);
     let mut lacking = 0;
-    for key in names.judged(&log) {
+    for key in names.judged(&log.all) {
         findings.examine();
-        let lives = log.lives(key);
-        let logged = lives.iter().map(|life| spent(&life.writes, BUDGET));
-        let logged = logged.fold(Spent::Kept, Spent::or);
-        judge(logged, || Finding::on(names.reference(key), TOO_OFTEN), findings);
-        if !watched || logged.overdraw().is_some() {
-            continue;
+        let logged = log.spent(key);
+        let mut is_excused = logged.is_excused();
+        let is_overdrawn = logged.own.overdraw().is_some();
+        judge(
+            logged.own,
+            || Finding::on(names.reference(key), TOO_OFTEN),
+            findings,
+        );
+        if watched && !is_overdrawn {
+            // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
+            let histories = names.histories(key);
+            let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
+            lacking += usize::from(!is_told_by(&log.all, key, histories.iter().map(seen).sum()));
+            for history in histories {
+                let seen = seen_to_spend(evidence, &who, history);
+                is_excused |= seen.is_excused();
+                judge(seen.own, || Finding::on(history.last(), TOO_OFTEN), findings);
+            }
         }
-        // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
-        let histories = names.histories(key);
-        let seen = |history: &&ProfileHistory| status_writes(evidence, history).len();
-        lacking += usize::from(!is_told_by(&log, key, histories.iter().map(seen).sum()));
-        for history in histories {
-            judge(
-                seen_to_spend(evidence, history),
-                || Finding::on(history.last(), TOO_OFTEN),
-                findings,
-            );
-        }
+        excused += usize::from(is_excused);
     }
+    note_excused(excused, findings);
     if lacking > 0 {
         findings.note(format!(
             "the audit log lacks changes of {lacking} profiles that the watch saw"
@@ -70,15 +81,52 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
     }
 }
 
+fn note_excused(excused: usize, findings: &mut Findings) {
+    findings.note_count(
+        "",
+        excused,
+        " profiles exceed the budget only with writes of people and of programs that are proven not to be the manager: \
+         these are left out",
+    );
+}
+
+/// What is spent of a bucket.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spendable {
+    /// By all writes.
+    all: Spent,
+    /// By those that may be the manager's.
+    pub(super) own: Spent,
+}
+
+impl Spendable {
+    /// `own` is asked for only if all writes exceed the budget.
+    pub(super) fn of(all: Spent, own: impl FnOnce() -> Spent) -> Self {
+        let own = if all == Spent::Kept { all } else { own() };
+        Self { all, own }
+    }
+
+    /// Whether the writes of others alone make it exceed the budget.
+    fn is_excused(&self) -> bool {
+        self.all != Spent::Kept && self.own == Spent::Kept
+    }
+}
+
 const TOO_OFTEN: &str = "the status is written more often than the budget allows";
 
 /// What the watch tells of the bucket of a profile's status writes.
-pub(super) fn seen_to_spend(evidence: &Evidence, history: &ProfileHistory) -> Spent {
-    if may_overdraw(history) {
-        spent(&watched_writes(evidence, history), BUDGET)
-    } else {
-        Spent::Kept
+pub(super) fn seen_to_spend<'e>(
+    evidence: &'e Evidence,
+    who: &Writers<'e>,
+    history: &'e ProfileHistory,
+) -> Spendable {
+    if !may_overdraw(history) {
+        return Spendable::of(Spent::Kept, || Spent::Kept);
     }
+    let writes = status_writes(evidence, history);
+    Spendable::of(spent(&moments(&writes), BUDGET), || {
+        spent(&own_writes(who, writes), BUDGET)
+    })
 }
 
 /// Whether the watch saw enough writes of any kind to overdraw the bucket. Of nearly all profiles it did not.
@@ -86,10 +134,19 @@ pub(super) fn may_overdraw(history: &ProfileHistory) -> bool {
     i64::try_from(history.versions.len() - 1).is_ok_and(|writes| writes > BURST)
 }
 
-/// When the watch saw status writes.
-pub(super) fn watched_writes(evidence: &Evidence, history: &ProfileHistory) -> Events {
-    let writes = status_writes(evidence, history);
+/// When writes took place.
+pub(super) fn moments(writes: &[Write]) -> Events {
     writes.iter().map(|write| write.moment).collect()
+}
+
+/// When those took place that are not proven to be somebody else's than the manager's.
+pub(super) fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
+    writes.retain(|Write { before, after, .. }| {
+        who.step((&before.object, before.at), (&after.object, after.at))
+            .hand
+            != Hand::Other
+    });
+    moments(&writes)
 }
 
 fn judge(spent: Spent, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
@@ -130,13 +187,13 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
     };
     if let Some(log) = log {
         findings.note(format!(
-            "judged from the audit log, where all status writes count: {}",
+            "judged from the audit log, where all status writes of the manager count: {}",
             caught(log.seconds)
         ));
     }
     if let (true, Some(window)) = (was_watched(evidence), evidence.header.window) {
         findings.note(format!(
-            "judged from the watch, where status writes that change something count: {}",
+            "judged from the watch, where the manager's status writes that change something count: {}",
             caught(window.seconds())
         ));
     }

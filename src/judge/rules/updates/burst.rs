@@ -3,8 +3,8 @@
 use evidence::{Evidence, ProfileHistory, Request};
 
 use super::{
-    budget::{is_told_by, may_overdraw, seen_to_spend, was_watched},
-    log::{Life, Log, Names},
+    budget::{Writers, is_told_by, may_overdraw, seen_to_spend, was_watched},
+    log::{Log, Names},
     publishers::{Counted, Users, counted, doubt_unclaimed, sure_if},
 };
 use crate::{
@@ -25,11 +25,12 @@ pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut 
     let evidence = profiles.evidence();
     findings.not_applicable("the status writes alone exceed the budget of every profile");
     let watched = was_watched(evidence);
+    let who = Writers::of(evidence);
     let log = ChangeLog::read(evidence).filter(|log| log.tells_changes || !watched);
     let Some(log) = log else {
         if watched {
             for history in profiles.histories() {
-                let found = found_by_watch(evidence, history);
+                let found = found_by_watch(evidence, &who, history);
                 if found.all == Spent::Kept && !found.status {
                     doubt_unclaimed(evidence, history, findings);
                 }
@@ -48,14 +49,16 @@ pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut 
     for key in names.judged(&log.all) {
         let are_known = log.users.are_known(key, findings);
         let mut found = Found {
-            status: found_by_log(log.status.lives(key)).overdraw().is_some(),
-            all: found_by_log(log.all.lives(key)),
+            status: log.status.spent(key).overdraw().is_some(),
+            all: log.all.spent(key),
             is_sure: log.tells_changes && are_known,
         };
         let histories = names.histories(key);
         let seen = |history: &&ProfileHistory| counted(evidence, history).writes.len();
         if watched && !is_told_by(&log.all, key, histories.iter().map(seen).sum()) {
-            let watched = histories.iter().map(|history| found_by_watch(evidence, history));
+            let watched = histories
+                .iter()
+                .map(|history| found_by_watch(evidence, &who, history));
             found = watched.fold(found, Found::or);
         }
         judge(found, || Finding::on(names.reference(key), TOO_OFTEN), findings);
@@ -143,12 +146,7 @@ fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Finding
     }
 }
 
-fn found_by_log(lives: &[Life]) -> Spent {
-    let lives = lives.iter().map(|life| spent(&life.writes, BUDGET));
-    lives.fold(Spent::Kept, Spent::or)
-}
-
-fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
+fn found_by_watch<'e>(evidence: &'e Evidence, who: &Writers<'e>, history: &'e ProfileHistory) -> Found {
     if !may_overdraw(history) {
         return Found {
             status: false,
@@ -158,7 +156,7 @@ fn found_by_watch(evidence: &Evidence, history: &ProfileHistory) -> Found {
     }
     let Counted { writes, is_sure } = counted(evidence, history);
     Found {
-        status: seen_to_spend(evidence, history).overdraw().is_some(),
+        status: seen_to_spend(evidence, who, history).own.overdraw().is_some(),
         all: spent(&writes.into(), BUDGET),
         is_sure,
     }

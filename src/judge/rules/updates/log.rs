@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
+use super::budget::{Spendable, Writers};
 pub(super) use crate::rules::logged::Key;
 use crate::{
     rules::{
+        bucket::{BUDGET, Spent, spent},
         logged::{Creations, Logged, creates, deletes, key_of, logged_key},
         write_time::{self, Micros, SECOND, skew},
     },
@@ -98,9 +100,49 @@ impl<'a> Log<'a> {
         })
     }
 
+    /// What the writes spend of the buckets of the profiles of one name: the worst of them.
+    pub(super) fn spent(&self, key: Key<'a>) -> Spent {
+        let lives = self.lives(key).iter();
+        let lives = lives.map(|life| spent(&life.writes, BUDGET));
+        lives.fold(Spent::Kept, Spent::or)
+    }
+
     /// The lives of a name; empty if the log has no counted write on it.
     pub(super) fn lives(&self, key: Key<'a>) -> &[Life] {
         self.lives.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The status writes of the audit log.
+pub(super) struct StatusLog<'a> {
+    /// All of them, such as change nothing included.
+    pub(super) all: Log<'a>,
+    /// Those that are not proven to be somebody else's than the manager's, if there are others.
+    own: Option<Log<'a>>,
+}
+
+impl<'a> StatusLog<'a> {
+    /// None without a log.
+    pub(super) fn read(evidence: &'a Evidence, who: &Writers<'a>) -> Option<Self> {
+        let all = Log::read(evidence, Request::is_status_write)?;
+        let mut requests = evidence.requests.iter().flat_map(|requests| &requests.events);
+        let has_others = requests.any(|request| request.is_status_write() && who.is_anothers(request));
+        let may_be_own = |request: &Request| request.is_status_write() && !who.is_anothers(request);
+        let own = has_others.then(|| Log::read(evidence, may_be_own));
+        Some(Self {
+            all,
+            own: own.flatten(),
+        })
+    }
+
+    /// Those that may be the manager's.
+    pub(super) fn own(&self) -> &Log<'a> {
+        self.own.as_ref().unwrap_or(&self.all)
+    }
+
+    /// What they spend of the buckets of the profiles of that name.
+    pub(super) fn spent(&self, key: Key<'a>) -> Spendable {
+        Spendable::of(self.all.spent(key), || self.own().spent(key))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
 use super::{
-    budget::may_overdraw,
+    budget::{Writers, may_overdraw},
     log::{Key, Names},
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
 
 /// The cluster managers' users, by the audit log.
 pub(super) struct Users<'a> {
+    who: Writers<'a>,
     publishers: Publishers<'a>,
     names: Names<'a>,
 }
@@ -30,6 +31,7 @@ pub(super) struct Users<'a> {
 impl<'a> Users<'a> {
     pub(super) fn of(evidence: &'a Evidence) -> Self {
         Self {
+            who: Writers::of(evidence),
             publishers: Publishers::of::<ClusterProfile>(evidence),
             names: Names::of(evidence),
         }
@@ -51,11 +53,12 @@ impl<'a> Users<'a> {
         users.are_known()
     }
 
-    /// Whether a request counts. A write of a status does, unless all of the manager's users were named: it may have several.
+    /// Whether a request counts: not if it is proven to be somebody else's. A write of a status does, unless all of the manager's users were named: it may have several.
     pub(super) fn count(&self, request: &'a Request) -> bool {
         let [users, _] = self.publishers.names(self.names.producer(logged_key(request)));
         let publishes = &*request.subresource == "status" || creates(request);
-        !users.are_known() || users.hold(&request.user) || (publishes && !users.are_said)
+        let is_own = !users.are_known() || users.hold(&request.user) || (publishes && !users.are_said);
+        is_own && !self.who.is_anothers(request)
     }
 }
 

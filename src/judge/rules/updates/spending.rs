@@ -1,16 +1,16 @@
 //! The budget of a profile write by write: the figures behind `updates/status-writes-within-budget`, for reports.
 
-use evidence::{Evidence, Request};
+use evidence::Evidence;
 use jiff::Timestamp;
 
 use super::{
-    budget::{is_told_by, was_watched, watched_writes},
-    log::{Log, Names},
+    budget::{Writers, is_told_by, own_writes, was_watched},
+    log::{Names, StatusLog},
 };
 use crate::{
     rules::{
         bucket::BUDGET,
-        write_time::{skew, timestamp},
+        write_time::{skew, status_writes, timestamp},
     },
     time::Events,
 };
@@ -18,7 +18,8 @@ use crate::{
 /// The known budgets of a hub's profiles.
 pub struct Spendings<'a> {
     evidence: &'a Evidence,
-    log: Option<Log<'a>>,
+    who: Writers<'a>,
+    log: Option<StatusLog<'a>>,
     names: Names<'a>,
 }
 
@@ -53,9 +54,11 @@ pub enum Source {
 impl<'a> Spendings<'a> {
     /// Reads the audit log, if there is one.
     pub fn of(evidence: &'a Evidence) -> Self {
+        let who = Writers::of(evidence);
         Self {
             evidence,
-            log: Log::read(evidence, Request::is_status_write),
+            log: StatusLog::read(evidence, &who),
+            who,
             names: Names::of(evidence),
         }
     }
@@ -69,17 +72,18 @@ impl<'a> Spendings<'a> {
         let watched = || {
             histories
                 .iter()
-                .map(|history| watched_writes(self.evidence, history))
+                .map(|history| status_writes(self.evidence, history))
         };
         let mut is_told = false;
         if let Some(log) = &self.log {
             let ahead = skew(self.evidence);
-            let lives = log.lives(key).iter().map(|life| &life.writes);
+            let lives = log.own().lives(key).iter().map(|life| &life.writes);
             spendings.extend(lives.map(|writes| Spending::of(Source::AuditLog, writes, ahead)));
-            is_told = is_told_by(log, key, watched().map(|writes| writes.len()).sum());
+            is_told = is_told_by(&log.all, key, watched().map(|writes| writes.len()).sum());
         }
         if was_watched(self.evidence) && !spendings.iter().any(Spending::is_overdrawn) {
-            let seen = watched().map(|writes| Spending::of(Source::Watch, &writes, 0));
+            let own = watched().map(|writes| own_writes(&self.who, writes));
+            let seen = own.map(|writes| Spending::of(Source::Watch, &writes, 0));
             spendings.extend(seen.filter(|spending| !is_told || spending.is_overdrawn()));
         }
         spendings.retain(|spending| !spending.draws.is_empty());
