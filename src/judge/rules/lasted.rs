@@ -7,7 +7,7 @@ use super::{
     finding::Length,
     write_time::timestamp,
 };
-use crate::time::{Known, Stretch, While};
+use crate::time::{Known, Stretch, While, Why};
 
 /// The reason for no verdict if a fault lasted for about the grace.
 const RESOLUTION: &str = "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of 2 min, it does not show";
@@ -49,9 +49,12 @@ impl From<Age> for Lasted {
 /// Whether something lasted for longer than the grace. `age` says how old it was when it was last seen, if that is not
 /// seen: what the first list showed may be older than the window.
 pub(super) fn lasted(found: &While, age: impl FnOnce() -> Age) -> Lasted {
-    match found.lasting(GRACE) {
+    let known = found.lasting(GRACE);
+    match known {
         Known::Yes => Lasted::Long,
-        Known::Unknown(_) | Known::No if found.is_open() => age().into(),
+        // What more time alone would decide is as old as it is.
+        _ if found.is_open() && (known == Known::No || known.is_unknown_for(Why::Ended)) => age().into(),
+        Known::Unknown(_) if found.is_open() => Lasted::from(age()).max(Lasted::Untold(RESOLUTION)),
         Known::Unknown(_) => Lasted::Untold(RESOLUTION),
         Known::No => Lasted::Short,
     }
