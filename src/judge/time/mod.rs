@@ -16,7 +16,6 @@ mod bucket;
 mod clock;
 mod edge;
 mod events;
-#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod known;
 #[cfg(test)]
 mod laws;

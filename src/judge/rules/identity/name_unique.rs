@@ -1,24 +1,29 @@
 //! One name, one cluster.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use evidence::{
     Evidence, ObjectRef, Origin,
     api::{ClusterProfile, names::CONDITION_JOINED},
 };
+use jiff::Timestamp;
 
 use crate::{
+    hash::HashSet,
     rules::{
         finding::{Finding, Findings},
+        lasted::Lasted,
         pairs::Pair,
         same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, note_bounds},
         sets::ClusterSets,
         text::redacted,
     },
     subjects::{Profile, by_name, name},
+    time::Micros,
 };
 
-/// Maximum number of different profiles of one name that another one of that name is compared with.
+/// Maximum number of different profiles of one name that another one of that name is compared with: those that had their name,
+/// and ids, for the longest.
 const MAX_COMPARED: usize = 8;
 
 /// Why two profiles of one name clash.
@@ -45,11 +50,23 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
         index.add(digest(&history.last().metadata.name), place);
     }
     let sets = ClusterSets::of(evidence);
-    let mut uncertain = 0;
+    let (mut uncertain, mut unproven) = (0, 0);
     for group in index.groups() {
         let histories = group.into_iter().map(|place| &evidence.profiles[place]);
         let group = by_name(evidence, histories);
-        uncertain += one_name(evidence, findings, &sets, &group);
+        let cut = one_name(evidence, findings, &sets, &group);
+        let ids: Vec<u64> = cut.iter().filter_map(|named| named.ids).collect();
+        // Those with one id were compared alike.
+        let may_differ = ids.iter().any(|id| *id != ids[0]);
+        let in_doubt = if may_differ { ids.len() } else { 0 };
+        unproven += in_doubt;
+        uncertain += cut.len() - in_doubt;
+    }
+    if unproven > 0 {
+        findings.cannot_tell(format!(
+            "{unproven} profiles share their name with many others and have other cluster ids than some of them, but were \
+             compared with a few of them only"
+        ));
     }
     findings.note_count(
         "",
@@ -58,19 +75,29 @@ pub(in crate::rules) fn name_unique(evidence: &Evidence, findings: &mut Findings
     );
 }
 
-/// Compares the profiles of one name. Returns how many were not compared with all others.
+/// Compares the profiles of one name. Returns those that were not compared with all others, and of which no proof was found.
 fn one_name<'e>(
     evidence: &'e Evidence,
     findings: &mut Findings,
     sets: &ClusterSets<'e>,
     group: &[Profile<'e>],
-) -> usize {
-    let mut uncertain = 0;
-    let mut known: Vec<(u64, &Profile)> = Vec::new();
-    for profile in group {
-        let mut is_proven = false;
-        let clashes = known.iter().filter_map(|(_, other)| {
-            let pair = Pair::new(evidence, other, profile);
+) -> Vec<Named> {
+    let group_of: Vec<Named> = group.iter().map(Named::of).collect();
+    let mut claims = HashSet::default();
+    let mut known: Vec<usize> = (0..group.len())
+        .filter(|place| claims.insert(group_of[*place].claims))
+        .collect();
+    let mut cut: HashSet<usize> = HashSet::default();
+    if known.len() > MAX_COMPARED {
+        known.sort_by_key(|place| Reverse(group_of[*place].held));
+        cut = known.drain(MAX_COMPARED..).collect();
+        known.sort_unstable();
+    }
+    for (place, profile) in group.iter().enumerate() {
+        let is_cut = cut.contains(&place);
+        let others = known.iter().filter(|other| **other < place || is_cut);
+        let clashes = others.filter_map(|other| {
+            let pair = Pair::new(evidence, &group[*other], profile);
             // Nearly all pairs never clash, and need no timeline.
             if !pair.ever(|one, other| clash(sets, one, other).is_some()) {
                 return None;
@@ -86,34 +113,74 @@ fn one_name<'e>(
         // What lasted tells the most, and of that a proof.
         let worst = clashes.min_by_key(|(clash, found)| (Reverse(found.lasted), *clash));
         if let Some((clash, found)) = worst {
-            is_proven = clash == Clash::ClusterIds;
+            if clash == Clash::ClusterIds && found.lasted == Lasted::Long {
+                cut.remove(&place);
+            }
             let last = found.last;
-            if let Some(finding) = last.and_then(|(earlier, later)| finding(evidence, later, earlier, clash))
-            {
+            if let Some(finding) = last.and_then(|(other, this)| finding(evidence, this, other, clash)) {
                 found.judge(evidence, finding, findings);
             }
         }
-        let claims = claims(profile);
-        let is_new = known.iter().all(|(claimed, _)| *claimed != claims);
-        if is_new && known.len() < MAX_COMPARED {
-            known.push((claims, profile));
-        } else if is_new && !is_proven {
-            uncertain += 1;
+    }
+    let is_cut = |(place, _): &(usize, Named)| cut.contains(place);
+    let cut = group_of.into_iter().enumerate().filter(is_cut);
+    cut.map(|(_, named)| named).collect()
+}
+
+/// What a profile tells of the cluster that has its name.
+struct Named {
+    /// A digest of what it claims over time.
+    claims: u64,
+    /// A digest of its cluster ids while it had its name; none if it had no ids.
+    ids: Option<u64>,
+    /// For how long, as the runner saw it, it had its name and ids, and for how long its name.
+    held: [Micros; 2],
+}
+
+impl Named {
+    fn of(profile: &Profile) -> Self {
+        let mut held = [0_i64; 2];
+        let mut ids = BTreeSet::new();
+        for life in &profile.lives {
+            let ends = life.versions[1..].iter().map(|next| next.at);
+            let ends = ends.chain([life.deleted.unwrap_or(Timestamp::MAX)]);
+            for (version, end) in life.versions.iter().zip(ends) {
+                if is_leaving(&version.object) {
+                    continue;
+                }
+                let length = end.as_microsecond() - version.at.as_microsecond();
+                let own: Vec<(usize, &str)> = cluster_ids(&version.object).collect();
+                if !own.is_empty() {
+                    ids.insert(digest(own));
+                    held[0] = held[0].saturating_add(length);
+                }
+                held[1] = held[1].saturating_add(length);
+            }
+        }
+        let ids = match ids.len() {
+            0 => None,
+            1 => ids.pop_first(),
+            // When it changed them matters, too.
+            _ => Some(digest(name(profile.last_life().last()))),
+        };
+        Self {
+            claims: claims(profile),
+            ids,
+            held,
         }
     }
-    uncertain
 }
 
 fn finding(
     evidence: &Evidence,
-    later: &ClusterProfile,
-    earlier: &ClusterProfile,
+    this: &ClusterProfile,
+    other: &ClusterProfile,
     clash: Clash,
 ) -> Option<Finding> {
-    let (object, rival) = if evidence.judges(later) {
-        (later, earlier)
+    let (object, rival) = if evidence.judges(this) {
+        (this, other)
     } else {
-        (earlier, later)
+        (other, this)
     };
     if !evidence.judges(object) {
         return None;
