@@ -35,6 +35,11 @@ impl ManagerClock {
         self.skew.is_some()
     }
 
+    /// What it shows at a moment of the runner's, if it follows the hub's and is right.
+    pub(crate) fn shows(self, now: Micros) -> Micros {
+        now.saturating_add(self.skew.unwrap_or_default())
+    }
+
     /// The most that it shows at a moment of the runner's, if it is right.
     pub(crate) fn shows_at_most(self, now: Micros) -> Micros {
         now.saturating_add(self.skew.unwrap_or_default().max(0))

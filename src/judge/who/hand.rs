@@ -61,7 +61,7 @@ impl Doing<'_> {
 
 /// Tells whose doing things are with one kind of objects.
 pub(crate) struct Who<'e, T> {
-    evidence: &'e Evidence,
+    pub(super) evidence: &'e Evidence,
     publishers: OnceCell<Publishers<'e>>,
     writes: OnceCell<Writes<'e>>,
     kind: PhantomData<T>,
@@ -85,11 +85,15 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
     /// one of them was claimed, else by the log, else by the field managers.
     pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
-        self.best(before, after, || {
-            let by = authors(before.0, after.0);
-            let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
-            Doing { hand, by }
-        })
+        self.best(before, after, || self.moved(before.0, after.0))
+    }
+
+    /// Whose the entries of managedFields are that differ between two versions. Over a gap, others may have written, too, of
+    /// whom nothing is left.
+    pub(crate) fn moved(&self, before: &T, after: &'e T) -> Doing<'e> {
+        let by = authors(before, after);
+        let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
+        Doing { hand, by }
     }
 
     /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
@@ -263,15 +267,24 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whether the log proves that a request is neither a producer's nor the run's. A producer may use people's programs, if
     /// its users were claimed.
     pub(crate) fn is_anothers(&self, request: &Request) -> bool {
-        let is_claimed = || self.said(0).iter().any(|said| *said == *request.user);
-        self.hand_of(request) == Hand::Other && !is_claimed()
+        self.hand_of(request) == Hand::Other && !self.is_claimed_user(&request.user)
+    }
+
+    /// Whether a user was claimed.
+    pub(crate) fn is_claimed_user(&self, name: &str) -> bool {
+        self.said(0).iter().any(|said| said == name)
+    }
+
+    /// Whether a field manager was claimed.
+    pub(crate) fn is_claimed_field_manager(&self, name: &str) -> bool {
+        self.said(1).iter().any(|said| said == name)
     }
 
     /// Whose a field manager is; by what all judged objects have in common, too, if that is asked for.
     fn hand_of_field_manager(&self, name: &str, infers: bool) -> Hand {
         match name {
             SUITE => Hand::Run,
-            name if self.said(1).iter().any(|said| said == name) => Hand::Producer { is_inferred: false },
+            name if self.is_claimed_field_manager(name) => Hand::Producer { is_inferred: false },
             name if is_for_people(name) || !is_program(name) => Hand::Other,
             // Another program may have the same default name.
             name if infers && tells_who(name) => self.known(1, name),

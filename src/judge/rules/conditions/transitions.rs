@@ -187,7 +187,7 @@ impl<'e> Transitions<'e> {
 
     /// Whether a clock that is right may have told a time that arrived then.
     fn may_be_told(&self, time: Timestamp, arrival: Micros) -> bool {
-        time.as_microsecond() <= self.clock.shows_at_most(arrival).saturating_add(SECOND)
+        time.as_microsecond() <= self.clock.shows(arrival).saturating_add(SECOND)
     }
 
     /// Whether a time that moved back from one to another may come from a clock that was set right, or from the clocks of
@@ -202,7 +202,7 @@ impl<'e> Transitions<'e> {
             return earlier.believed.is_none_or(|believed| !is_before(is, believed));
         }
         let is_close = was.as_microsecond() - is.as_microsecond() <= SERVERS_APART;
-        is_close && self.clock.shows_at_most(moment.earliest) <= is.as_microsecond() + SERVERS_APART
+        is_close && self.clock.shows(moment.earliest) <= is.as_microsecond() + SERVERS_APART
     }
 }
 

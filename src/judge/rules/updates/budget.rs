@@ -142,9 +142,12 @@ pub(super) fn moments(writes: &[Write]) -> Events {
 /// When those took place that are not proven to be somebody else's than the manager's.
 pub(super) fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
     writes.retain(|Write { before, after, .. }| {
-        who.step((&before.object, before.at), (&after.object, after.at))
-            .hand
-            != Hand::Other
+        let (old, new) = (&before.object, &after.object);
+        let step = who.step((old, before.at), (new, after.at));
+        // What others wrote in a gap is theirs all the same.
+        ![step, who.moved(old, new)]
+            .iter()
+            .any(|doing| doing.hand == Hand::Other)
     });
     moments(&writes)
 }

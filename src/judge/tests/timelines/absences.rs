@@ -95,6 +95,7 @@ const MISSED: [(Kind, &str); 22] = [
     (Kind::Requests, "lifecycle/restart-keeps-profiles"),
     (Kind::Requests, "placement-lifecycle/restart-keeps"),
     // Only the log or the field managers tell who else wrote.
+    (Kind::Writers, "updates/status-writes-within-budget"),
     (Kind::Requests, "placement-ownership/consumers-cannot-write"),
     (Kind::Requests, "placement-ownership/one-writer"),
     (Kind::Requests, "placement-references/resolve"),
