@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Reason, Share, api::names};
+use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, ObjectRef, Reason, Share, api::names};
 
 use crate::rules::Rule;
 
@@ -39,6 +39,16 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     let mut told = BTreeSet::new();
     missed.retain(|reason| told.insert(reason.clone()));
     missed
+}
+
+/// Why evidence of an object lacks, if that was told.
+pub(crate) fn why_missed<'e>(evidence: &'e Evidence, kind: Kind, object: &ObjectRef) -> Option<&'e str> {
+    let is_it = |gap: &&Gap| {
+        let missed = gap.object.as_ref();
+        missed.is_some_and(|missed| (&missed.namespace, &missed.name) == (&object.namespace, &object.name))
+    };
+    let gap = evidence.gaps(kind).find(is_it);
+    gap.map(|gap| &*gap.reason)
 }
 
 /// Says that two shares were observed too long after each other to be compared: a cluster may have moved meanwhile, or its

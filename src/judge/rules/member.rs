@@ -23,6 +23,7 @@ use jiff::Timestamp;
 
 use super::finding::{Finding, Findings};
 use crate::{
+    missing::why_missed,
     reasons::NO_MEMBER_ASKED,
     subjects::{Profile, by_name, name},
     time::{Micros, SECOND, Seen, Set, Timeline},
@@ -206,13 +207,8 @@ impl<'a> Pair<'a> {
         if let Some(missing) = missing {
             return format!("its {} could not be read: {missing}", part.name());
         }
-        let profile = &self.member.profile;
-        let mut gaps = evidence.gaps(Kind::Members);
-        let gap = gaps.find(|gap| {
-            let object = gap.object.as_ref();
-            object.is_some_and(|object| object.name == profile.name && object.namespace == profile.namespace)
-        });
-        gap.map_or_else(|| "it was not asked".to_owned(), |gap| gap.reason.to_string())
+        let reason = why_missed(evidence, Kind::Members, &self.member.profile);
+        reason.unwrap_or("it was not asked").to_owned()
     }
 }
 

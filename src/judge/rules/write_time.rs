@@ -1,14 +1,15 @@
 //! When profiles were written, and what rules ask of clocks and gaps that [`crate::time`] does not answer yet.
 
 use evidence::{
-    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Tracked, Version,
-    api::{ClusterProfile, Writer},
-    parse_time,
+    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Tracked, Version, api::ClusterProfile, parse_time,
 };
 use jiff::Timestamp;
 
-use crate::time::{self, known_skew, new_stamp};
 pub(super) use crate::time::{CLOCKS_APART, Event as WriteTime, LATE, Micros, SECOND};
+use crate::{
+    time::{self, known_skew, new_stamp},
+    who::writes_status,
+};
 
 /// A step between two versions of a profile that changed something.
 pub(super) type Write<'a> = time::Write<'a, ClusterProfile>;
@@ -100,17 +101,6 @@ fn missed_of<'a>(
     .min()
 }
 
-/// When the gap began in which a version of a profile came, if it came in one: it is no older than the gap. The least
-/// timestamp if the gap has no beginning.
-pub(super) fn gap_around(evidence: &Evidence, profile: &ClusterProfile, at: Timestamp) -> Option<Micros> {
-    let metadata = &profile.metadata;
-    let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
-    let around = gaps
-        .filter(|gap| gap.from.is_none_or(|from| from <= at) && gap.until.is_none_or(|until| until >= at));
-    let starts = around.map(|gap| gap.from.map_or(Micros::MIN, Timestamp::as_microsecond));
-    starts.min()
-}
-
 /// The status writes that the watch saw on a profile, in order, each with its moment.
 pub(super) fn status_writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
     let differ = |one: &ClusterProfile, other: &ClusterProfile| one.status != other.status;
@@ -133,19 +123,4 @@ pub(super) fn earliest<T: Tracked>(evidence: &Evidence, before: Option<&T>, afte
         .and_then(|text| on_our_clock(evidence, text))
         .filter(|stamp| *stamp <= arrival.saturating_add(SECOND))
         .unwrap_or_else(|| arrival.saturating_sub(LATE))
-}
-
-/// Whether a writer writes the status, or owns parts of it.
-pub(super) fn writes_status(writer: &Writer) -> bool {
-    &*writer.subresource == "status" || owns_status(writer)
-}
-
-/// Whether a writer owns parts of the status.
-pub(super) fn owns_status(writer: &Writer) -> bool {
-    writer.owns.iter().any(|part| is_status(part))
-}
-
-/// Whether an owned part is of the status.
-pub(super) fn is_status(part: &str) -> bool {
-    part == "status" || part.starts_with("status.")
 }

@@ -12,6 +12,7 @@
 
 mod absence;
 mod arrival;
+mod age;
 mod bucket;
 mod clock;
 mod edge;
@@ -20,7 +21,7 @@ mod known;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
-mod readers;
+pub(crate) mod readers;
 mod set;
 mod timeline;
 mod together;
@@ -30,6 +31,7 @@ mod writes;
 
 pub(crate) use absence::absent;
 pub(crate) use arrival::{is_surely_later, surely_between};
+pub(crate) use age::{Age, GRACE, age_at};
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, new_stamp};
 pub(crate) use edge::Edge;
@@ -39,7 +41,7 @@ pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline, was_missed};
 pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
-pub(crate) use writes::{Write, writes};
+pub(crate) use writes::{Write, is_logged_around, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a
 /// timestamp.

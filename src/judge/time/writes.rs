@@ -1,10 +1,12 @@
 //! When an object was written.
 
-use evidence::{Evidence, History, Tracked, Version, api::Writer, parse_time};
+use evidence::{Evidence, History, Kind, Request, Requests, Tracked, Version, api::Writer, parse_time};
+use jiff::SignedDuration;
 
 use super::{
     Edge, Event, Micros, SECOND, Timeline,
     clock::{SERVERS_APART, known_skew, new_stamp},
+    timeline::span_of,
 };
 
 /// A step between two versions.
@@ -16,6 +18,24 @@ pub(crate) struct Write<'e, T> {
     pub(crate) after: &'e Version<T>,
     /// When it took place.
     pub(crate) moment: Event,
+}
+
+/// Whether a log is complete from some time before a request until the same time after it.
+pub(crate) fn is_logged_around(
+    evidence: &Evidence,
+    log: &Requests,
+    request: &Request,
+    time: SignedDuration,
+) -> bool {
+    let at = request.at.as_microsecond();
+    let time = SECOND * time.as_secs();
+    let (from, until) = (at.saturating_sub(time), at.saturating_add(time));
+    let covers = (
+        log.covers.from.as_microsecond(),
+        log.covers.until.as_microsecond(),
+    );
+    let mut gaps = evidence.gaps(Kind::Requests).map(span_of);
+    covers.0 <= from && until <= covers.1 && !gaps.any(|(start, stop)| start <= until && stop >= from)
 }
 
 /// The writes between successive versions of an object that differ, stamped by the writers that count.

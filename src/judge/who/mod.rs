@@ -10,16 +10,25 @@
 
 pub(crate) mod authors;
 mod effect;
+mod creators;
+mod entry;
 mod hand;
 pub(crate) mod logged;
 mod program;
 pub(crate) mod publisher;
+#[cfg(test)]
+mod readers;
+mod sender;
+mod steps;
 mod strays;
 mod succession;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
+pub(crate) use entry::{Entry, entries, is_status, shows_entries, writes_status, written_at};
+pub(crate) use sender::Sender;
+pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan};
 pub(crate) use touched::before_and_after;

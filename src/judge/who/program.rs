@@ -16,6 +16,15 @@ pub(crate) fn is_kubectl(program: &str) -> bool {
     name == "kubectl" || name.starts_with("kubectl-") || name.starts_with("kubectl_")
 }
 
+/// The program of a field manager: kubectl uses one for each of its subcommands.
+pub(crate) fn program_of(field_manager: &str) -> &str {
+    if field_manager.starts_with("kubectl-") {
+        "kubectl"
+    } else {
+        field_manager
+    }
+}
+
 /// Programs that write for people, whatever the object is: they restore backups and apply what is in a repository.
 const TOOLS: [&str; 9] = [
     "argocd-application-controller",

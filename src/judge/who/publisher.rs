@@ -51,6 +51,11 @@ impl<'e> Names<'e> {
         self.known.contains(name)
     }
 
+    /// Whether it is known that the sender of a request is the producer.
+    pub(crate) fn hold_sender(&self, request: &Request) -> bool {
+        self.hold(&request.user)
+    }
+
     pub(crate) fn are_known(&self) -> bool {
         !self.known.is_empty()
     }

@@ -19,7 +19,7 @@ use crate::{
         write_time::{Micros, SECOND},
     },
     subjects::Profiles,
-    who::{Doing, Who},
+    who::{Doing, Who, entries},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
@@ -317,11 +317,9 @@ fn labelled_at_creation(
 /// Whether the `managedFields` entry that owns the label is as old as the profile.
 fn label_is_as_old(profile: &ClusterProfile) -> bool {
     let created = profile.metadata.creation_timestamp.as_deref();
-    let mut writers = profile.metadata.writers.iter().flat_map(|writers| writers.iter());
+    let is_label = |part: &str| part == LABEL_PATH;
     created.is_some()
-        && writers.any(|writer| {
-            writer.time.as_deref() == created && writer.owns.iter().any(|part| &**part == LABEL_PATH)
-        })
+        && entries(profile).any(|entry| entry.stamp() == created && entry.owned(is_label).is_some())
 }
 
 fn unlabelled(object: impl Into<ObjectRef>, manager: &str) -> Finding {

@@ -3,20 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Request, Requests,
-    api::{ClusterProfile, Writer, names},
+    Asked, Evidence, Kind, ObjectRef, Request,
+    api::{ClusterProfile, names},
 };
-use jiff::Timestamp;
 
 use crate::{
     rules::{
-        authors::{is_actor, tells_who},
+        authors::{program_of, tells_who},
         finding::{Finding, Findings},
-        logged::{Logged, is_creation, logged_key},
+        logged::{Logged, logged_key},
         text::redacted,
     },
     time::SERVERS_APART,
-    who::{Hand, Who},
+    who::{Who, entries, shows_entries},
 };
 
 /// The part of a profile whose owner counts as its manager.
@@ -31,27 +30,35 @@ const MANAGER_PART: &str = "spec.clusterManager";
 /// a hint.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
-    if let Some(requests) = &evidence.requests {
-        judge_users(evidence, requests, &mut proven, findings);
+    let who = Who::of(evidence);
+    if evidence.requests.is_some() {
+        judge_users(evidence, &who, &mut proven, findings);
     }
     if matches!(evidence.asked(Kind::Writers), Asked::Yes) {
-        judge_field_managers(evidence, &proven, findings);
+        judge_field_managers(evidence, &who, &proven, findings);
     }
     findings.cannot_tell_unless_examined("neither an audit log nor managedFields show who created a profile");
 }
 
 fn judge_users<'a>(
     evidence: &'a Evidence,
-    requests: &'a Requests,
+    who: &Who<'a, ClusterProfile>,
     proven: &mut BTreeSet<&'a str>,
     findings: &mut Findings,
 ) {
-    let mut managers: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
-    let creators = creators(evidence, requests, findings);
-    for (manager, creator) in creators {
-        managers.entry(manager).or_default().push(creator);
-    }
-    for (manager, mut creators) in managers {
+    let observed = Logged::<ClusterProfile>::of(evidence);
+    let scope = &evidence.header.scope;
+    let creators = who.creators(|request| {
+        let key @ (namespace, name) = logged_key(request);
+        let manager = manager_of(&observed, key, request)?;
+        let judged = scope.cluster_manager.as_deref();
+        let is_judged =
+            judged.is_none_or(|judged| judged == manager) && !evidence.is_touched(namespace, name);
+        is_judged.then_some(manager)
+    });
+    for (manager, mut creators) in creators {
+        let creations = creators.iter().map(|creator| creator.count).sum();
+        (0..creations).for_each(|_: usize| findings.examine());
         creators.sort_by_key(|creator| creator.created.at);
         let Some((first, others)) = creators.split_first_mut() else {
             continue;
@@ -60,9 +67,9 @@ fn judge_users<'a>(
             if other.from > first.until {
                 findings.note(format!(
                     "{} creates profiles of {} in succession to {}, which writes no more",
-                    redacted(&other.created.user),
+                    redacted(other.by),
                     redacted(manager),
-                    redacted(&first.created.user)
+                    redacted(first.by)
                 ));
                 std::mem::swap(first, other);
                 continue;
@@ -73,8 +80,8 @@ fn judge_users<'a>(
                 findings.cannot_tell(format!(
                     "{} and {} wrote for {} within the time by which the clocks of API servers may differ: it may be a \
                      succession",
-                    redacted(&first.created.user),
-                    redacted(&other.created.user),
+                    redacted(first.by),
+                    redacted(other.by),
                     redacted(manager)
                 ));
                 std::mem::swap(first, other);
@@ -90,82 +97,13 @@ fn judge_users<'a>(
                 .expected(format!(
                     "{} created by {} alone",
                     redacted(manager),
-                    redacted(&first.created.user)
+                    redacted(first.by)
                 ))
-                .observed(format!("created by {}", redacted(&other.created.user))),
+                .observed(format!("created by {}", redacted(other.by))),
             );
             first.until = first.until.max(other.until);
         }
     }
-}
-
-/// The users of one manager name, as one: a user, or all that were named.
-struct Creator<'a> {
-    /// The first creation.
-    created: &'a Request,
-    /// The first write on profiles of that name.
-    from: Timestamp,
-    /// The last one.
-    until: Timestamp,
-}
-
-/// Who created profiles under each manager name. People and tools that write for them are left out: a backup restores
-/// profiles with all that their manager wrote.
-fn creators<'a>(
-    evidence: &'a Evidence,
-    requests: &'a Requests,
-    findings: &mut Findings,
-) -> Vec<(&'a str, Creator<'a>)> {
-    let observed = Logged::<ClusterProfile>::of(evidence);
-    let who = Who::<ClusterProfile>::of(evidence);
-    let named = &evidence.header.claim.cluster_manager;
-    let scope = &evidence.header.scope;
-    let mut creators: BTreeMap<(&str, Option<&str>), Creator> = BTreeMap::new();
-    let mut spans: BTreeMap<(&str, Option<&str>), (Timestamp, Timestamp)> = BTreeMap::new();
-    for request in &requests.events {
-        let is_own = matches!(who.hand_of(request), Hand::Run | Hand::Other);
-        if is_own || !request.is_write() || &*request.verb == "deletecollection" {
-            continue;
-        }
-        let key @ (namespace, name) = logged_key(request);
-        if evidence.is_touched(namespace, name) {
-            continue;
-        }
-        let Some(manager) = manager_of(&observed, key, request) else {
-            continue;
-        };
-        if scope
-            .cluster_manager
-            .as_deref()
-            .is_some_and(|judged| judged != manager)
-        {
-            continue;
-        }
-        // Users that were named are one manager's.
-        let user = Some(&*request.user).filter(|user| !named.has_user(user));
-        let span = spans.entry((manager, user)).or_insert((request.at, request.at));
-        *span = (span.0.min(request.at), span.1.max(request.at));
-        if is_creation(request) {
-            findings.examine();
-            creators.entry((manager, user)).or_insert(Creator {
-                created: request,
-                from: request.at,
-                until: request.at,
-            });
-        }
-    }
-    let with_span = |(key, creator): ((&'a str, _), Creator<'a>)| {
-        let (from, until) = spans.get(&key).copied().unwrap_or((creator.from, creator.until));
-        (
-            key.0,
-            Creator {
-                from,
-                until,
-                ..creator
-            },
-        )
-    };
-    creators.into_iter().map(with_span).collect()
 }
 
 /// The manager that a request's body names, or that all profiles of its name have.
@@ -194,7 +132,12 @@ fn reference(request: &Request) -> ObjectRef {
     }
 }
 
-fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: &mut Findings) {
+fn judge_field_managers(
+    evidence: &Evidence,
+    who: &Who<ClusterProfile>,
+    proven: &BTreeSet<&str>,
+    findings: &mut Findings,
+) {
     // For each manager's name, the field manager that owns most of its profiles, so that the exceptions are reported.
     let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for profile in evidence.everyone() {
@@ -214,7 +157,6 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
             Some((*manager, *owner))
         })
         .collect();
-    let named = &evidence.header.claim.cluster_manager;
     let mut told = BTreeSet::new();
     for profile in evidence.inventory() {
         let manager = profile.manager();
@@ -225,7 +167,9 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
         findings.examine();
         let Some(main) = main.get(manager) else { continue };
         for owner in owners {
-            let are_named = named.has_field_manager(owner) && named.has_field_manager(main);
+            let are_named = [owner, main]
+                .into_iter()
+                .all(|name| who.is_claimed_field_manager(name));
             if owner != *main && !are_named && !proven.contains(manager) && told.insert((manager, owner)) {
                 findings.report(
                     Finding::on(
@@ -243,23 +187,9 @@ fn judge_field_managers(evidence: &Evidence, proven: &BTreeSet<&str>, findings: 
 }
 
 fn owners_of_manager(profile: &ClusterProfile) -> impl Iterator<Item = &str> {
-    writers(profile)
-        .filter(|writer| !writer.manager.is_empty() && is_actor(&writer.manager))
-        .filter(|writer| writer.owns.iter().any(|part| &**part == MANAGER_PART))
-        .map(|writer| program(&writer.manager))
-}
-
-/// The program of a field manager: kubectl uses one for each of its subcommands.
-fn program(field_manager: &str) -> &str {
-    if field_manager.starts_with("kubectl-") {
-        "kubectl"
-    } else {
-        field_manager
-    }
-}
-
-fn writers(profile: &ClusterProfile) -> impl Iterator<Item = &Writer> {
-    profile.metadata.writers.iter().flat_map(|writers| writers.iter())
+    let owners = entries(profile).filter(|entry| !entry.by().is_empty() && entry.is_an_actors());
+    let owners = owners.filter(|entry| entry.owned(|part| part == MANAGER_PART).is_some());
+    owners.map(|entry| program_of(entry.by()))
 }
 
 /// `identity/one-manager-per-profile`
@@ -282,33 +212,33 @@ pub(in crate::rules) fn one_manager_per_profile(evidence: &Evidence, findings: &
         }
     }
     for profile in evidence.inventory() {
-        if profile.metadata.writers.is_none() {
+        if !shows_entries(profile) {
             continue;
         }
         findings.examine();
         let mut told = BTreeSet::new();
-        for writer in writers(profile) {
-            let Some(served) = serves.get(&*writer.manager) else {
+        for entry in entries(profile) {
+            let Some(served) = serves.get(entry.by()) else {
                 continue;
             };
             if served.contains(profile.manager()) {
                 continue;
             }
-            let Some(part) = writer.owns.iter().find(|part| is_managers_part(part)) else {
+            let Some(part) = entry.owned(is_managers_part) else {
                 continue;
             };
-            if told.insert(&*writer.manager) {
+            if told.insert(entry.by()) {
                 let others: Vec<&str> = served.iter().copied().collect();
                 findings.report(
                     Finding::on(
                         profile,
                         "profile is written by the field manager of another manager",
                     )
-                    .at(&**part)
+                    .at(part)
                     .expected(format!("written for {} only", redacted(profile.manager())))
                     .observed(format!(
                         "written by {}, which serves {}",
-                        redacted(&writer.manager),
+                        redacted(entry.by()),
                         redacted(&others.join(", "))
                     )),
                 );

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use evidence::{Asked, Evidence, Kind, Request, Requests};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::log::{Key, Names};
 use crate::{
     rules::{
         finding::{Finding, Findings},
         text::redacted,
-        write_time::{is_status, writes_status},
     },
     subjects::Profiles,
+    time::is_logged_around,
+    who::{Entry, Sender, entries, is_status},
 };
 
 /// Time before and after a write in which its sender may send a part again, through the right endpoint. Clients that
@@ -74,7 +75,8 @@ fn judge_requests(evidence: &Evidence, requests: &Requests, findings: &mut Findi
                 bodiless += 1;
                 continue;
             };
-            if !is_logged_around(evidence, requests, request) {
+            // Only a log that is complete then shows any other way the part was sent.
+            if !is_logged_around(evidence, requests, request, MOMENTS) {
                 continue;
             }
             findings.examine();
@@ -110,7 +112,7 @@ fn judge_requests(evidence: &Evidence, requests: &Requests, findings: &mut Findi
                 .expected(expected)
                 .observed(format!(
                     "{count} by {}, first at {}",
-                    redacted(&request.user),
+                    redacted(Sender::of(request).name),
                     request.at
                 )),
         );
@@ -120,19 +122,6 @@ fn judge_requests(evidence: &Evidence, requests: &Requests, findings: &mut Findi
             "{bodiless} patches are not judged: the audit log lacks their bodies; log them at level Request"
         ));
     }
-}
-
-/// Whether the log is complete in the moments around a request, so that it shows any other way the part was sent.
-fn is_logged_around(evidence: &Evidence, requests: &Requests, request: &Request) -> bool {
-    let (from, until) = (
-        request.at.saturating_sub(MOMENTS).unwrap_or(Timestamp::MIN),
-        request.at.saturating_add(MOMENTS).unwrap_or(Timestamp::MAX),
-    );
-    let mut gaps = evidence.gaps(Kind::Requests);
-    requests.covers.from <= from
-        && until <= requests.covers.until
-        && !gaps
-            .any(|gap| gap.from.is_none_or(|begin| begin <= until) && gap.until.is_none_or(|end| end >= from))
 }
 
 /// Whether a part was sent through the wrong endpoint.
@@ -152,7 +141,7 @@ fn is_sent_rightly(writes: &[&Request], request: &Request, part: &str) -> bool {
             .body
             .as_ref()
             .is_none_or(|body| body.parts.iter().any(|carried| carried == part));
-        other.user == request.user
+        Sender::of(other).name == Sender::of(request).name
             && &*other.subresource == subresource
             && matches!(&*other.verb, "create" | "update" | "patch")
             && other.at.duration_since(request.at).abs() <= MOMENTS
@@ -170,14 +159,13 @@ fn is_desired(part: &str) -> bool {
 fn examine_owners(profiles: &Profiles, findings: &mut Findings) {
     let mut astray = 0;
     for profile in profiles.inventory() {
-        let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-        if !writers.iter().any(writes_status) {
+        if !entries(profile).any(Entry::writes_status) {
             continue;
         }
         findings.examine();
-        astray += usize::from(writers.iter().any(|writer| match &*writer.subresource {
-            "" => writer.owns.iter().any(|part| is_status(part)),
-            "status" => writer.owns.iter().any(|part| is_desired(part)),
+        astray += usize::from(entries(profile).any(|entry| match entry.subresource() {
+            "" => entry.owns_status(),
+            "status" => entry.owned(is_desired).is_some(),
             _ => false,
         }));
     }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Request, Requests, api::ClusterProfile};
 use jiff::Timestamp;
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    logged::{Judged, Key, Logged},
-    text::redacted,
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        logged::{Judged, Key, Logged},
+        text::redacted,
+    },
+    who::Sender,
 };
-
-/// A writer: the user, and the program that acts for the user.
-type Writer<'a> = (&'a str, &'a str);
 
 /// The writes of one writer on one object.
 #[derive(Default)]
@@ -61,7 +61,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
 ) {
     let names = Logged::<T>::of(evidence);
     let what = written.what;
-    let mut writes: BTreeMap<(Key, Writer), Writes> = BTreeMap::new();
+    let mut writes: BTreeMap<(Key, Sender), Writes> = BTreeMap::new();
     let mut untold = 0;
     for request in requests.events.iter().filter(|request| !request.is_the_suites()) {
         let Some(is_sure) = counts(request) else { continue };
@@ -74,8 +74,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
             continue;
         };
         findings.examine();
-        let writer = (&*request.user, &*request.user_agent);
-        let writes = writes.entry((key, writer)).or_default();
+        let writes = writes.entry((key, Sender::of(request))).or_default();
         writes.told += 1;
         writes.is_hint = !is_sure;
         if !changed {
@@ -83,7 +82,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
             writes.first_empty.get_or_insert(request.at);
         }
     }
-    for ((key, writer), writes) in writes {
+    for ((key, sender), writes) in writes {
         let Some(first) = writes.first_empty else { continue };
         let finding = Finding::on(names.reference(key), written.message)
             .at(written.path)
@@ -92,7 +91,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
                 "{} of {} writes by {} changed nothing, first at {first}",
                 writes.empty,
                 writes.told,
-                named(writer)
+                named(sender)
             ));
         if writes.is_hint {
             findings.note(format!(
@@ -119,10 +118,11 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
 }
 
 /// The user, and the program if it has another name.
-fn named((user, agent): Writer) -> String {
-    if agent.is_empty() || agent == user {
-        redacted(user)
+fn named(sender: Sender) -> String {
+    let Sender { name, program } = sender;
+    if program.is_empty() || program == name {
+        redacted(name)
     } else {
-        format!("{} ({})", redacted(user), redacted(agent))
+        format!("{} ({})", redacted(name), redacted(program))
     }
 }

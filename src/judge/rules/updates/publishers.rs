@@ -1,7 +1,5 @@
 //! Whose writes count: other programs write to profiles as well, and their writes are not held against the manager.
 
-use std::collections::BTreeSet;
-
 use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
 use super::{
@@ -11,14 +9,14 @@ use super::{
 use crate::{
     reasons::MANAGER_NOT_NAMED,
     rules::{
-        authors::{authors, may_be_a_producer_s, writers},
         bucket::{BUDGET, Spent, spent},
         finding::{Finding, Findings},
         logged::{creates, logged_key},
-        publisher::{Publishers, publishers_of},
+        publisher::Publishers,
         text::listed,
         write_time::{Write, WriteTime, writes},
     },
+    who::{Publishing, may_be_a_producers},
 };
 
 /// The cluster managers' users, by the audit log.
@@ -57,7 +55,7 @@ impl<'a> Users<'a> {
     pub(super) fn count(&self, request: &'a Request) -> bool {
         let [users, _] = self.publishers.names(self.names.producer(logged_key(request)));
         let publishes = &*request.subresource == "status" || creates(request);
-        let is_own = !users.are_known() || users.hold(&request.user) || (publishes && !users.are_said);
+        let is_own = !users.are_known() || users.hold_sender(request) || (publishes && !users.are_said);
         is_own && !self.who.is_anothers(request)
     }
 }
@@ -70,46 +68,29 @@ pub(super) struct Counted {
     pub(super) is_sure: bool,
 }
 
-/// When the watch saw a profile written by its manager: by the field managers that were named, or by those that own what only
-/// a manager sets on that profile.
+/// When the watch saw a profile written by its manager.
 pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted {
-    let named = &evidence.header.claim.cluster_manager.field_managers;
-    let versions = || history.versions.iter().map(|version| &version.object);
-    let publishers: BTreeSet<&str> = if named.is_empty() {
-        versions().flat_map(publishers_of).collect()
-    } else {
-        let seen: BTreeSet<&str> = versions().flat_map(writers).collect();
-        named
-            .iter()
-            .map(String::as_str)
-            .filter(|name| seen.contains(name))
-            .collect()
-    };
-    let is_foreign = |write: &&Write| {
+    let publishing = Publishing::of(evidence, history);
+    let is_own = |write: &&Write| {
         let (before, after) = (&write.before.object, &write.after.object);
-        let by = authors(before, after);
-        let is_own = named.is_empty() && (before.spec != after.spec || before.status != after.status);
-        !is_own && !by.is_empty() && !publishers.is_empty() && by.is_disjoint(&publishers)
+        let publishes = before.spec != after.spec || before.status != after.status;
+        publishing.wrote(before, after, publishes)
     };
     let writes = writes(evidence, history);
-    let own = writes.iter().filter(|write| !is_foreign(write));
+    let own = writes.iter().filter(is_own);
     Counted {
         writes: own.map(|write| write.moment).collect(),
-        is_sure: !publishers.is_empty(),
+        is_sure: publishing.are_known(),
     }
 }
 
 /// Says if a profile is written too often only together with programs that nobody claimed: one may be the manager's second
 /// field manager, or a consumer that labels profiles for itself.
 pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) {
-    let claimed = &evidence.header.claim.cluster_manager;
-    if !claimed.field_managers.is_empty() || !may_overdraw(history) {
+    if !may_overdraw(history) || Publishing::of(evidence, history).are_claimed {
         return;
     }
-    let may_be_its = |write: &&Write| {
-        let by_whom = authors(&write.before.object, &write.after.object);
-        by_whom.is_empty() || by_whom.iter().any(|name| may_be_a_producer_s(name))
-    };
+    let may_be_its = |write: &&Write| may_be_a_producers(&write.before.object, &write.after.object);
     let writes = writes(evidence, history);
     let unclaimed = writes.iter().filter(may_be_its);
     let unclaimed: Vec<WriteTime> = unclaimed.map(|write| write.moment).collect();

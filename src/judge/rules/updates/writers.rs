@@ -5,18 +5,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use evidence::{
-    Evidence,
-    api::{ClusterProfile, Writer},
-    parse_time,
-};
+use evidence::{Evidence, api::ClusterProfile};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::rules::{
-    authors::{is_actor, is_kubectl},
-    finding::{Finding, Findings},
-    text::redacted,
-    write_time::{is_status, owns_status, writes_status},
+pub(in crate::rules) use crate::who::written_at;
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::redacted,
+    },
+    who::{Entry, entries, is_status},
 };
 
 /// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
@@ -30,28 +28,27 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
     let activity = LazyCell::new(|| Activity::of(evidence));
     let mut remnants: BTreeMap<&str, usize> = BTreeMap::new();
     for profile in evidence.inventory() {
-        let writers = profile.metadata.writers.as_deref().unwrap_or_default();
-        let mut owners: Vec<&Writer> = writers.iter().filter(|writer| owns_status(writer)).collect();
+        let mut owners: Vec<Entry> = entries(profile).filter(|entry| entry.owns_status()).collect();
         if owners.is_empty() {
             continue;
         }
         findings.examine();
-        owners.retain(|owner| is_actor(&owner.manager));
+        owners.retain(|owner| owner.is_an_actors());
         // Nearly always there is only one.
         if owners.len() < 2 {
             continue;
         }
         let newest = newest(&owners);
-        let (owners, gone): (Vec<&Writer>, Vec<&Writer>) = owners
+        let (owners, gone): (Vec<Entry>, Vec<Entry>) = owners
             .into_iter()
-            .partition(|owner| activity.still_writes(owner, newest));
+            .partition(|owner| activity.still_writes(*owner, newest));
         for owner in gone {
-            *remnants.entry(&owner.manager).or_default() += 1;
+            *remnants.entry(owner.by()).or_default() += 1;
         }
-        let machines: Vec<&Writer> = owners
+        let machines: Vec<Entry> = owners
             .iter()
             .copied()
-            .filter(|owner| !is_kubectl(&owner.manager))
+            .filter(|owner| !owner.is_a_persons())
             .collect();
         for update in updaters(&machines) {
             findings.report(not_applied(profile, &owners, update));
@@ -76,9 +73,9 @@ pub(in crate::rules) fn distinct_appliers(evidence: &Evidence, findings: &mut Fi
 }
 
 /// When the newest of the writers that are no people wrote.
-fn newest(owners: &[&Writer]) -> Option<Timestamp> {
-    let programs = owners.iter().filter(|owner| !is_kubectl(&owner.manager));
-    programs.filter_map(|owner| written_at(owner)).max()
+fn newest(owners: &[Entry]) -> Option<Timestamp> {
+    let programs = owners.iter().filter(|owner| !owner.is_a_persons());
+    programs.filter_map(|owner| owner.written_at()).max()
 }
 
 /// When each field manager last wrote the status of any profile.
@@ -86,15 +83,11 @@ struct Activity<'a>(BTreeMap<&'a str, Timestamp>);
 
 impl<'a> Activity<'a> {
     fn of(evidence: &'a Evidence) -> Self {
-        let profiles = evidence.everyone();
-        Self::in_all(profiles.flat_map(|profile| profile.metadata.writers.as_deref().unwrap_or_default()))
-    }
-
-    fn in_all(writers: impl Iterator<Item = &'a Writer>) -> Self {
         let mut last: BTreeMap<&str, Timestamp> = BTreeMap::new();
-        for writer in writers.filter(|writer| writes_status(writer)) {
-            if let Some(at) = written_at(writer) {
-                let last = last.entry(&writer.manager).or_insert(at);
+        let entries = evidence.everyone().flat_map(entries);
+        for entry in entries.filter(|entry| entry.writes_status()) {
+            if let Some(at) = entry.written_at() {
+                let last = last.entry(entry.by()).or_insert(at);
                 *last = at.max(*last);
             }
         }
@@ -102,28 +95,23 @@ impl<'a> Activity<'a> {
     }
 
     /// Whether an owner has written any profile since a day before the newest write on its own. An unknown time counts.
-    fn still_writes(&self, owner: &Writer, newest: Option<Timestamp>) -> bool {
-        let last = written_at(owner).and_then(|_| self.0.get(&*owner.manager));
+    fn still_writes(&self, owner: Entry, newest: Option<Timestamp>) -> bool {
+        let last = owner.written_at().and_then(|_| self.0.get(owner.by()));
         newest
             .zip(last)
             .is_none_or(|(newest, last)| newest.duration_since(*last) < OUTDATED)
     }
 }
 
-/// When an entry last changed, by the hub's clock.
-pub(in crate::rules) fn written_at(writer: &Writer) -> Option<Timestamp> {
-    writer.time.as_deref().and_then(parse_time)
-}
-
 /// With several managers, returns those that update rather than apply, one entry each.
-fn updaters<'a>(owners: &[&'a Writer]) -> Vec<&'a Writer> {
+fn updaters<'a>(owners: &[Entry<'a>]) -> Vec<Entry<'a>> {
     // Nearly always there is only one.
-    if owners.iter().all(|owner| owner.manager == owners[0].manager) {
+    if owners.iter().all(|owner| owner.by() == owners[0].by()) {
         return Vec::new();
     }
     let of = |manager: &str, operation: &str| {
         let mut owners = owners.iter().copied();
-        owners.find(|owner| &*owner.manager == manager && &*owner.operation == operation)
+        owners.find(|owner| owner.by() == manager && owner.operation() == operation)
     };
     names_of(owners)
         .into_iter()
@@ -135,37 +123,36 @@ fn updaters<'a>(owners: &[&'a Writer]) -> Vec<&'a Writer> {
         .collect()
 }
 
-fn names_of<'a>(owners: &[&'a Writer]) -> BTreeSet<&'a str> {
-    owners.iter().map(|owner| &*owner.manager).collect()
+fn names_of<'a>(owners: &[Entry<'a>]) -> BTreeSet<&'a str> {
+    owners.iter().map(|owner| owner.by()).collect()
 }
 
-fn not_applied(profile: &ClusterProfile, owners: &[&Writer], update: &Writer) -> Finding {
-    let part = update.owns.iter().find(|part| is_status(part));
+fn not_applied(profile: &ClusterProfile, owners: &[Entry], update: Entry) -> Finding {
     let count = names_of(owners).len();
     Finding::on(
         profile,
         "several field managers write the status, and not all use server-side apply",
     )
-    .at(part.map_or("status", |part| part))
+    .at(update.owned(is_status).unwrap_or("status"))
     .expected("Apply")
     .observed(format!(
         "{} by {}, one of {count} writers",
         way(update),
-        redacted(&update.manager)
+        redacted(update.by())
     ))
 }
 
 /// Whether a manager has updated since it last applied: an older entry remains from before it switched to apply.
-fn is_newer(update: &Writer, apply: &Writer) -> bool {
-    match (written_at(update), written_at(apply)) {
+fn is_newer(update: Entry, apply: Entry) -> bool {
+    match (update.written_at(), apply.written_at()) {
         (Some(update), Some(apply)) => update > apply,
         _ => false,
     }
 }
 
-fn way(writer: &Writer) -> String {
-    match &*writer.subresource {
-        "" => writer.operation.to_string(),
-        subresource => format!("{} of /{subresource}", writer.operation),
+fn way(entry: Entry) -> String {
+    match entry.subresource() {
+        "" => entry.operation().to_owned(),
+        subresource => format!("{} of /{subresource}", entry.operation()),
     }
 }

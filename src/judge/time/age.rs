@@ -1,0 +1,65 @@
+//! How old a profile is.
+
+use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, parse_time};
+
+use super::{
+    LATE, Micros, SECOND,
+    clock::{CLOCKS_APART, known_skew},
+    timeline::span_of,
+};
+
+/// The default grace of the ledger: 2 min.
+pub(crate) const GRACE: Micros = GRACE_SECONDS * SECOND;
+
+/// Whether something has lasted for longer than the grace period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Age {
+    /// Longer than the grace.
+    Settled,
+    /// The clocks do not tell.
+    Unsure,
+    /// Not longer than the grace.
+    New,
+}
+
+/// Whether a profile existed for longer than the grace at a moment, such as when it was last seen. If the watch saw too
+/// little of that, the creation time decides, as far as the clocks can be compared.
+pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros) -> Age {
+    let first = &history.versions[0];
+    let seen = first.at.as_microsecond();
+    if end.saturating_sub(seen) >= GRACE {
+        return Age::Settled;
+    }
+    let metadata = &first.object.metadata;
+    let is_younger = match history.origin {
+        Origin::Created => true,
+        Origin::Relisted => {
+            // Before the gap in which it came, it was not there.
+            let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
+            let around = gaps.map(span_of);
+            let around = around.filter(|(from, until)| (*from..=*until).contains(&seen));
+            let began = around.map(|(from, _)| from).min();
+            began.is_some_and(|began| end.saturating_sub(began) < GRACE)
+        }
+        Origin::Listed => false,
+    };
+    if is_younger {
+        return Age::New;
+    }
+    let created = metadata.creation_timestamp.as_deref();
+    let Some(created) = created.and_then(parse_time).map(|time| time.as_microsecond()) else {
+        return Age::Settled;
+    };
+    match known_skew(evidence).map(|skew| created.saturating_sub(skew)) {
+        // A creation after the first sight shows that the skew is wrong.
+        Some(created) if created <= seen.saturating_add(LATE) => {
+            if end.saturating_sub(created) >= GRACE {
+                Age::Settled
+            } else {
+                Age::New
+            }
+        }
+        _ if end.saturating_sub(created) >= GRACE.saturating_add(CLOCKS_APART) => Age::Settled,
+        _ => Age::Unsure,
+    }
+}

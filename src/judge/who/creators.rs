@@ -1,0 +1,63 @@
+//! Who creates objects under the name of a producer.
+
+use std::collections::BTreeMap;
+
+use evidence::Request;
+use jiff::Timestamp;
+
+use super::{
+    hand::{Hand, Who},
+    logged::{Judged, is_creation},
+};
+
+/// The users of one producer's name, as one: a user, or all that were claimed.
+pub(crate) struct Creator<'e> {
+    /// The user of the first creation.
+    pub(crate) by: &'e str,
+    /// The first creation.
+    pub(crate) created: &'e Request,
+    /// How many there are.
+    pub(crate) count: usize,
+    /// The first write on objects of that producer.
+    pub(crate) from: Timestamp,
+    /// The last one.
+    pub(crate) until: Timestamp,
+}
+
+impl<'e, T: Judged> Who<'e, T> {
+    /// Who created objects under each producer's name, which `named` tells of a request. People and tools that write for them
+    /// are left out: a backup restores objects with all that their producer wrote.
+    pub(crate) fn creators(
+        &self,
+        named: impl Fn(&'e Request) -> Option<&'e str>,
+    ) -> BTreeMap<&'e str, Vec<Creator<'e>>> {
+        let mut spans: BTreeMap<(&str, Option<&str>), (Timestamp, Timestamp)> = BTreeMap::new();
+        let mut created: BTreeMap<(&str, Option<&str>), (&Request, usize)> = BTreeMap::new();
+        let requests = T::requests(self.evidence).into_iter();
+        for request in requests.flat_map(|requests| &requests.events) {
+            let is_left_out = matches!(self.hand_of(request), Hand::Run | Hand::Other);
+            if is_left_out || !request.is_write() || &*request.verb == "deletecollection" {
+                continue;
+            }
+            let Some(producer) = named(request) else { continue };
+            let user = Some(&*request.user).filter(|user| !self.is_claimed_user(user));
+            let span = spans.entry((producer, user)).or_insert((request.at, request.at));
+            *span = (span.0.min(request.at), span.1.max(request.at));
+            if is_creation(request) {
+                created.entry((producer, user)).or_insert((request, 0)).1 += 1;
+            }
+        }
+        let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
+        for (key @ (producer, _), (created, count)) in created {
+            let (from, until) = spans[&key];
+            creators.entry(producer).or_default().push(Creator {
+                by: &created.user,
+                created,
+                count,
+                from,
+                until,
+            });
+        }
+        creators
+    }
+}
