@@ -88,6 +88,8 @@ type Told<'e> = [BTreeSet<&'e str>; 2];
 /// The publishers of all judged objects of one kind.
 pub(crate) struct Publishers<'e> {
     creations: HashMap<Key<'e>, Vec<&'e Request>>,
+    /// The users whose programs created objects under each name of a producer; under none if bodies do not tell.
+    creators: BTreeMap<&'e str, BTreeSet<&'e str>>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
     untold: [Names<'e>; 2],
@@ -98,6 +100,7 @@ impl<'e> Publishers<'e> {
         let said = T::said(&evidence.header.claim);
         let mut publishers = Self {
             creations: HashMap::new(),
+            creators: BTreeMap::new(),
             names: BTreeMap::new(),
             untold: [Names::said(&said.users), Names::said(&said.field_managers)],
         };
@@ -106,6 +109,10 @@ impl<'e> Publishers<'e> {
         for request in requests.filter(|request| is_creation(request)) {
             let key = logged_key(request);
             publishers.creations.entry(key).or_default().push(request);
+            if is_by_program(request) && !is_for_people(&request.user_agent) {
+                let creators = publishers.creators.entry(named(request)).or_default();
+                creators.insert(&request.user);
+            }
         }
         for history in judged::<T>(evidence) {
             let [mut users, mut managers] = publishers.told(history);
@@ -135,16 +142,10 @@ impl<'e> Publishers<'e> {
 
     /// Whether no program of another user created an object under the same producer's name, as far as bodies tell.
     pub(super) fn creates_alone(&self, request: &Request) -> bool {
-        let named = |request: &'e Request| request.body.as_ref().and_then(|body| body.manager.as_deref());
-        let producer = request.body.as_ref().and_then(|body| body.manager.as_deref());
-        let others = self.creations.values().flatten().filter(|other| {
-            let is_other = producer
-                .zip(named(other))
-                .is_some_and(|(ours, theirs)| ours != theirs);
-            !is_other && is_by_program(other) && !is_for_people(&other.user_agent)
-        });
-        let mut others = others;
-        others.all(|other| other.user == request.user)
+        let own = named(request);
+        let of_name = |name: &&str| own.is_empty() || name.is_empty() || *name == own;
+        let mut users = self.creators.iter().filter(|(name, _)| of_name(name));
+        users.all(|(_, users)| users.iter().all(|user| *user == &*request.user))
     }
 
     /// The request that created an object, if the audit log has it. The hub stamps creations in whole seconds.
@@ -185,6 +186,12 @@ impl<'e> Publishers<'e> {
             Whose::Judged
         }
     }
+}
+
+/// The producer that the body of a request names; empty if it does not tell.
+fn named(request: &Request) -> &str {
+    let body = request.body.as_ref();
+    body.and_then(|body| body.manager.as_deref()).unwrap_or_default()
 }
 
 /// The programs that own what only a producer sets, by their field managers; none if managedFields do not tell. Tools that

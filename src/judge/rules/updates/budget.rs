@@ -190,13 +190,13 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
     };
     if let Some(log) = log {
         findings.note(format!(
-            "judged from the audit log, where all status writes of the manager count: {}",
+            "judged from the audit log, where all status writes count: {}",
             caught(log.seconds)
         ));
     }
     if let (true, Some(window)) = (was_watched(evidence), evidence.header.window) {
         findings.note(format!(
-            "judged from the watch, where the manager's status writes that change something count: {}",
+            "judged from the watch, where status writes that change something count: {}",
             caught(window.seconds())
         ));
     }
