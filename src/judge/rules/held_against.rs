@@ -30,10 +30,10 @@ pub(super) fn is_the_managers(doing: &Doing, finding: &Finding, findings: &mut F
         Hand::Unknown if doing.by.is_empty() => {
             findings.cannot_tell(format!("{found}, and nothing tells by whom"));
         }
-        Hand::Unknown => findings.cannot_tell(format!(
-            "{found}{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
+        Hand::Unknown => findings.cannot_tell(MANAGER_NOT_NAMED.after(format_args!(
+            "{found}{}, which may be the manager or somebody else",
             by(&doing.by)
-        )),
+        ))),
     }
     false
 }

@@ -22,11 +22,10 @@ pub(in crate::rules) fn hold_against<T: Judged>(
     match doing.hand {
         Hand::Run => {}
         Hand::Other => findings.note(format!("{}, which is not the judged one", what())),
-        Hand::Unknown if !doing.by.is_empty() => findings.cannot_tell(format!(
-            "{}, which may be the judged one or somebody else: {}",
-            what(),
-            T::NOT_NAMED
-        )),
+        Hand::Unknown if !doing.by.is_empty() => findings.cannot_tell(T::NOT_NAMED.after(format_args!(
+            "{}, which may be the judged one or somebody else",
+            what()
+        ))),
         Hand::Unknown if is_logged => {
             findings.cannot_tell(format!("{}, and the audit log does not tell by whom", what()));
         }

@@ -90,9 +90,7 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
         }
     }
     if is_doubtful {
-        findings.note(format!(
-            "some writes of consumers are a hint only: {SCHEDULER_NOT_NAMED}"
-        ));
+        findings.note(SCHEDULER_NOT_NAMED.after("some writes of consumers are a hint only"));
     }
 }
 

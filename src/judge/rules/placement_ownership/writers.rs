@@ -73,9 +73,7 @@ pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings)
     let scheduler = &evidence.header.claim.scheduler;
     let is_partly_named = scheduler.users.is_empty() || scheduler.field_managers.is_empty();
     if is_partly_named && findings.list.iter().any(|finding| finding.advisory) {
-        findings.note(format!(
-            "other writers of a slice are a hint only: {SCHEDULER_NOT_NAMED}"
-        ));
+        findings.note(SCHEDULER_NOT_NAMED.after("other writers of a slice are a hint only"));
     }
     findings.examined = examined.len();
 }

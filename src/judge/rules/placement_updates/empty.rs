@@ -46,10 +46,10 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
         (users.are_known() && !users.are_said && !users.hold(&request.user)).then_some(users)
     });
     if let Some(users) = inferred {
-        findings.note(format!(
-            "{} alone created slices, so the writes of others do not count: {SCHEDULER_NOT_NAMED}",
-            listed(users.all())
-        ));
+        let alone = listed(users.all());
+        findings.note(SCHEDULER_NOT_NAMED.after(format_args!(
+            "{alone} alone created slices, so the writes of others do not count"
+        )));
     }
     let slice = Written {
         what: "slice",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Request, Requests, api::ClusterProfile};
 use jiff::Timestamp;
 
+use super::publishers::ALL_COUNT;
 use crate::{
     rules::{
         finding::{Finding, Findings},
@@ -94,10 +95,7 @@ pub(in crate::rules) fn judge_empty_writes<T: Judged>(
                 named(sender)
             ));
         if writes.is_hint {
-            findings.note(format!(
-                "the writes of all users count, as a hint only: {}",
-                T::NOT_NAMED
-            ));
+            findings.note(T::NOT_NAMED.after(ALL_COUNT));
         }
         findings.report(match writes.empty {
             // The answer may have been lost, so that the client sent it again.

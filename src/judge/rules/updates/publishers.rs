@@ -19,6 +19,9 @@ use crate::{
     who::{Publishing, may_be_a_producers},
 };
 
+/// What is noted where those who publish are not known.
+pub(super) const ALL_COUNT: &str = "the writes of all users count, as a hint only";
+
 /// The cluster managers' users, by the audit log.
 pub(super) struct Users<'a> {
     who: Writers<'a>,
@@ -39,9 +42,7 @@ impl<'a> Users<'a> {
     pub(super) fn are_known(&self, key: Key<'a>, findings: &mut Findings) -> bool {
         let [users, _] = self.publishers.names(self.names.producer(key));
         if !users.are_known() {
-            findings.note(format!(
-                "the writes of all users count, as a hint only: {MANAGER_NOT_NAMED}"
-            ));
+            findings.note(MANAGER_NOT_NAMED.after(ALL_COUNT));
         } else if !users.are_said {
             findings.note(format!(
                 "{} alone created the profiles of which the audit log shows the creation, so it counts as their manager",
@@ -95,11 +96,10 @@ pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, fin
     let unclaimed = writes.iter().filter(may_be_its);
     let unclaimed: Vec<WriteTime> = unclaimed.map(|write| write.moment).collect();
     if spent(&unclaimed.into(), BUDGET) != Spent::Kept {
-        findings.cannot_tell(format!(
-            "{} is written more often than the budget allows by programs that may be the manager's or others: \
-             {MANAGER_NOT_NAMED}",
-            ObjectRef::from(history.last()).path()
-        ));
+        let profile = ObjectRef::from(history.last()).path();
+        findings.cannot_tell(MANAGER_NOT_NAMED.after(format_args!(
+            "{profile} is written more often than the budget allows by programs that may be the manager's or others"
+        )));
     }
 }
 
