@@ -1,7 +1,7 @@
 //! When profiles were written, and what rules ask of clocks and gaps that [`crate::time`] does not answer yet.
 
 use evidence::{
-    Evidence, Gap, Kind, ObjectRef, ProfileHistory, Tracked, Version, api::ClusterProfile, parse_time,
+    Evidence, Gap, Kind, ProfileHistory, Tracked, Version, api::ClusterProfile, parse_time,
 };
 use jiff::Timestamp;
 
@@ -61,23 +61,6 @@ pub(super) fn missed_within(
         from,
         until,
     )
-}
-
-/// The same for a profile that may be known by name only; without one, for any profile.
-pub(super) fn missed_between(
-    evidence: &Evidence,
-    profile: Option<&ObjectRef>,
-    from: Timestamp,
-    until: Timestamp,
-) -> Option<Timestamp> {
-    match profile {
-        Some(profile) => missed_of(
-            evidence.timeline_gaps_of(&profile.namespace, &profile.name),
-            from,
-            until,
-        ),
-        None => missed_of(evidence.gaps(Kind::Timeline), from, until),
-    }
 }
 
 /// The same for slices, of any namespace.

@@ -1,6 +1,6 @@
 //! The span in which a change took place.
 
-use super::Micros;
+use super::{Known, Micros, Why};
 
 /// Some moment of a closed span, by the runner's clock. Either end may be infinite ([`Micros::MIN`], [`Micros::MAX`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,17 @@ impl Edge {
         Self {
             earliest: earliest.min(latest),
             latest,
+        }
+    }
+
+    /// Whether it was before a moment.
+    pub(crate) fn is_before(self, moment: Micros) -> Known {
+        if self.latest < moment {
+            Known::Yes
+        } else if self.earliest >= moment {
+            Known::No
+        } else {
+            Known::unknown(Why::Late)
         }
     }
 
@@ -61,5 +72,13 @@ mod tests {
         put_in_order(edges.iter_mut());
         let spans = edges.map(|edge| (edge.earliest, edge.latest));
         assert_eq!(spans, [(5, 9), (5, 11), (7, 11), (11, 11)]);
+    }
+
+    #[test]
+    fn an_edge_is_before_a_moment_if_all_of_it_is() {
+        let edge = Edge::between(5, 9);
+        let asked = [5, 6, 9, 10].map(|moment| edge.is_before(moment));
+        let late = || Known::unknown(Why::Late);
+        assert_eq!(asked, [Known::No, late(), late(), Known::Yes]);
     }
 }

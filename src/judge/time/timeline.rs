@@ -17,6 +17,8 @@ pub(crate) struct Timeline<'e, T> {
     runs: Vec<Run<'e, T>>,
     /// The time in which nobody saw the object.
     hidden: Set,
+    /// The time of which a gap in the watch lost what happened.
+    pub(super) lost: Set,
     /// When the runner stopped looking.
     end: Micros,
     /// When the window ended, if the runner looked on for this object.
@@ -29,6 +31,8 @@ pub(crate) struct Run<'e, T> {
     pub(crate) from: Edge,
     /// When the runner saw it begin, for reports.
     pub(crate) seen_at: Micros,
+    /// The earliest moment at which it can have begun by what the hub stamped.
+    pub(super) stamp: Option<Micros>,
     /// The state.
     pub(crate) seen: Seen<'e, T>,
 }
@@ -179,6 +183,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             runs: vec![Run {
                 from: Edge::at(Micros::MIN),
                 seen_at: Micros::MIN,
+                stamp: None,
                 seen: Seen::Nothing,
             }],
             hidden: Vec::new(),
@@ -211,7 +216,9 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             builder.hidden.clear();
         }
         put_in_order(builder.runs.iter_mut().map(|run| &mut run.from));
+        let lost = builder.gaps.iter();
         Self {
+            lost: Set::of(lost.map(|(from, until)| (from.saturating_sub(LATE), *until))),
             runs: builder.runs,
             hidden: Set::of(builder.hidden),
             end,
@@ -372,6 +379,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         Self {
             runs,
             hidden: self.hidden.clone(),
+            lost: self.lost.clone(),
             ..*self
         }
     }
@@ -530,6 +538,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
         self.runs.push(Run {
             from: Edge::between(earliest, arrival),
             seen_at: arrival,
+            stamp,
             seen,
         });
         self.arrived = arrival;
@@ -542,6 +551,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
             from: Edge::between(from, until),
             // The watch was right until the gap, but for what was on its way.
             seen_at: from.saturating_add(LATE).min(until),
+            stamp: None,
             seen: Seen::Nothing,
         });
     }
@@ -570,18 +580,6 @@ impl<'e, T: Tracked> Builder<'e, T> {
             self.hide(from.max(self.arrived), end.max(self.arrived));
         }
     }
-}
-
-/// Whether nobody watched an object, given by namespace and name, for part of a closed span.
-pub(crate) fn was_missed<T: Tracked>(
-    evidence: &Evidence,
-    (namespace, name): (&str, &str),
-    from: Timestamp,
-    until: Timestamp,
-) -> bool {
-    let (from, until) = (from.as_microsecond(), until.as_microsecond());
-    let mut gaps = evidence.gaps_of(T::WATCHED, namespace, name).map(span_of);
-    gaps.any(|(start, stop)| start <= until && stop >= from)
 }
 
 /// The span of a gap. One without a beginning or an end goes on for ever there.

@@ -4,7 +4,7 @@ use evidence::{Evidence, History, Kind, Request};
 use jiff::Timestamp;
 
 use super::logged::{Judged, creates};
-use crate::time::{LATE, Micros, SECOND, SERVERS_APART, known_skew, was_missed};
+use crate::time::{LATE, Micros, SECOND, SERVERS_APART, known_skew, missed};
 
 /// What a write did to what only a producer publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl<T: Judged> Observed<'_, T> {
     fn was_missed(&self, from: Timestamp, until: Timestamp) -> bool {
         let names = self.histories.iter().map(|history| history.last().metadata());
         let mut names = names.map(|metadata| (&*metadata.namespace, &*metadata.name));
-        names.any(|name| was_missed::<T>(self.evidence, name, from, until))
+        names.any(|name| missed::<T>(self.evidence, Some(name), from, until).is_some())
     }
 
     /// Whether the log has no hole at a time, in which another user may have written.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     hash::HashMap,
-    time::{Known, LATE, Micros, SECOND, Why, known_skew, was_missed},
+    time::{Known, LATE, Micros, SECOND, Why, known_skew, missed},
 };
 
 /// Whose doing something is, as far as the evidence tells.
@@ -146,7 +146,14 @@ impl<'e, T: Judged> Who<'e, T> {
     ) -> Doing<'e> {
         let ((_, since), (after, seen)) = (before, after);
         let metadata = after.metadata();
-        if was_missed::<T>(self.evidence, (&metadata.namespace, &metadata.name), since, seen) {
+        if missed::<T>(
+            self.evidence,
+            Some((&metadata.namespace, &metadata.name)),
+            since,
+            seen,
+        )
+        .is_some()
+        {
             return Doing::UNTOLD;
         }
         let authors = field_managers();

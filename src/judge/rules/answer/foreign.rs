@@ -3,7 +3,7 @@
 use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario};
 
 use super::{
-    history::{State, states, to_the_second},
+    history::{State, states, timeline, to_the_second},
     steps::steps,
     verdict::Span,
 };
@@ -52,10 +52,10 @@ pub(in crate::rules) fn untouched<T: Judged>(
 ) {
     let who = Who::<T>::of(evidence);
     for step in steps(evidence, findings, Scenario::Foreigner, foreigners.action) {
-        let states = (foreigners.object)(step).map(|object| (object, states::<T>(evidence, object)));
-        let (object, states) = match states {
-            Some((object, states)) if !states.is_empty() => (object, states),
-            Some((object, _)) => {
+        let seen = (foreigners.object)(step).map(|object| (object, timeline::<T>(evidence, object)));
+        let (object, states) = match seen {
+            Some((object, Some(timeline))) => (object, states(evidence, &timeline)),
+            Some((object, None)) => {
                 findings.cannot_tell(format!("the watch never showed {object}"));
                 continue;
             }

@@ -6,9 +6,9 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use crate::rules::{
-    text::redacted,
-    write_time::{LATE, Micros, earliest},
+use crate::{
+    rules::{text::redacted, write_time::timestamp},
+    time::{Seen, Timeline},
 };
 
 /// The state of an object's name from a time on.
@@ -16,43 +16,46 @@ use crate::rules::{
 pub(in crate::rules) struct State<'a, T = ClusterProfile> {
     /// When it was seen.
     pub(in crate::rules) at: Timestamp,
-    /// The earliest time at which it may have begun.
-    pub(in crate::rules) earliest: Micros,
     /// The object; none after its deletion.
     pub(in crate::rules) object: Option<&'a T>,
 }
 
-/// All observed states of the objects with one name, in order of time: a name may be reused.
-pub(in crate::rules) fn states<'a, T: Tracked>(
+/// The timeline of the objects with one name, if any was seen: a name may be reused.
+pub(in crate::rules) fn timeline<'a, T: Tracked>(
     evidence: &'a Evidence,
     object: &ObjectRef,
-) -> Vec<State<'a, T>> {
+) -> Option<Timeline<'a, T>> {
     let is_named = |history: &&History<T>| {
         let metadata = history.last().metadata();
         *metadata.namespace == *object.namespace && *metadata.name == *object.name
     };
-    let mut histories: Vec<&History<T>> = T::histories(evidence).iter().filter(is_named).collect();
-    histories.sort_by_key(|history| history.versions[0].at);
+    let lives: Vec<&History<T>> = T::histories(evidence).iter().filter(is_named).collect();
+    (!lives.is_empty()).then(|| Timeline::of(evidence, &lives))
+}
+
+/// All states of a timeline that the window showed, in order of time.
+pub(in crate::rules) fn states<'a, T: Tracked>(
+    evidence: &Evidence,
+    timeline: &Timeline<'a, T>,
+) -> Vec<State<'a, T>> {
+    let end = evidence
+        .header
+        .window
+        .map_or(Timestamp::MAX, |window| window.until);
     let mut states = Vec::new();
-    for (index, history) in histories.iter().enumerate() {
-        let mut before = None;
-        for version in &history.versions {
-            states.push(State {
-                at: version.at,
-                earliest: earliest(evidence, before, version),
-                object: Some(&version.object),
-            });
-            before = Some(&version.object);
-        }
-        // A list shows the next profile of a name before it shows that the previous one is gone.
-        let next = histories.get(index + 1).map(|next| next.versions[0].at);
-        let gone = history.deleted.map(|at| next.map_or(at, |next| at.min(next)));
-        states.extend(gone.map(|at| State {
-            at,
-            earliest: at.as_microsecond().saturating_sub(LATE),
-            object: None,
-        }));
+    // A list shows the next object of a name before it shows that the previous one is gone.
+    let mut next = Timestamp::MAX;
+    for run in timeline.runs().iter().rev() {
+        let object = match &run.seen {
+            Seen::Nothing => continue,
+            Seen::Absence => None,
+            Seen::Version(version) => Some(&version.object),
+        };
+        next = next.min(timestamp(run.seen_at));
+        states.push(State { at: next, object });
     }
+    states.retain(|state| state.at <= end);
+    states.reverse();
     states
 }
 
@@ -144,7 +147,8 @@ mod tests {
         let relisted = evidence.profiles[1].versions[0].at;
         evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
         let profile = ObjectRef::from(evidence.profiles[1].last());
-        let states = states::<ClusterProfile>(&evidence, &profile);
+        let timeline = timeline::<ClusterProfile>(&evidence, &profile).expect("it was seen");
+        let states = states(&evidence, &timeline);
         let uids: Vec<_> = states
             .iter()
             .map(|state| state.object.map(|profile| &*profile.metadata.uid))

@@ -6,17 +6,21 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::history::{State, did, states};
-use crate::rules::{finding::Findings, text::redacted};
+use super::history::{State, did, states, timeline};
+use crate::{
+    rules::{finding::Findings, text::redacted},
+    time::Timeline,
+};
 
-/// An executed step, and the observed states of the profile that it concerns.
-#[derive(Debug)]
+/// An executed step, and what was seen of the profile that it concerns.
 pub(in crate::rules) struct ExecutedStep<'a> {
     /// The step.
     pub(in crate::rules) step: &'a DriverStep,
     /// The profile that it concerns.
     pub(in crate::rules) profile: &'a ObjectRef,
-    /// The observed states of that profile, in order of time; never empty.
+    /// What that profile was over time.
+    pub(in crate::rules) timeline: Timeline<'a, ClusterProfile>,
+    /// Its observed states, in order of time; never empty.
     pub(in crate::rules) states: Vec<State<'a>>,
 }
 
@@ -98,15 +102,15 @@ pub(in crate::rules) fn executed<'a>(
             findings.cannot_tell(format!("the profile of {} is unknown", redacted(&step.member)));
             continue;
         };
-        let states = states(evidence, profile);
-        if states.is_empty() {
+        let Some(timeline) = timeline(evidence, profile) else {
             findings.cannot_tell(format!("the watch never showed {profile}"));
             continue;
-        }
+        };
         all.push(ExecutedStep {
             step,
             profile,
-            states,
+            states: states(evidence, &timeline),
+            timeline,
         });
     }
     all
@@ -137,7 +141,8 @@ impl<'a> ExecutedStep<'a> {
         known.last()?.object
     }
 
-    /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
+    /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it did not appear before
+    /// the manager had to answer.
     pub(in crate::rules) fn since(
         mut self,
         findings: &mut Findings,
@@ -147,6 +152,7 @@ impl<'a> ExecutedStep<'a> {
             .states
             .iter()
             .position(|state| state.at >= self.step.from && state.object.is_some_and(&is_own));
+        let own = own.filter(|own| self.states[*own].at <= self.step.deadline());
         let Some(own) = own else {
             findings.cannot_tell(format!("the watch did not show what {} wrote", did(self.step)));
             return None;

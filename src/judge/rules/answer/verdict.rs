@@ -1,15 +1,18 @@
 //! Judges whether a step was answered in time.
 
-use evidence::{DriverStep, Evidence, ObjectRef, ProfileHistory, Version, api::ClusterProfile};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{
+    DriverStep, Evidence, ObjectRef, ProfileHistory,
+    api::{ClusterProfile, PlacementDecision},
+};
+use jiff::Timestamp;
 
 use super::{
-    history::{State, did, newborns, to_the_second},
+    history::{did, newborns, to_the_second},
     steps::ExecutedStep,
 };
-use crate::rules::{
-    finding::{Finding, Findings},
-    write_time::{LATE, earliest, missed_between, missed_slices_between},
+use crate::{
+    rules::finding::{Finding, Findings},
+    time::{Edge, Known, Micros, Timeline, Why, missed, told_by},
 };
 
 /// How a step was answered.
@@ -95,12 +98,7 @@ impl<'a> Span<'a> {
     /// Explains that the watch missed part of the span, for one profile or any, or for slices, if so. What was written in
     /// time may come late, so a gap counts that begins soon after the deadline.
     pub(in crate::rules) fn missed(&self, profile: Option<&ObjectRef>) -> Option<String> {
-        self.missed_before(profile, self.told())
-    }
-
-    /// When the watch had told all that was written in time, and the run had stopped looking.
-    fn told(&self) -> Timestamp {
-        late(self.deadline).max(self.looked)
+        self.missed_before(profile, told_by(self.deadline).max(self.looked))
     }
 
     /// Explains that the watch missed part of the span before a time, if so. What was seen then may be older than it looks.
@@ -112,58 +110,66 @@ impl<'a> Span<'a> {
         if self.step.action.is_on_placements() {
             return self.missed_slices_before(at);
         }
-        let missed = missed_between(self.evidence, profile, self.from, at)?;
+        let object = profile.map(|profile| (profile.namespace.as_str(), profile.name.as_str()));
+        let missed = missed::<ClusterProfile>(self.evidence, object, self.from, at)?;
         Some(missed_since(self.step, missed))
     }
 
     /// The same for slices, whatever the step is on.
     pub(in crate::rules) fn missed_slices_before(&self, at: Timestamp) -> Option<String> {
-        let missed = missed_slices_between(self.evidence, self.from, at)?;
+        let missed = missed::<PlacementDecision>(self.evidence, None, self.from, at)?;
         Some(missed_since(self.step, missed))
     }
 
     /// Why the span cannot prove that nothing happened to slices, if so.
     pub(in crate::rules) fn doubt_of_slices(&self) -> Option<String> {
         self.cut_short()
-            .or_else(|| self.missed_slices_before(self.told()))
+            .or_else(|| self.missed_slices_before(told_by(self.deadline).max(self.looked)))
     }
 
-    /// Whether a version may have been written before the deadline.
-    pub(in crate::rules) fn may_be_in_time(&self, first: &Version) -> bool {
-        first.at < self.looked && earliest(self.evidence, None, first) <= self.deadline.as_microsecond()
+    /// When the run saw the last that counts as an answer.
+    fn last_look(&self) -> Micros {
+        if self.looked < self.deadline {
+            self.looked.as_microsecond().saturating_sub(1)
+        } else {
+            self.deadline.as_microsecond()
+        }
     }
 
-    /// Whether the profile at the deadline is as expected. A version seen later counts too if it may have been in
-    /// time.
+    /// Whether a change was in time.
+    pub(in crate::rules) fn is_in_time(&self, change: Edge) -> Known {
+        change.is_before(self.last_look().saturating_add(1))
+    }
+
+    /// Whether the profile at the deadline is as expected.
     pub(in crate::rules) fn answer(
         &self,
         profile: &ObjectRef,
-        states: &[State],
+        timeline: &Timeline<'a, ClusterProfile>,
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
     ) -> Answer {
-        let deadline = self.deadline.as_microsecond();
-        let (mut last, mut is_late, mut is_next) = (None, false, false);
-        for state in states {
-            if state.at <= self.deadline && state.at < self.looked {
-                last = Some(state);
-            } else if state.at < self.looked {
-                is_late |= state.earliest <= deadline && expected(state.object);
-            } else if state.at <= late(self.deadline) {
-                is_next |= state.earliest <= deadline && expected(state.object);
-            }
-        }
-        if is_late || expected(last.and_then(|state| state.object)) {
-            return Answer::Given;
-        }
-        let doubt = self.doubt(Some(profile)).or_else(|| {
-            is_next.then(|| {
-                format!(
-                    "the run stopped looking just when {} was answered: that may be late, or told late",
-                    did(self.step)
-                )
+        let whys = match timeline.last_by(self.last_look(), expected) {
+            Known::Yes => return Answer::Given,
+            Known::No => None,
+            Known::Unknown(whys) => Some(whys),
+        };
+        let doubt = self.cut_short().or_else(|| {
+            let missed = || self.missed(Some(profile)).unwrap_or_else(|| self.answered_late());
+            Some(if whys?.contains(&Why::Gap) {
+                missed()
+            } else {
+                self.answered_late()
             })
         });
         doubt.map_or(Answer::Missing, Answer::Unknown)
+    }
+
+    /// Explains that an answer may have been in time.
+    pub(in crate::rules) fn answered_late(&self) -> String {
+        format!(
+            "the watch showed the answer to {} just after its time: that may be late, or told late",
+            did(self.step)
+        )
     }
 
     /// The expected value with its deadline.
@@ -191,12 +197,6 @@ impl<'a> Span<'a> {
     }
 }
 
-/// The latest time at which a watch tells what was written by then.
-pub(in crate::rules) fn late(at: Timestamp) -> Timestamp {
-    at.saturating_add(SignedDuration::from_micros(LATE))
-        .unwrap_or(Timestamp::MAX)
-}
-
 /// Explains that the watch missed part of the time after a step.
 pub(in crate::rules) fn missed_since(step: &DriverStep, missed: Timestamp) -> String {
     format!(
@@ -216,7 +216,7 @@ impl ExecutedStep<'_> {
         missing: impl FnOnce(Option<&ClusterProfile>) -> Shortfall,
     ) {
         let span = Span::of(evidence, self.step);
-        match span.answer(self.profile, &self.states, expected) {
+        match span.answer(self.profile, &self.timeline, expected) {
             Answer::Given => findings.examine(),
             Answer::Unknown(reason) => findings.cannot_tell(reason),
             Answer::Missing => {

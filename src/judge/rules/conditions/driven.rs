@@ -10,7 +10,7 @@ use evidence::{
 
 use super::has_status;
 use crate::rules::{
-    answer::{Answer, Shortfall, Span, executed, has_left, states},
+    answer::{Answer, Shortfall, Span, executed, has_left},
     finding::Findings,
     text::{ABSENT, redacted},
 };
@@ -74,8 +74,8 @@ fn is_never_reported(evidence: &Evidence) -> bool {
     let steps = drivers.flat_map(|driver| driver.steps_of(DriverAction::Break));
     let mut states = steps
         .filter_map(|step| step.profile.as_ref())
-        .flat_map(|profile| states::<ClusterProfile>(evidence, profile))
-        .filter_map(|state| state.object)
+        .flat_map(|profile| evidence.histories_named(&profile.namespace, &profile.name))
+        .flat_map(|history| history.versions.iter().map(|version| &version.object))
         .peekable();
     states.peek().is_some() && states.all(|profile| profile.condition(CONDITION_HEALTHY).is_none())
 }
@@ -101,7 +101,7 @@ pub(in crate::rules) fn falls_with_leave(
 ) {
     for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
         let span = Span::of(evidence, left.step);
-        if matches!(span.answer(left.profile, &left.states, is_gone), Answer::Given) {
+        if matches!(span.answer(left.profile, &left.timeline, is_gone), Answer::Given) {
             findings.examine();
             continue;
         }

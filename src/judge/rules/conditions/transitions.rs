@@ -19,7 +19,7 @@ use crate::{
         write_time::{Micros, SECOND, WriteTime, on_our_clock, status_writes},
     },
     subjects::{Profiles, name},
-    time::{Known, ManagerClock, SERVERS_APART, Why, was_missed},
+    time::{Known, ManagerClock, SERVERS_APART, Why, missed},
     who::{Doing, Hand, Who},
 };
 
@@ -42,7 +42,7 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
         for (before, after) in history.steps() {
             let (was, is) = (&before.object, &after.object);
             // The missed part may contain a change of the status and its reversal.
-            if was_missed::<ClusterProfile>(evidence, name(is), before.at, after.at) {
+            if missed::<ClusterProfile>(evidence, Some(name(is)), before.at, after.at).is_some() {
                 continue;
             }
             examined = examined || (are_shared(was, is) && has_any(is));
@@ -87,7 +87,7 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
         for write in status_writes(evidence, history) {
             let (before, after) = (write.before, write.after);
             let missed = LazyCell::new(|| {
-                was_missed::<ClusterProfile>(evidence, name(&after.object), before.at, after.at)
+                missed::<ClusterProfile>(evidence, Some(name(&after.object)), before.at, after.at).is_some()
             });
             for (old, new) in came_or_stayed(&before.object, &after.object) {
                 let earlier = transitions.note(old, new, write.moment);

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use crate::rules::{
-    answer::{Answer, Shortfall, Span, alive, executed, member, states, steps},
+    answer::{Answer, Shortfall, Span, alive, executed, member, steps, timeline},
     conditions::has_status,
     finding::{Finding, Findings},
     same_cluster::{Relation, by_everything},
@@ -34,12 +34,11 @@ pub(in crate::rules) fn joined_profile<'a>(
     let span = Span::of(evidence, step);
     let answer = match &step.profile {
         Some(profile) => {
-            let states = states(evidence, profile);
-            if states.is_empty() {
+            let Some(timeline) = timeline(evidence, profile) else {
                 findings.cannot_tell(format!("the watch never showed {profile}"));
                 return None;
-            }
-            span.answer(profile, &states, |profile| profile.is_some())
+            };
+            span.answer(profile, &timeline, |profile| profile.is_some())
         }
         None => span.doubt(None).map_or(Answer::Missing, Answer::Unknown),
     };

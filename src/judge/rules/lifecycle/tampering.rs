@@ -5,12 +5,15 @@ use evidence::{
     api::{ClusterProfile, names},
 };
 
-use crate::rules::{
-    answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
-    finding::Findings,
-    same_cluster::{Relation, by_everything},
-    sets::ClusterSets,
-    text::{ABSENT, redacted, redacted_or_absent},
+use crate::{
+    rules::{
+        answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
+        finding::Findings,
+        same_cluster::{Relation, by_everything},
+        sets::ClusterSets,
+        text::{ABSENT, redacted, redacted_or_absent},
+    },
+    time::{Known, Seen, Timeline},
 };
 
 /// `lifecycle/deleted-profile-restored`
@@ -26,7 +29,7 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
         let is_old = |profile: &ClusterProfile| *profile.metadata.uid == *deleted.profile.uid;
         let is_back = |profile: Option<&ClusterProfile>| profile.is_some_and(|profile| !is_old(profile));
         let span = Span::of(evidence, deleted.step);
-        let answer = span.answer(deleted.profile, &deleted.states, is_back);
+        let answer = span.answer(deleted.profile, &deleted.timeline, is_back);
         let mut histories = evidence.histories_named(&deleted.profile.namespace, &deleted.profile.name);
         if let (Answer::Missing, Some(old)) = (answer, histories.find(|history| is_old(history.last()))) {
             if old.deleted.is_none_or(|deleted| deleted >= span.looked) {
@@ -39,11 +42,15 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
             }
             // If the hub generates names, the profile comes back under another one.
             match successor(evidence, &span, &deleted.step.member, old) {
-                Some((_, Relation::Same)) => {
+                Some((_, Relation::Same, Known::Yes)) => {
                     findings.examine();
                     continue;
                 }
-                Some((heir, _)) => {
+                Some((_, Relation::Same, _)) => {
+                    findings.cannot_tell(span.answered_late());
+                    continue;
+                }
+                Some((heir, ..)) => {
                     findings.cannot_tell(format!(
                         "{}/{} came after {}, and it is unknown whether it is of the same member",
                         heir.metadata.namespace,
@@ -64,30 +71,36 @@ pub(in crate::rules) fn deleted_profile_restored(evidence: &Evidence, findings: 
     }
 }
 
-/// Finds a profile of the same manager that appeared in time and may be the member's; prefers one that certainly is.
-/// The driver identifies a member's profile by more than its content.
+/// Finds a profile of the same manager that appeared and may be the member's, and tells whether it was in time; prefers one
+/// that certainly is. The driver identifies a member's profile by more than its content.
 fn successor<'a>(
     evidence: &'a Evidence,
     span: &Span<'a>,
     member: &str,
     old: &'a ProfileHistory,
-) -> Option<(&'a ClusterProfile, Relation)> {
+) -> Option<(&'a ClusterProfile, Relation, Known)> {
     let sets = ClusterSets::of(evidence);
     let last = old.last();
     let relation = |heir: &'a ClusterProfile| match steps_about(evidence, heir).next() {
         Some(step) if step.member == member => Relation::Same,
         _ => by_everything(&sets, last, heir),
     };
-    let heirs = span
-        .newborns()
-        .filter(|history| span.may_be_in_time(&history.versions[0]))
-        .filter_map(|history| alive(history, span.looked))
-        .filter(|heir| heir.manager() == last.manager())
-        .map(|heir| (heir, relation(heir)));
-    heirs.fold(None, |known, heir| match (known, heir.1) {
-        (_, Relation::Same) | (None, Relation::Unknown) => Some(heir),
-        (known, _) => known,
-    })
+    let heirs = span.newborns().filter_map(|history| {
+        let heir = alive(history, span.looked).filter(|heir| heir.manager() == last.manager())?;
+        let timeline = Timeline::of(evidence, &[history]);
+        let mut runs = timeline.runs().iter();
+        let born = runs.find(|run| matches!(run.seen, Seen::Version(_)))?;
+        Some((heir, relation(heir), span.is_in_time(born.from)))
+    });
+    let certainty = |(_, relation, in_time): &(_, Relation, Known)| match (relation, in_time) {
+        (Relation::Different, _) | (_, Known::No) => None,
+        (Relation::Unknown, _) => Some(0),
+        (Relation::Same, Known::Unknown(_)) => Some(1),
+        (Relation::Same, Known::Yes) => Some(2),
+    };
+    heirs
+        .filter(|heir| certainty(heir).is_some())
+        .max_by_key(certainty)
 }
 
 /// `lifecycle/status-restored`

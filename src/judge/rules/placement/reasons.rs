@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     rules::{clocks::GRACE, write_time::timestamp},
-    time::{Micros, was_missed},
+    time::{Micros, missed},
 };
 
 /// Whether a cluster's profile shows why the cluster was dropped.
@@ -86,12 +86,8 @@ impl<'e> Profiles<'e> {
             }
         }
         let is_known = *evidence.asked(Kind::Timeline) == Asked::Yes
-            && !was_missed::<ClusterProfile>(
-                evidence,
-                (&cluster.namespace, &cluster.name),
-                timestamp(from),
-                timestamp(back),
-            );
+            && !missed::<ClusterProfile>(evidence, Some((&cluster.namespace, &cluster.name)), timestamp(from),
+                timestamp(back)).is_some();
         match (is_known, is_alive) {
             (false, _) => Reason::Unknown,
             (true, true) => Reason::None,

@@ -19,7 +19,7 @@ use crate::{
         text::{listed, redacted},
         updates::{OUTDATED, written_at},
     },
-    time::was_missed,
+    time::missed,
 };
 
 /// `placement-ownership/one-writer`
@@ -112,7 +112,7 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
             own.push(after.at);
         } else if let Some(author) = alone.next().filter(|author| may_be_a_producer_s(author))
             && publish_otherwise(&before.object, &after.object)
-            && !was_missed::<PlacementDecision>(evidence, name, before.at, after.at)
+            && !missed::<PlacementDecision>(evidence, Some(name), before.at, after.at).is_some()
         {
             others.entry(author).or_default().push(after.at);
         }

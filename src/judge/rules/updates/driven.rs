@@ -6,7 +6,7 @@ use evidence::{
 
 use super::log::Log;
 use crate::rules::{
-    answer::{Span, alive, states, steps},
+    answer::{Span, alive, steps},
     bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
     finding::{Finding, Findings},
     lifecycle::joined_profile,
@@ -69,8 +69,8 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
             .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
             .find_map(|account| spent(&account.within(&span).into(), BUDGET).overdraw());
         if let Some(overdrawn) = overdrawn {
-            let object: Option<&ClusterProfile> =
-                states(evidence, profile).last().and_then(|state| state.object);
+            let histories = evidence.histories_named(&profile.namespace, &profile.name);
+            let object: Option<&ClusterProfile> = histories.filter_map(ProfileHistory::current).last();
             each.report(
                 Finding::on(
                     object.map_or_else(|| profile.clone(), ObjectRef::from),

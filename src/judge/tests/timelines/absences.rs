@@ -70,7 +70,7 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
 }
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 23] = [
+const MISSED: [(Kind, &str); 22] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/namespace-labelled"),
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
@@ -103,7 +103,6 @@ const MISSED: [(Kind, &str); 23] = [
     (Kind::Writers, "placement-slices/cluster-once"),
     (Kind::Writers, "placement-slices/index-complete"),
     // Without the hub's stamp, what the watch tells late and without a gap was written when it came.
-    (Kind::Writers, "lifecycle/join-creates-profile"),
     (Kind::Writers, "placement-references/resolve"),
 ];
 

@@ -3,6 +3,7 @@
 //! 0. Each change lies within its edge. 1. What is said is true of what happened. 2. Less evidence turns no answer around.
 //! 3. Complete evidence gives an answer.
 
+mod answered;
 mod course;
 mod events;
 mod set;

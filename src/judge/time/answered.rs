@@ -1,0 +1,85 @@
+//! Whether an object was as it should be when the time for an answer was over, and what was missed of that time.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Tracked};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Known, LATE, Micros, Seen, Set, Timeline, Why, timeline::span_of};
+
+impl<'e, T: Tracked> Timeline<'e, T> {
+    /// Whether the object was last as it should be by a moment; none stands for its absence, also before its first life.
+    ///
+    /// Yes: it was so when the runner saw it last, so that it had come to be so in time: at some moment no more than [`LATE`]
+    /// before. What came later may answer the next step, so that it takes nothing away. No: it was not so at that moment.
+    pub(crate) fn last_by(&self, moment: Micros, holds: impl Fn(Option<&'e T>) -> bool) -> Known {
+        let runs = self.runs();
+        let last = runs
+            .iter()
+            .rposition(|run| run.seen_at <= moment)
+            .unwrap_or_default();
+        let state = |place: usize| match &runs[place].seen {
+            Seen::Version(version) => Some(Some(&version.object)),
+            Seen::Absence => Some(None),
+            // Only a first list shows what may have been there before.
+            Seen::Nothing if place == 0 => (runs.get(1)?.from.earliest > Micros::MIN).then_some(None),
+            Seen::Nothing => None,
+        };
+        let is_lost = !self
+            .lost
+            .and(&Set::of([(moment, moment.saturating_add(1))]))
+            .is_empty();
+        // In a gap, an object that is absent on both sides may come and go.
+        let known = state(last).filter(|object| object.is_some() || !is_lost);
+        if known.is_some_and(&holds) {
+            return Known::Yes;
+        }
+        let mut whys = BTreeSet::new();
+        if known.is_none() {
+            whys.insert(Why::Gap);
+        }
+        for place in last + 1..runs.len() {
+            // A stamp from long before its arrival shows that the watch was later than it may be, or that a clock was set.
+            let may_be_older = runs[place].stamp.is_some_and(|stamp| stamp <= moment);
+            if runs[place].from.earliest > moment && !may_be_older {
+                continue;
+            }
+            match state(place) {
+                None => _ = whys.insert(Why::Gap),
+                Some(object) if holds(object) => _ = whys.insert(Why::Late),
+                Some(_) => {}
+            }
+        }
+        if whys.is_empty() {
+            Known::No
+        } else {
+            Known::Unknown(whys)
+        }
+    }
+}
+
+/// When a watch has told all that was written by a moment.
+pub(crate) fn told_by(moment: Timestamp) -> Timestamp {
+    let late = SignedDuration::from_micros(LATE);
+    moment.saturating_add(late).unwrap_or(Timestamp::MAX)
+}
+
+/// From when on nobody watched the objects of a kind in a closed span, if so; or one of them, by namespace and name.
+pub(crate) fn missed<T: Tracked>(
+    evidence: &Evidence,
+    object: Option<(&str, &str)>,
+    from: Timestamp,
+    until: Timestamp,
+) -> Option<Timestamp> {
+    let within = |(start, stop): (Micros, Micros)| {
+        (start <= until.as_microsecond() && stop >= from.as_microsecond()).then_some(start)
+    };
+    let begins = match object {
+        Some((namespace, name)) => {
+            let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
+            gaps.map(span_of).filter_map(within).min()
+        }
+        None => evidence.gaps(T::WATCHED).map(span_of).filter_map(within).min(),
+    };
+    begins.map(|start| Timestamp::from_microsecond(start).map_or(from, |start| start.max(from)))
+}
