@@ -28,6 +28,23 @@ impl Edge {
         }
     }
 
+    /// Some moment of either.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            earliest: self.earliest.min(other.earliest),
+            latest: self.latest.max(other.latest),
+        }
+    }
+
+    /// Some moment of both, or this one if they contradict each other.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let both = Self {
+            earliest: self.earliest.max(other.earliest),
+            latest: self.latest.min(other.latest),
+        };
+        if both.earliest <= both.latest { both } else { self }
+    }
+
     /// Whether it was before a moment.
     pub(crate) fn is_before(self, moment: Micros) -> Known {
         if self.latest < moment {

@@ -32,6 +32,24 @@ impl Known {
         Self::Unknown(BTreeSet::from([why]))
     }
 
+    /// Whether it is not so.
+    pub(crate) fn not(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            unknown @ Self::Unknown(_) => unknown,
+        }
+    }
+
+    /// Whether both are so.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::No, _) | (_, Self::No) => Self::No,
+            (Self::Yes, other) | (other, Self::Yes) => other,
+            (Self::Unknown(one), Self::Unknown(other)) => Self::Unknown(&one | &other),
+        }
+    }
+
     /// Whether the reason for not telling is that one alone.
     pub(crate) fn is_unknown_for(&self, why: Why) -> bool {
         matches!(self, Self::Unknown(whys) if whys.len() == 1 && whys.contains(&why))

@@ -26,7 +26,6 @@ pub(crate) mod readers;
 mod set;
 mod timeline;
 mod together;
-#[cfg_attr(not(test), expect(dead_code, reason = "the rules come to it suite by suite"))]
 mod while_;
 mod writes;
 

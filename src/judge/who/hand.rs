@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     hash::HashMap,
-    time::{Known, LATE, Micros, SECOND, Why, known_skew, missed},
+    time::{Edge, Known, LATE, Micros, SECOND, Why, known_skew, missed},
 };
 
 /// Whose doing something is, as far as the evidence tells.
@@ -39,6 +39,8 @@ pub(crate) struct Doing<'e> {
     pub(crate) hand: Hand,
     /// The user by the log, or else the field managers; empty if the evidence names nobody.
     pub(crate) by: BTreeSet<&'e str>,
+    /// When it was, by the log; none if the log does not tell, or the hub's clock is unknown.
+    pub(crate) at: Option<Edge>,
 }
 
 impl Hand {
@@ -56,6 +58,7 @@ impl Doing<'_> {
     const UNTOLD: Self = Self {
         hand: Hand::Unknown,
         by: BTreeSet::new(),
+        at: None,
     };
 }
 
@@ -93,7 +96,7 @@ impl<'e, T: Judged> Who<'e, T> {
     pub(crate) fn moved(&self, before: &T, after: &'e T) -> Doing<'e> {
         let by = authors(before, after);
         let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
-        Doing { hand, by }
+        Doing { hand, by, at: None }
     }
 
     /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
@@ -109,7 +112,7 @@ impl<'e, T: Judged> Who<'e, T> {
             let wrote = &owners & &authors(before.0, after.0);
             let by = if wrote.is_empty() { owners } else { wrote };
             let hand = one(by.iter().map(|name| self.publishing(name)));
-            Doing { hand, by }
+            Doing { hand, by, at: None }
         })
     }
 
@@ -208,7 +211,7 @@ impl<'e, T: Judged> Who<'e, T> {
         let logged = logged.filter(|logged| logged.hand != Hand::Unknown || !self.said(0).is_empty());
         match logged {
             Some(logged) if !is_claimed => logged,
-            _ => Doing { hand, by },
+            _ => Doing { hand, by, at: None },
         }
     }
 
@@ -251,8 +254,12 @@ impl<'e, T: Judged> Who<'e, T> {
             let doing = told.get_or_insert(Doing {
                 hand,
                 by: BTreeSet::new(),
+                at: logged_at(self.evidence, request),
             });
             doing.by.insert(&*request.user);
+            // Which of several requests it was is unknown.
+            let both = doing.at.zip(logged_at(self.evidence, request));
+            doing.at = both.map(|(one, other)| one.or(other));
             if doing.hand != hand {
                 doing.hand = Hand::Unknown;
             }
@@ -349,6 +356,15 @@ fn one(hands: impl Iterator<Item = Hand>) -> Hand {
         .filter(|first| hands.iter().all(|hand| hand == *first));
     let producer = hands.iter().find(|hand| matches!(hand, Hand::Producer { .. }));
     producer.or(first).copied().unwrap_or(Hand::Unknown)
+}
+
+/// When the hub served a request, as far as its clock is known.
+fn logged_at(evidence: &Evidence, request: &Request) -> Option<Edge> {
+    let at = request.at.as_microsecond().saturating_sub(known_skew(evidence)?);
+    Some(Edge::between(
+        at.saturating_sub(SECOND),
+        at.saturating_add(SECOND),
+    ))
 }
 
 /// Whether a request may be what the watch saw at that time.

@@ -15,7 +15,9 @@ use crate::{
         same_cluster::{Relation, by_everything},
         sets::ClusterSets,
         text::{by, redacted},
+        write_time::timestamp,
     },
+    time::{Edge, Known, Seen, Timeline, told_by},
     who::{Doing, Hand, Who},
 };
 
@@ -23,74 +25,79 @@ use crate::{
 ///
 /// A restart of the manager neither deletes, recreates nor duplicates profiles.
 ///
-/// The audit log is asked who did it, if there is one. Without one, the restart is the only known cause.
+/// The audit log is asked who did it, if there is one. Without one, the restart is the only known cause. Each deletion and
+/// each second profile counts, however soon it is undone: consumers act on what they see.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
-    let sets = ClusterSets::of(evidence);
     let who = Who::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
-        let there: Vec<(&ProfileHistory, &ClusterProfile)> = evidence
-            .histories()
-            .filter(|history| {
-                let metadata = &history.last().metadata;
-                !has_left(evidence, &metadata.namespace, &metadata.name, span.looked)
-            })
-            .filter_map(|history| Some((history, alive(history, span.from)?)))
-            .collect();
+        let restart = Restart {
+            evidence,
+            sets: ClusterSets::of(evidence),
+            who: &who,
+            newborns: span.newborns().collect(),
+            span,
+        };
+        let there = evidence.histories().filter_map(|history| {
+            let profile = alive(history, restart.span.from)?;
+            (!restart.has_left(profile, restart.span.from)).then_some((history, profile))
+        });
+        let there: Vec<(&ProfileHistory, &ClusterProfile)> = there.collect();
         if there.is_empty() {
-            findings.cannot_tell(format!("there was no profile before {}", span.did()));
+            findings.cannot_tell(format!("there was no profile before {}", restart.span.did()));
             continue;
         }
-        let newborns: Vec<&ProfileHistory> = span.newborns().collect();
-        let is_seen = span.missed(None).is_none();
-        let mut found = Vec::new();
-        for (history, profile) in &there {
-            match history.deleted.filter(|at| *at < span.looked) {
-                Some(at) => {
-                    let lost = lost(&sets, history.last(), at, &newborns, &span);
-                    // What a gap hid may have been before the restart.
-                    let lost = lost.filter(|_| span.missed_before(None, at).is_none());
-                    let (object, seen) = going(history, at);
-                    found.extend(lost.map(|finding| (finding, who.deletion(object, seen), seen)));
-                }
-                None => {
-                    let twins = newborns
-                        .iter()
-                        .filter_map(|newborn| Some((newborn, alive(newborn, span.looked)?)));
-                    let twins = twins.filter(|(_, twin)| is_seen && is_of_one(&sets, profile, twin));
-                    found.extend(twins.map(|(newborn, twin)| {
-                        let doing = who.creation(newborn);
-                        (doubled(profile, twin, &span), doing, newborn.versions[0].at)
-                    }));
-                }
-            }
-        }
-        match span.doubt(None).filter(|_| found.is_empty()) {
+        let found: Vec<Breach> = there
+            .iter()
+            .flat_map(
+                |(history, profile)| match Loss::of(evidence, history, &restart.span) {
+                    Some(loss) => restart.lost(profile, loss).into_iter().collect(),
+                    None => restart.doubled(history, profile),
+                },
+            )
+            .collect();
+        match restart.span.doubt(None).filter(|_| found.is_empty()) {
             Some(doubt) => findings.cannot_tell(doubt),
             None => there.iter().for_each(|_| findings.examine()),
         }
-        for (finding, doing, seen) in found {
-            hold_against(finding, &doing, who.is_logged(seen), findings);
+        for breach in found {
+            hold_against(breach, &who, findings);
         }
     }
 }
 
+/// What happened to a profile after a restart.
+struct Breach<'e> {
+    finding: Finding,
+    doing: Doing<'e>,
+    /// When the watch showed it.
+    seen: Timestamp,
+    /// Whether it came after the restart began, and before the run stopped looking.
+    is_after_restart: Known,
+}
+
 /// Reports what was found, unless the log tells that it was not the manager's doing, or lacks whose it was.
-fn hold_against(finding: Finding, doing: &Doing, is_logged: bool, findings: &mut Findings) {
+fn hold_against(breach: Breach, who: &Who<ClusterProfile>, findings: &mut Findings) {
+    let Breach { finding, doing, .. } = breach;
     let what = || format!("{}: {}{}", finding.object.path(), finding.message, by(&doing.by));
     match doing.hand {
+        _ if breach.is_after_restart == Known::No => {}
         Hand::Run => {}
         Hand::Other => findings.note(format!("{}, which is not the manager", what())),
+        _ if breach.is_after_restart != Known::Yes => findings.cannot_tell(format!(
+            "{}, or at another time: the watch may have told it late",
+            what()
+        )),
         Hand::Unknown if !doing.by.is_empty() => findings.cannot_tell(format!(
             "{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
             what()
         )),
-        Hand::Unknown if is_logged => {
+        Hand::Unknown if who.is_logged(breach.seen) => {
             findings.cannot_tell(format!("{}, and the audit log does not tell by whom", what()));
         }
         Hand::Producer { is_inferred } => {
             if is_inferred {
-                findings.note(inferred(doing));
+                findings.note(inferred(&doing));
             }
             findings.report(finding);
         }
@@ -98,69 +105,203 @@ fn hold_against(finding: Finding, doing: &Doing, is_logged: bool, findings: &mut
     }
 }
 
-/// The profile when it was deleted, and when the watch saw that. Finalizers may have kept it for a while.
-fn going(history: &ProfileHistory, gone: Timestamp) -> (&ClusterProfile, Timestamp) {
-    let mut versions = history.versions.iter();
-    let terminating = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
-    terminating.map_or((history.last(), gone), |version| (&version.object, version.at))
+/// The deletion of a profile. Finalizers may keep it for a while.
+struct Loss<'e> {
+    /// The profile when it was deleted.
+    profile: &'e ClusterProfile,
+    /// When the watch saw that.
+    seen: Timestamp,
+    /// When it was.
+    at: Edge,
+    /// The first version since the restart that called the member gone, with the one before it and when it was written.
+    called_gone: Option<CalledGone<'e>>,
 }
 
-/// A profile that disappeared, unless its member had already left.
-fn lost<'a>(
-    sets: &ClusterSets<'a>,
-    profile: &'a ClusterProfile,
-    at: Timestamp,
-    newborns: &[&'a ProfileHistory],
-    span: &Span,
-) -> Option<Finding> {
-    let mut heirs = newborns.iter().map(|newborn| newborn.last());
-    let heir = heirs.find(|heir| {
-        heir.metadata.name == profile.metadata.name && heir.metadata.namespace == profile.metadata.namespace
-            || is_of_one(sets, profile, heir)
-    });
-    let (message, observed) = match heir {
-        Some(heir) => (
-            "a profile was recreated when the manager restarted",
-            format!(
-                "{} of {}",
-                redacted(&heir.metadata.uid),
-                ObjectRef::from(heir).path()
+/// A step to a version, each with its arrival, and when it was.
+struct CalledGone<'e> {
+    before: (&'e ClusterProfile, Timestamp),
+    after: (&'e ClusterProfile, Timestamp),
+    at: Edge,
+}
+
+impl<'e> Loss<'e> {
+    /// The first loss while the run looked for the effects of a restart.
+    fn of(evidence: &'e Evidence, history: &'e ProfileHistory, span: &Span) -> Option<Self> {
+        let is_going = |profile: &ClusterProfile| profile.metadata.deletion_timestamp.is_some();
+        let is_within = |at: Timestamp| span.from <= at && at < told_by(span.looked);
+        // Nearly all profiles are kept, so no timeline is made.
+        let mut versions = history.versions.iter();
+        let is_lost = history.deleted.is_some_and(is_within)
+            || versions.any(|version| is_within(version.at) && is_going(&version.object));
+        if !is_lost {
+            return None;
+        }
+        let timeline = Timeline::of(evidence, &[history]);
+        let mut last: Option<(&ClusterProfile, Timestamp)> = None;
+        let mut called_gone = None;
+        for run in timeline.runs() {
+            let seen = timestamp(run.seen_at);
+            let profile = match &run.seen {
+                Seen::Nothing => continue,
+                Seen::Absence => None,
+                Seen::Version(version) => Some(&version.object),
+            };
+            if profile.is_none_or(is_going) && is_within(seen) {
+                return Some(Self {
+                    profile: profile.or(last.map(|(profile, _)| profile))?,
+                    seen,
+                    at: run.from,
+                    called_gone,
+                });
+            }
+            if let (Some(after), Some(before)) = (profile, last)
+                && is_within(seen)
+                && has_status(after, CONDITION_JOINED, "False")
+            {
+                called_gone.get_or_insert(CalledGone {
+                    before,
+                    after: (after, seen),
+                    at: run.from,
+                });
+            }
+            last = profile.map(|profile| (profile, seen));
+        }
+        None
+    }
+}
+
+/// A restart of the manager, and what is asked of it.
+struct Restart<'e, 'w> {
+    evidence: &'e Evidence,
+    sets: ClusterSets<'e>,
+    who: &'w Who<'e, ClusterProfile>,
+    span: Span<'e>,
+    newborns: Vec<&'e ProfileHistory>,
+}
+
+impl<'e> Restart<'e, '_> {
+    /// Whether the driver had made a profile's member leave by then, so that it may go.
+    fn has_left(&self, profile: &ClusterProfile, by: Timestamp) -> bool {
+        has_left(
+            self.evidence,
+            &profile.metadata.namespace,
+            &profile.metadata.name,
+            by,
+        )
+    }
+
+    /// Whether something came after the restart began, and before the run stopped looking. The log may tell better than the
+    /// watch.
+    fn is_after(&self, at: Edge, doing: &Doing) -> Known {
+        let at = doing.at.map_or(at, |logged| at.and(logged));
+        let is_before = at.is_before(self.span.from.as_microsecond());
+        is_before
+            .not()
+            .and(at.is_before(self.span.looked.as_microsecond()))
+    }
+
+    /// A profile that disappeared, unless its member had left, or had been called gone before the restart.
+    fn lost(&self, before: &ClusterProfile, loss: Loss<'e>) -> Option<Breach<'e>> {
+        let profile = loss.profile;
+        if self.has_left(profile, loss.seen) {
+            return None;
+        }
+        let mut heirs = self.newborns.iter().map(|newborn| newborn.last());
+        let heir = heirs.find(|heir| {
+            heir.metadata.name == profile.metadata.name
+                && heir.metadata.namespace == profile.metadata.namespace
+                || is_of_one(&self.sets, profile, heir)
+        });
+        if heir.is_none() && has_status(before, CONDITION_JOINED, "False") {
+            return None;
+        }
+        let (message, observed) = match heir {
+            Some(heir) => (
+                "a profile was recreated when the manager restarted",
+                format!(
+                    "{} of {}",
+                    redacted(&heir.metadata.uid),
+                    ObjectRef::from(heir).path()
+                ),
             ),
-        ),
-        None if has_status(profile, CONDITION_JOINED, "False") => return None,
-        None => (
-            "a profile was deleted when the manager restarted",
-            format!("deleted at {}", to_the_second(at)),
-        ),
-    };
-    Some(
-        Finding::on(profile, message)
+            None => (
+                "a profile was deleted when the manager restarted",
+                format!("deleted at {}", to_the_second(loss.seen)),
+            ),
+        };
+        let finding = Finding::on(profile, message)
             .at("metadata.uid")
             .expected(format!(
                 "{} as before {}",
                 redacted(&profile.metadata.uid),
-                span.did()
+                self.span.did()
             ))
-            .observed(observed),
-    )
-}
+            .observed(observed);
+        let doing = self.who.deletion(profile, loss.seen);
+        let mut is_after_restart = self.is_after(loss.at, &doing);
+        // What the restarted manager itself called gone excuses nothing.
+        if let (None, Some(called)) = (heir, loss.called_gone) {
+            let calling = self.who.step(called.before, called.after);
+            is_after_restart = is_after_restart.and(self.is_after(called.at, &calling));
+        }
+        Some(Breach {
+            finding,
+            doing,
+            seen: loss.seen,
+            is_after_restart,
+        })
+    }
 
-fn doubled(profile: &ClusterProfile, twin: &ClusterProfile, span: &Span) -> Finding {
-    Finding::on(
-        twin,
-        "a second profile of a member appeared when the manager restarted",
-    )
-    .at("metadata.name")
-    .expected(format!(
-        "{} alone, as before {}",
-        redacted(&profile.metadata.name),
-        span.did()
-    ))
-    .observed(format!(
-        "{}, beside {}",
-        redacted(&twin.metadata.name),
-        ObjectRef::from(profile).path()
-    ))
+    /// Second profiles beside one that was there.
+    fn doubled(&self, history: &'e ProfileHistory, profile: &'e ClusterProfile) -> Vec<Breach<'e>> {
+        let twins = self.newborns.iter().filter_map(|newborn| {
+            let mut versions = newborn.versions.iter().map(|version| &version.object);
+            let twin = versions.find(|twin| is_of_one(&self.sets, profile, twin))?;
+            let seen = newborn.versions[0].at;
+            if self.has_left(profile, seen) {
+                return None;
+            }
+            let doing = self.who.creation(newborn);
+            let finding = Finding::on(
+                twin,
+                "a second profile of a member appeared when the manager restarted",
+            )
+            .at("metadata.name")
+            .expected(format!(
+                "{} alone, as before {}",
+                redacted(&profile.metadata.name),
+                self.span.did()
+            ))
+            .observed(format!(
+                "{}, beside {}",
+                redacted(&twin.metadata.name),
+                ObjectRef::from(profile).path()
+            ));
+            Some(Breach {
+                finding,
+                is_after_restart: self.were_both(history, newborn, &doing),
+                doing,
+                seen,
+            })
+        });
+        twins.collect()
+    }
+
+    /// Whether a second profile came after the restart, and was there at the same time as the first while the run looked.
+    fn were_both(&self, history: &'e ProfileHistory, newborn: &'e ProfileHistory, creation: &Doing) -> Known {
+        let [one, other] = [history, newborn].map(|life| Timeline::of(self.evidence, &[life]));
+        let both = one.with(&other, |one, other| {
+            [one, other]
+                .iter()
+                .all(|profile| profile.metadata.deletion_timestamp.is_none())
+                && is_of_one(&self.sets, one, other)
+        });
+        let mut runs = other.runs().iter();
+        let born = runs.find(|run| matches!(run.seen, Seen::Version(_)));
+        let is_new = born.map_or(Known::No, |born| self.is_after(born.from, creation));
+        let from = self.span.from.as_microsecond();
+        is_new.and(both.within(Edge::at(from), self.span.looked.as_microsecond() - from))
+    }
 }
 
 /// Whether two profiles are of one manager and one cluster.
