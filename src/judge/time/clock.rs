@@ -2,7 +2,7 @@
 
 use evidence::{Evidence, Tracked, api::Writer, parse_time};
 
-use super::{Micros, SECOND};
+use super::{Edge, Micros, SECOND};
 
 /// A larger skew is not believed: the `Date` of the hub's answers is wrong, or was set by something in between.
 const BELIEVABLE: Micros = 86_400 * SECOND;
@@ -84,6 +84,14 @@ impl HubClock {
         }
         self
     }
+}
+
+/// When the hub made a stamp, by the runner's clock. A clock that is unknown is not further off than clocks may be.
+pub(crate) fn stamped(evidence: &Evidence, text: &str) -> Option<Edge> {
+    let stamp = parse_time(text)?.as_microsecond();
+    let (ahead, error) = known_skew(evidence).map_or((0, CLOCKS_APART), |skew| (skew, SKEW_ERROR));
+    let at = stamp.saturating_sub(ahead);
+    Some(Edge::between(at.saturating_sub(error), at.saturating_add(error)))
 }
 
 /// How far the hub's clock is ahead of the runner's, if that is known.

@@ -32,7 +32,7 @@ mod writes;
 pub(crate) use absence::absent;
 pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use age::{Age, GRACE, age_at};
-pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, new_stamp};
+pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, new_stamp, stamped};
 pub(crate) use answered::{missed, told_by};
 pub(crate) use bucket::Bucket;
 pub(crate) use edge::Edge;

@@ -12,7 +12,7 @@ mod verdict;
 pub(super) use against::hold_against;
 pub(super) use foreign::{Foreigners, inferred, untouched};
 pub(super) use history::{alive, did, member, steps_about, timeline, to_the_second};
-pub(super) use steps::{executed, has_left, steps};
-pub(super) use verdict::{Answer, Shortfall, Span, missed_since};
+pub(super) use steps::{ExecutedStep, executed, has_left, steps};
+pub(super) use verdict::{Answer, Shortfall, Span, missed_from as missed_since};
 
 pub(super) use crate::time::told_by as late;

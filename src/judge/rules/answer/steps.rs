@@ -141,6 +141,21 @@ impl<'a> ExecutedStep<'a> {
         known.last()?.object
     }
 
+    /// When the driver next began to join the same member, or one with the same profile. Even a join that failed may have
+    /// had its effect.
+    pub(in crate::rules) fn joined_again(&self, evidence: &Evidence) -> Option<Timestamp> {
+        let is_same = |step: &&DriverStep| {
+            step.member == self.step.member
+                || step.profile.as_ref().is_some_and(|profile| {
+                    profile.namespace == self.profile.namespace && profile.name == self.profile.name
+                })
+        };
+        let drivers = evidence.driver.iter();
+        let joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
+        let later = joins.filter(is_same).filter(|step| step.from >= self.step.from);
+        later.map(|step| step.from).min()
+    }
+
     /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it did not appear before
     /// the manager had to answer.
     pub(in crate::rules) fn since(

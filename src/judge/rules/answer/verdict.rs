@@ -112,13 +112,13 @@ impl<'a> Span<'a> {
         }
         let object = profile.map(|profile| (profile.namespace.as_str(), profile.name.as_str()));
         let missed = missed::<ClusterProfile>(self.evidence, object, self.from, at)?;
-        Some(missed_since(self.step, missed))
+        Some(missed_from(self.step, missed))
     }
 
     /// The same for slices, whatever the step is on.
     pub(in crate::rules) fn missed_slices_before(&self, at: Timestamp) -> Option<String> {
         let missed = missed::<PlacementDecision>(self.evidence, None, self.from, at)?;
-        Some(missed_since(self.step, missed))
+        Some(missed_from(self.step, missed))
     }
 
     /// Why the span cannot prove that nothing happened to slices, if so.
@@ -198,7 +198,7 @@ impl<'a> Span<'a> {
 }
 
 /// Explains that the watch missed part of the time after a step.
-pub(in crate::rules) fn missed_since(step: &DriverStep, missed: Timestamp) -> String {
+pub(in crate::rules) fn missed_from(step: &DriverStep, missed: Timestamp) -> String {
     format!(
         "the watch missed part of the time after {}, from {} on",
         did(step),

@@ -10,11 +10,13 @@ use evidence::{
 use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
-use crate::rules::{
-    clocks::known_skew,
-    finding::{Finding, Findings},
-    text::{ABSENT, redacted},
-    write_time::{CLOCKS_APART, Micros, SECOND, end, on_our_clock},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::{ABSENT, redacted},
+        write_time::end,
+    },
+    time::{Edge, Known, SECOND, stamped},
 };
 
 /// `consumers/secret-namespace-labelled`
@@ -58,7 +60,7 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 /// Each consumer Secret names an existing profile.
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
-    let whole = evidence.gaps(Kind::Inventory).next().is_none();
+    let whole = evidence.is_whole(Kind::Inventory);
     for subject in subjects(evidence) {
         let exists = subject.profiles.iter().any(|history| history.deleted.is_none());
         // Profiles and Secrets are not listed in a single snapshot, and a manager deletes them one after the other.
@@ -90,23 +92,19 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
 
 /// Whether the profile was deleted within the grace period before the end.
 fn went_lately(evidence: &Evidence, subject: &Subject) -> bool {
-    let went = subject.profiles.iter().filter_map(|history| history.deleted);
-    went.map(|deleted| deleted.as_microsecond())
-        .any(|deleted| is_late(evidence, deleted))
+    let mut went = subject.profiles.iter().filter_map(|history| history.deleted);
+    went.any(|deleted| may_be_late(evidence, Edge::at(deleted.as_microsecond())))
 }
 
 /// Whether the Secret was created within the grace period before the end: its profile may be newer than the list.
 fn is_young(evidence: &Evidence, subject: &Subject) -> bool {
     let created = subject.secret.creation_timestamp.as_deref();
-    // A hub whose clock is unknown may be behind.
-    let behind = known_skew(evidence).map_or(CLOCKS_APART, |_| 0);
-    created
-        .and_then(|text| on_our_clock(evidence, text))
-        .is_some_and(|created| is_late(evidence, created.saturating_add(behind)))
+    let created = created.and_then(|text| stamped(evidence, text));
+    created.is_some_and(|created| may_be_late(evidence, created))
 }
 
-fn is_late(evidence: &Evidence, at: Micros) -> bool {
-    end(evidence).is_some_and(|end| end - at < GRACE_SECONDS * SECOND)
+fn may_be_late(evidence: &Evidence, at: Edge) -> bool {
+    end(evidence).is_some_and(|end| at.is_before(end - GRACE_SECONDS * SECOND + 1) != Known::Yes)
 }
 
 fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {

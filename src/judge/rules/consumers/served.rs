@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use evidence::{
-    Evidence, Kind, ProfileHistory,
+    Evidence, Kind,
     api::{ClusterProfile, names},
 };
 
@@ -11,7 +11,6 @@ use super::subject::{consumer, namespaces};
 use crate::{
     reasons::NO_CONSUMER,
     rules::{
-        clocks::is_settled,
         conditions::has_status,
         finding::{Finding, Findings},
         presence::lasts,
@@ -34,8 +33,8 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
         .unreadable
         .iter()
         .map(|unreadable| &*unreadable.object.kind);
-    let whole = evidence.gaps(Kind::Secrets).next().is_none()
-        && evidence.gaps(Kind::Namespaces).next().is_none()
+    let whole = evidence.is_whole(Kind::Secrets)
+        && evidence.is_whole(Kind::Namespaces)
         && !unread.any(|kind| matches!(kind, "" | "Secret" | "Namespace"));
     let namespaces = namespaces(evidence);
     // For each consumer, the profiles that it has a Secret for: by name, and by namespace if a label names it.
@@ -71,8 +70,9 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
         })
         .collect();
     for history in evidence.histories() {
-        let is_due =
-            |profile: &&ClusterProfile| is_settled(evidence, history) && is_due(evidence, history, profile);
+        let is_due = |profile: &&ClusterProfile| {
+            is_served(profile) && lasts(evidence, history, &[names::CONDITION_JOINED], is_served)
+        };
         let Some(profile) = history.current().filter(is_due) else {
             continue;
         };
@@ -113,11 +113,11 @@ fn is_read(evidence: &Evidence, namespace: &str) -> bool {
     allowed("") != Some(false) || allowed(namespace) == Some(true)
 }
 
-/// A member that is not joined, or joined moments ago, need not have credentials.
-fn is_due(evidence: &Evidence, history: &ProfileHistory, profile: &ClusterProfile) -> bool {
-    let is_joined = |profile: &ClusterProfile| has_status(profile, names::CONDITION_JOINED, "True");
-    profile.condition(names::CONDITION_JOINED).is_none()
-        || is_joined(profile) && lasts(evidence, history, &[names::CONDITION_JOINED], is_joined)
+/// A member that is not joined, or goes, need not have credentials.
+fn is_served(profile: &ClusterProfile) -> bool {
+    let is_joined = || has_status(profile, names::CONDITION_JOINED, "True");
+    profile.metadata.deletion_timestamp.is_none()
+        && (profile.condition(names::CONDITION_JOINED).is_none() || is_joined())
 }
 
 #[cfg(test)]
