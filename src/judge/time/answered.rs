@@ -38,10 +38,10 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         if known.is_none() {
             whys.insert(Why::Gap);
         }
-        for place in last + 1..runs.len() {
+        for (place, run) in runs.iter().enumerate().skip(last + 1) {
             // A stamp from long before its arrival shows that the watch was later than it may be, or that a clock was set.
-            let may_be_older = runs[place].stamp.is_some_and(|stamp| stamp <= moment);
-            if runs[place].from.earliest > moment && !may_be_older {
+            let may_be_older = run.stamp.is_some_and(|stamp| stamp <= moment);
+            if run.from.earliest > moment && !may_be_older {
                 continue;
             }
             match state(place) {

@@ -22,6 +22,8 @@ pub(in crate::rules) struct ExecutedStep<'a> {
     pub(in crate::rules) timeline: Timeline<'a, ClusterProfile>,
     /// Its observed states, in order of time; never empty.
     pub(in crate::rules) states: Vec<State<'a>>,
+    /// When the run's own write appeared, for a rule that asks since when.
+    pub(super) own: Option<Timestamp>,
 }
 
 /// Returns the executed steps of one action whose effect a scenario observes. Records why a step was not executed, or
@@ -111,6 +113,7 @@ pub(in crate::rules) fn executed<'a>(
             profile,
             states: states(evidence, &timeline),
             timeline,
+            own: None,
         });
     }
     all
@@ -156,8 +159,7 @@ impl<'a> ExecutedStep<'a> {
         later.map(|step| step.from).min()
     }
 
-    /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it did not appear before
-    /// the manager had to answer.
+    /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
     pub(in crate::rules) fn since(
         mut self,
         findings: &mut Findings,
@@ -167,11 +169,11 @@ impl<'a> ExecutedStep<'a> {
             .states
             .iter()
             .position(|state| state.at >= self.step.from && state.object.is_some_and(&is_own));
-        let own = own.filter(|own| self.states[*own].at <= self.step.deadline());
         let Some(own) = own else {
             findings.cannot_tell(format!("the watch did not show what {} wrote", did(self.step)));
             return None;
         };
+        self.own = Some(self.states[own].at);
         self.states.drain(..own);
         Some(self)
     }

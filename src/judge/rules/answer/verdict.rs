@@ -216,6 +216,10 @@ impl ExecutedStep<'_> {
         missing: impl FnOnce(Option<&ClusterProfile>) -> Shortfall,
     ) {
         let span = Span::of(evidence, self.step);
+        if self.own.is_some_and(|own| own > span.deadline) {
+            findings.cannot_tell(format!("the watch showed late what {} wrote", span.did()));
+            return;
+        }
         match span.answer(self.profile, &self.timeline, expected) {
             Answer::Given => findings.examine(),
             Answer::Unknown(reason) => findings.cannot_tell(reason),

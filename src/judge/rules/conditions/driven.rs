@@ -155,8 +155,8 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
     if known == Known::No && !again.is_hidden(GRACE) {
         return false;
     }
-    let versions = left.states.iter().filter_map(|state| state.object);
-    let Some(last) = versions.filter(|profile| stands(Some(profile), kind)).last() else {
+    let mut versions = left.states.iter().rev().filter_map(|state| state.object);
+    let Some(last) = versions.find(|profile| stands(Some(profile), kind)) else {
         return false;
     };
     if known == Known::Yes {
