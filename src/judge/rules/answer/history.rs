@@ -46,12 +46,13 @@ pub(in crate::rules) fn states<'a, T: Tracked>(
     // A list shows the next object of a name before it shows that the previous one is gone.
     let mut next = Timestamp::MAX;
     for run in timeline.runs().iter().rev() {
-        let object = match &run.seen {
+        let (at, object) = match &run.seen {
             Seen::Nothing => continue,
-            Seen::Absence => None,
-            Seen::Version(version) => Some(&version.object),
+            // A timeline drops what is less than a microsecond, which must not make it earlier than what called for it.
+            Seen::Absence => (timestamp(run.seen_at + 1), None),
+            Seen::Version(version) => (version.at, Some(&version.object)),
         };
-        next = next.min(timestamp(run.seen_at));
+        next = next.min(at);
         states.push(State { at: next, object });
     }
     states.retain(|state| state.at <= end);

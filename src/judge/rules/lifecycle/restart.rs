@@ -17,7 +17,7 @@ use crate::{
         text::{by, redacted},
         write_time::timestamp,
     },
-    time::{Edge, Known, Seen, Timeline, told_by},
+    time::{Edge, Known, Seen, Timeline},
     who::{Doing, Hand, Who},
 };
 
@@ -72,7 +72,7 @@ struct Breach<'e> {
     doing: Doing<'e>,
     /// When the watch showed it.
     seen: Timestamp,
-    /// Whether it came after the restart began, and before the run stopped looking.
+    /// Whether it came after the restart began.
     is_after_restart: Known,
 }
 
@@ -128,7 +128,8 @@ impl<'e> Loss<'e> {
     /// The first loss while the run looked for the effects of a restart.
     fn of(evidence: &'e Evidence, history: &'e ProfileHistory, span: &Span) -> Option<Self> {
         let is_going = |profile: &ClusterProfile| profile.metadata.deletion_timestamp.is_some();
-        let is_within = |at: Timestamp| span.from <= at && at < told_by(span.looked);
+        // When it stops looking, the run itself may remove its members.
+        let is_within = |at: Timestamp| span.from <= at && at < span.looked;
         // Nearly all profiles are kept, so no timeline is made.
         let mut versions = history.versions.iter();
         let is_lost = history.deleted.is_some_and(is_within)
@@ -190,14 +191,19 @@ impl<'e> Restart<'e, '_> {
         )
     }
 
-    /// Whether something came after the restart began, and before the run stopped looking. The log may tell better than the
-    /// watch.
+    /// Whether something came after the restart began. The log may tell better than the watch.
     fn is_after(&self, at: Edge, doing: &Doing) -> Known {
         let at = doing.at.map_or(at, |logged| at.and(logged));
-        let is_before = at.is_before(self.span.from.as_microsecond());
-        is_before
-            .not()
-            .and(at.is_before(self.span.looked.as_microsecond()))
+        at.is_before(self.span.from.as_microsecond()).not()
+    }
+
+    /// The same for what the watch showed at that time. Without a gap and a log that tell otherwise, the restart is the only
+    /// known cause of what was seen after it.
+    fn is_effect(&self, at: Edge, seen: Timestamp, doing: &Doing) -> Known {
+        match self.is_after(at, doing) {
+            Known::Unknown(_) if self.span.missed_before(None, seen).is_none() => Known::Yes,
+            known => known,
+        }
     }
 
     /// A profile that disappeared, unless its member had left, or had been called gone before the restart.
@@ -238,7 +244,7 @@ impl<'e> Restart<'e, '_> {
             ))
             .observed(observed);
         let doing = self.who.deletion(profile, loss.seen);
-        let mut is_after_restart = self.is_after(loss.at, &doing);
+        let mut is_after_restart = self.is_effect(loss.at, loss.seen, &doing);
         // What the restarted manager itself called gone excuses nothing.
         if let (None, Some(called)) = (heir, loss.called_gone) {
             let calling = self.who.step(called.before, called.after);
@@ -298,7 +304,9 @@ impl<'e> Restart<'e, '_> {
         });
         let mut runs = other.runs().iter();
         let born = runs.find(|run| matches!(run.seen, Seen::Version(_)));
-        let is_new = born.map_or(Known::No, |born| self.is_after(born.from, creation));
+        let is_new = born.map_or(Known::No, |born| {
+            self.is_effect(born.from, timestamp(born.seen_at), creation)
+        });
         let from = self.span.from.as_microsecond();
         is_new.and(both.within(Edge::at(from), self.span.looked.as_microsecond() - from))
     }
