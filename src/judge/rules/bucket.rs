@@ -1,7 +1,6 @@
 //! The write budget of one object: a token bucket (KEP-4322 › Scalability implication).
 
-use super::write_time::{Micros, SECOND, timestamp};
-use crate::time::{Bucket, Events, Excess, Series};
+use crate::time::{Bucket, Events, Excess, Micros, SECOND, Series, timestamp};
 
 /// The bucket's capacity: the maximum burst of writes on one object.
 pub const BURST: i64 = 10;
@@ -112,7 +111,7 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
-    use crate::rules::write_time::WriteTime;
+    use crate::time::Event as WriteTime;
 
     /// Writes that were seen at these seconds.
     fn seen(seconds: impl IntoIterator<Item = i64>) -> Events {

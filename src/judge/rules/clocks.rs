@@ -3,8 +3,8 @@
 
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
-use super::write_time::{CLOCKS_APART, Micros, end_of, on_our_clock};
 pub(super) use crate::time::{Age, GRACE, age_at};
+use crate::time::{CLOCKS_APART, Micros, end_of, on_our_clock};
 
 /// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
 pub(super) const CLOCKS_UNKNOWN: &str =

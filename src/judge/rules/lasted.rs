@@ -5,9 +5,8 @@ use evidence::{Evidence, api::ClusterProfile};
 use super::{
     clocks::{Age, CLOCKS_UNKNOWN, GRACE},
     finding::Length,
-    write_time::timestamp,
 };
-use crate::time::{Known, Stretch, While, Why};
+use crate::time::{Known, Stretch, While, Why, timestamp};
 
 /// The reason for no verdict if a fault lasted for about the grace.
 const RESOLUTION: &str = "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of 2 min, it does not show";

@@ -39,7 +39,7 @@ mod state;
 mod text;
 mod updates;
 mod version;
-mod write_time;
+mod writes;
 
 pub use bucket::{BURST, REFILL_SECONDS};
 pub use examples_text::Examples;

@@ -6,11 +6,10 @@ use super::{
     clocks::{Age, GRACE, age, age_of_transitions},
     finding::{Finding, Findings},
     state::{State, each_state},
-    write_time::end_of,
 };
 use crate::{
     subjects::Profiles,
-    time::{Edge, Known, Micros, Timeline},
+    time::{Edge, Known, Micros, Timeline, end_of},
 };
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if

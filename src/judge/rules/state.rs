@@ -14,12 +14,11 @@ use super::{
     clocks::{Age, GRACE, age_at, age_of_transitions_at},
     finding::{Finding, Findings},
     lasted::{Lasted, STILL_OPEN, lasted, looked_on},
-    write_time::end_of,
 };
 use crate::{
     hash::HashMap,
     subjects::{Name, Profiles, by_name, name},
-    time::{Known, Micros, While},
+    time::{Known, Micros, While, end_of},
 };
 
 /// The reason for no verdict if all profiles are new.

@@ -94,6 +94,16 @@ pub(crate) fn stamped(evidence: &Evidence, text: &str) -> Option<Edge> {
     Some(Edge::between(at.saturating_sub(error), at.saturating_add(error)))
 }
 
+/// A time that the hub or a manager wrote, by the runner's clock.
+pub(crate) fn on_our_clock(evidence: &Evidence, text: &str) -> Option<Micros> {
+    parse_time(text).map(|time| time.as_microsecond().saturating_sub(skew(evidence)))
+}
+
+/// How far the hub's clock is ahead of the runner's; 0 if unknown.
+pub(crate) fn skew(evidence: &Evidence) -> Micros {
+    known_skew(evidence).unwrap_or(0)
+}
+
 /// How far the hub's clock is ahead of the runner's, if that is known.
 pub(crate) fn known_skew(evidence: &Evidence) -> Option<Micros> {
     let told = evidence.header.clock_skew_ms?.saturating_mul(1000);

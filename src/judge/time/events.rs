@@ -2,6 +2,8 @@
 
 use std::iter;
 
+use jiff::Timestamp;
+
 use super::{
     Bucket, Edge, Known, LATE, Micros, SECOND, Why, bucket::Draw, clock::SERVERS_APART, edge::put_in_order,
 };
@@ -37,6 +39,12 @@ pub(crate) struct Series {
 }
 
 impl Event {
+    /// Something that was seen at that time, at most a second late.
+    pub(crate) fn seen(at: Timestamp) -> Self {
+        let latest = at.as_microsecond();
+        Self::between(latest - SECOND, latest)
+    }
+
     /// Something that happened at some moment from `earliest` to `latest`, and was seen then.
     pub(crate) fn between(earliest: Micros, latest: Micros) -> Self {
         Self {

@@ -11,9 +11,9 @@
 //! [`Events`] have a second reading by the hub's clock alone.
 
 mod absence;
-mod arrival;
 mod age;
 mod answered;
+mod arrival;
 mod bucket;
 mod clock;
 mod edge;
@@ -27,14 +27,15 @@ mod set;
 mod timeline;
 mod together;
 mod while_;
+mod window;
 mod writes;
 
 pub(crate) use absence::absent;
-pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use age::{Age, GRACE, age_at};
-pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, new_stamp, stamped};
 pub(crate) use answered::{missed, told_by};
+pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
+pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, on_our_clock, skew, stamped};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
@@ -42,6 +43,7 @@ pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline};
 pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
+pub(crate) use window::{end, end_of, timestamp};
 pub(crate) use writes::{Write, is_logged_around, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a

@@ -9,8 +9,8 @@
 //! program that nobody claimed.
 
 pub(crate) mod authors;
-mod effect;
 mod creators;
+mod effect;
 mod entry;
 mod hand;
 pub(crate) mod logged;
@@ -25,10 +25,10 @@ mod succession;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
-pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use entry::{Entry, entries, is_status, shows_entries, writes_status, written_at};
+pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan};
-pub(crate) use touched::before_and_after;
+pub(crate) use touched::{before_and_after, is_touched, untouched_within};

@@ -7,8 +7,8 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::logged::logged_key;
-use crate::time::known_skew;
+use super::logged::{Key, key_of, logged_key};
+use crate::time::skew;
 
 /// A time in which a profile was not the manager's alone: from the run's write to the version that undid it.
 struct Touch {
@@ -54,6 +54,46 @@ pub(crate) fn before_and_after(evidence: &Evidence) -> Option<Evidence> {
         requests: covers.map(|covers| Requests { covers, events }),
         ..Evidence::default()
     })
+}
+
+/// The judged profiles in which the run had no hand in a closed span.
+pub(crate) fn untouched_within(
+    evidence: &Evidence,
+    from: Timestamp,
+    until: Timestamp,
+) -> impl Iterator<Item = &ProfileHistory> {
+    evidence.profiles.iter().filter(move |life| {
+        let mut versions = life.versions.iter();
+        versions.any(|version| evidence.header.scope.holds(&version.object))
+            && !was_touched(evidence, key_of(*life), |touch| {
+                touch.from <= until && from < touch.until
+            })
+    })
+}
+
+/// Whether the run had its hands in the profile of a request when the hub served it.
+pub(crate) fn is_touched(evidence: &Evidence, request: &Request) -> bool {
+    let at = served_at(evidence, request);
+    was_touched(evidence, logged_key(request), |touch| touch.holds(at))
+}
+
+/// Whether a profile is another run's, or this run had its hands in it at such a time.
+fn was_touched(evidence: &Evidence, (namespace, name): Key, when: impl Fn(&Touch) -> bool) -> bool {
+    if !evidence.is_touched(namespace, name) {
+        return false;
+    }
+    let key = ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    };
+    let lives: Vec<&ProfileHistory> = evidence.histories_named(namespace, name).collect();
+    evidence.header.other_runs.contains(&key) || touches(evidence, &key, &lives).iter().any(when)
+}
+
+/// When the hub served a request, by the runner's clock.
+fn served_at(evidence: &Evidence, request: &Request) -> Timestamp {
+    let skew = SignedDuration::from_micros(skew(evidence));
+    request.at.saturating_sub(skew).unwrap_or(request.at)
 }
 
 /// When the run had its hands in a profile. Always, if it created it, or if no step tells when.
@@ -155,10 +195,9 @@ fn requests<'e>(
     key: &ObjectKey,
     touches: &[Touch],
 ) -> impl Iterator<Item = &'e Request> {
-    let skew = SignedDuration::from_micros(known_skew(evidence).unwrap_or(0));
     let events = evidence.requests.iter().flat_map(|requests| &requests.events);
     events.filter(move |event| {
-        let at = event.at.saturating_sub(skew).unwrap_or(event.at);
+        let at = served_at(evidence, event);
         let is_on = logged_key(event) == (key.namespace.as_str(), key.name.as_str());
         is_on && !event.is_the_suites() && !touches.iter().any(|touch| touch.holds(at))
     })

@@ -10,11 +10,9 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries, of_profile};
 use crate::{
     hash::HashMap,
-    rules::{
-        finding::Findings,
-        write_time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
-    },
+    rules::finding::Findings,
     subjects::Profiles,
+    time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";

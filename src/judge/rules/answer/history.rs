@@ -7,8 +7,8 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    rules::{text::redacted, write_time::timestamp},
-    time::{Seen, Timeline},
+    rules::text::redacted,
+    time::{Seen, Timeline, timestamp},
 };
 
 /// The state of an object's name from a time on.

@@ -8,10 +8,10 @@ use crate::{
         bucket::whole_seconds,
         finding::{Finding, Findings},
         text::redacted,
-        write_time::{SECOND, status_writes},
+        writes::status_writes,
     },
     subjects::Profiles,
-    time::{AtMost, Events, Excess},
+    time::{AtMost, Events, Excess, SECOND},
 };
 
 /// More changes than these are flapping (the ledger's 6 in 5 min).

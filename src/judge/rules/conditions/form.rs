@@ -18,10 +18,9 @@ use crate::{
         finding::{Finding, Findings},
         state::{Fault, State, each_state, same_conditions},
         text::{self, ABSENT, redacted_or_absent},
-        write_time::{Micros, SECOND, end_of, timestamp},
     },
     subjects::Profiles,
-    time::ManagerClock,
+    time::{ManagerClock, Micros, SECOND, end_of, timestamp},
 };
 
 /// One day.

@@ -16,10 +16,12 @@ use crate::{
         finding::{Finding, Findings},
         held_against::is_the_managers,
         text::redacted,
-        write_time::{Micros, SECOND, WriteTime, on_our_clock, status_writes},
+        writes::status_writes,
     },
     subjects::{Profiles, name},
-    time::{Known, ManagerClock, SERVERS_APART, Why, missed},
+    time::{
+        Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, missed, on_our_clock,
+    },
     who::{Doing, Hand, Who},
 };
 

@@ -11,10 +11,12 @@ use evidence::{
 };
 
 use super::subject::{NO_SECRET, nothing_found, subjects};
-use crate::rules::{
-    finding::{Finding, Findings},
-    text::{ABSENT, holds_credential, redacted},
-    write_time::{SECOND, end_of},
+use crate::{
+    rules::{
+        finding::{Finding, Findings},
+        text::{ABSENT, holds_credential, redacted},
+    },
+    time::{SECOND, end_of},
 };
 
 /// `consumers/secret-has-kubeconfig`

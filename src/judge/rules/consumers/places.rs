@@ -14,9 +14,8 @@ use crate::{
     rules::{
         finding::{Finding, Findings},
         text::{ABSENT, redacted},
-        write_time::end,
     },
-    time::{Edge, Known, SECOND, stamped},
+    time::{Edge, Known, SECOND, end, stamped},
 };
 
 /// `consumers/secret-namespace-labelled`

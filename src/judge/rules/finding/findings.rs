@@ -9,7 +9,7 @@ use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ClusterProfile};
 use jiff::SignedDuration;
 
 use super::Finding;
-use crate::rules::write_time::Micros;
+use crate::time::Micros;
 
 /// What one rule examined and found in some evidence.
 ///

@@ -16,10 +16,10 @@ use crate::{
         logged::{is_creation, logged_key},
         state::{State, each_state, same_labels},
         text::{ABSENT, redacted, redacted_or_absent},
-        write_time::{Micros, SECOND},
     },
     subjects::Profiles,
-    who::{Doing, Who, entries},
+    time::{Micros, SECOND},
+    who::{Doing, Who, entries, is_touched},
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";
@@ -218,8 +218,8 @@ fn judge_creations<'e>(
         });
     let mut untold = 0;
     for event in requests.events.iter().filter(|event| is_creation(event)) {
-        let key @ (_, name) = logged_key(event);
-        if seen.of(event).is_some() || evidence.is_touched(&event.namespace, name) {
+        let key = logged_key(event);
+        if seen.of(event).is_some() || is_touched(evidence, event) {
             continue;
         }
         let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);
@@ -253,7 +253,7 @@ fn judge_creations<'e>(
             let object = ObjectRef {
                 kind: names::KIND.to_owned(),
                 namespace: event.namespace.to_string(),
-                name: name.to_owned(),
+                name: key.1.to_owned(),
                 ..ObjectRef::default()
             };
             let finding = unlabelled(object, manager.unwrap_or_default());

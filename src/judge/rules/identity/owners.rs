@@ -15,7 +15,7 @@ use crate::{
         text::redacted,
     },
     time::SERVERS_APART,
-    who::{Who, entries, shows_entries},
+    who::{Who, entries, is_touched, shows_entries},
 };
 
 /// The part of a profile whose owner counts as its manager.
@@ -49,11 +49,10 @@ fn judge_users<'a>(
     let observed = Logged::<ClusterProfile>::of(evidence);
     let scope = &evidence.header.scope;
     let creators = who.creators(|request| {
-        let key @ (namespace, name) = logged_key(request);
+        let key = logged_key(request);
         let manager = manager_of(&observed, key, request)?;
         let judged = scope.cluster_manager.as_deref();
-        let is_judged =
-            judged.is_none_or(|judged| judged == manager) && !evidence.is_touched(namespace, name);
+        let is_judged = judged.is_none_or(|judged| judged == manager) && !is_touched(evidence, request);
         is_judged.then_some(manager)
     });
     for (manager, mut creators) in creators {

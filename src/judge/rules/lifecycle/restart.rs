@@ -15,10 +15,9 @@ use crate::{
         same_cluster::{Relation, by_everything},
         sets::ClusterSets,
         text::{by, redacted},
-        write_time::timestamp,
     },
-    time::{Edge, Known, Seen, Timeline},
-    who::{Doing, Hand, Who},
+    time::{Edge, Known, Seen, Timeline, timestamp},
+    who::{Doing, Hand, Who, untouched_within},
 };
 
 /// `lifecycle/restart-keeps-profiles`
@@ -38,7 +37,8 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
             newborns: span.newborns().collect(),
             span,
         };
-        let there = evidence.histories().filter_map(|history| {
+        let untouched = untouched_within(evidence, restart.span.from, restart.span.looked);
+        let there = untouched.filter_map(|history| {
             let profile = alive(history, restart.span.from)?;
             (!restart.has_left(profile, restart.span.from)).then_some((history, profile))
         });

@@ -8,8 +8,8 @@ use evidence::{
 };
 
 use crate::{
-    rules::{clocks::GRACE, write_time::timestamp},
-    time::{Micros, missed},
+    rules::clocks::GRACE,
+    time::{Micros, missed, timestamp},
 };
 
 /// Whether a cluster's profile shows why the cluster was dropped.
@@ -86,8 +86,13 @@ impl<'e> Profiles<'e> {
             }
         }
         let is_known = *evidence.asked(Kind::Timeline) == Asked::Yes
-            && !missed::<ClusterProfile>(evidence, Some((&cluster.namespace, &cluster.name)), timestamp(from),
-                timestamp(back)).is_some();
+            && !missed::<ClusterProfile>(
+                evidence,
+                Some((&cluster.namespace, &cluster.name)),
+                timestamp(from),
+                timestamp(back),
+            )
+            .is_some();
         match (is_known, is_alive) {
             (false, _) => Reason::Unknown,
             (true, true) => Reason::None,

@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use super::placement_key::{NONE_SET, path};
-use crate::rules::{
-    finding::{Finding, Findings},
-    write_time::{Micros, SECOND},
+use crate::{
+    rules::finding::{Finding, Findings},
+    time::{Micros, SECOND},
 };
 
 /// How long a decision may be there before its workload: the initiator makes both, in any order.

@@ -19,9 +19,8 @@ use crate::{
         conditions::has_status,
         finding::{Finding, Findings},
         text::{counted, redacted},
-        write_time::missed_slices_between,
     },
-    time::{Micros, surely_between},
+    time::{Micros, missed, surely_between},
 };
 
 /// A step that asked something of the scheduler, or tampered with its answer.
@@ -229,7 +228,7 @@ impl<'e> Request<'e> {
 
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Timestamp, until: Timestamp) -> Option<String> {
-        let missed = missed_slices_between(self.evidence, since, until)?;
+        let missed = missed::<PlacementDecision>(self.evidence, None, since, until)?;
         Some(missed_since(self.step, missed))
     }
 

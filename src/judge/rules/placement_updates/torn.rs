@@ -11,9 +11,8 @@ use crate::{
     rules::{
         finding::{Finding, Findings},
         placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
-        write_time::timestamp,
     },
-    time::{Micros, SECOND, is_surely_later},
+    time::{Micros, SECOND, is_surely_later, timestamp},
 };
 
 /// `placement-updates/no-torn-reschedule`

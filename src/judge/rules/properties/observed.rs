@@ -10,10 +10,9 @@ use crate::{
         clocks::HUB_CLOCK_UNKNOWN,
         finding::{Finding, Findings},
         text::redacted,
-        write_time::{Micros, SECOND, timestamp},
     },
     subjects::Profiles,
-    time::ManagerClock,
+    time::{ManagerClock, Micros, SECOND, timestamp},
 };
 
 const IN_FUTURE: &str = "lastObservedTime of a property is in the future";

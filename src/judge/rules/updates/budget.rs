@@ -10,10 +10,10 @@ use crate::{
     rules::{
         bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
         finding::{Finding, Findings},
-        write_time::{Micros, SECOND, Write, status_writes},
+        writes::{Write, status_writes},
     },
     subjects::Profiles,
-    time::Events,
+    time::{Events, Micros, SECOND},
     who::{Hand, Who},
 };
 

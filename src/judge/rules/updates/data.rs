@@ -10,10 +10,10 @@ use crate::{
         bucket::{BUDGET, Spent, TOO_CLOSE, spent},
         finding::{Finding, Findings},
         text::redacted,
-        write_time::{SECOND, status_writes},
+        writes::status_writes,
     },
     subjects::Profiles,
-    time::{Bucket, Events},
+    time::{Bucket, Events, SECOND},
 };
 
 /// How long a property must change at a pace until it counts as dynamic, not as a burst (the ledger's 10 min).

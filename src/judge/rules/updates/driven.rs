@@ -5,12 +5,15 @@ use evidence::{
 };
 
 use super::log::Log;
-use crate::rules::{
-    answer::{Span, alive, steps},
-    bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
-    finding::{Finding, Findings},
-    lifecycle::joined_profile,
-    write_time::{Micros, SECOND, Write, WriteTime, skew, status_writes, writes},
+use crate::{
+    rules::{
+        answer::{Span, alive, steps},
+        bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
+        finding::{Finding, Findings},
+        lifecycle::joined_profile,
+        writes::{Write, status_writes, writes},
+    },
+    time::{Event as WriteTime, Micros, SECOND, skew},
 };
 
 /// `updates/restart-within-burst`

@@ -10,9 +10,8 @@ use crate::{
     rules::{
         bucket::{BUDGET, Spent, spent},
         logged::{Creations, Logged, creates, deletes, key_of, logged_key},
-        write_time::{self, Micros, SECOND, skew},
     },
-    time::{Event, Events},
+    time::{Event, Events, Micros, SECOND, end, skew},
 };
 
 /// An object from its creation on. One name may have several lives, one after the other, each with its own budget.
@@ -61,7 +60,7 @@ impl<'a> Log<'a> {
             if &*event.verb == "deletecollection" {
                 let of_namespace = |key: &Key<'a>| key.0 == &*event.namespace;
                 for (_, lives) in lives.iter_mut().filter(|(key, _)| of_namespace(key)) {
-                    end(lives, at);
+                    end_last(lives, at);
                 }
                 continue;
             }
@@ -75,7 +74,7 @@ impl<'a> Log<'a> {
             if creates {
                 begin(lives.entry(key).or_default(), at, life(at));
             } else if deletes {
-                lives.entry(key).and_modify(|lives| end(lives, at));
+                lives.entry(key).and_modify(|lives| end_last(lives, at));
             } else if matches!(&*event.verb, "update" | "patch") && !event.is_the_suites() && counts(event) {
                 let lives = lives.entry(key).or_default();
                 if lives.is_empty() {
@@ -91,7 +90,7 @@ impl<'a> Log<'a> {
         let covers_window = evidence.is_whole(Kind::Requests)
             && evidence.header.window.is_none_or(|window| {
                 begins - skew(evidence) <= window.from.as_microsecond() + SECOND
-                    && write_time::end(evidence).is_some_and(|end| stop - skew(evidence) >= end - SECOND)
+                    && end(evidence).is_some_and(|end| stop - skew(evidence) >= end - SECOND)
             });
         Some(Self {
             lives,
@@ -147,7 +146,7 @@ impl<'a> StatusLog<'a> {
 }
 
 /// Ends the current life, unless it is written once more.
-fn end(lives: &mut [Life], at: Micros) {
+fn end_last(lives: &mut [Life], at: Micros) {
     if let Some(current) = lives.last_mut() {
         current.until = at;
     }

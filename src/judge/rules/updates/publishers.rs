@@ -14,8 +14,9 @@ use crate::{
         logged::{creates, logged_key},
         publisher::Publishers,
         text::listed,
-        write_time::{Write, WriteTime, writes},
+        writes::{Write, writes},
     },
+    time::Event as WriteTime,
     who::{Publishing, may_be_a_producers},
 };
 

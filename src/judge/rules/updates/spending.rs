@@ -8,11 +8,8 @@ use super::{
     log::{Names, StatusLog},
 };
 use crate::{
-    rules::{
-        bucket::BUDGET,
-        write_time::{skew, status_writes, timestamp},
-    },
-    time::Events,
+    rules::{bucket::BUDGET, writes::status_writes},
+    time::{Events, skew, timestamp},
 };
 
 /// The known budgets of a hub's profiles.
