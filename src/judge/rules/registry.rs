@@ -8,12 +8,12 @@ use evidence::{Evidence, Kind, api::Api};
 use jiff::civil::Date;
 
 use super::{
-    access, clustersets, conditions, consumers, facts::Facts, finding::Findings, identity, lifecycle,
-    placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
-    placement_updates, properties, updates, version,
+    access, clustersets, conditions, consumers, facts::Facts, identity, lifecycle, placement_labels,
+    placement_lifecycle, placement_ownership, placement_references, placement_slices, placement_updates,
+    properties, updates, version,
 };
 use crate::{
-    subjects::Profiles,
+    subjects::{Profiles, finding::Findings},
     who::{before_and_after, strays},
 };
 

@@ -21,6 +21,7 @@ mod events;
 mod known;
 #[cfg(test)]
 mod laws;
+mod missed;
 #[cfg(test)]
 pub(crate) mod readers;
 mod set;
@@ -39,6 +40,7 @@ pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, on
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
+pub(crate) use missed::why_missed;
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline};
 pub(crate) use together::{Change, Lasting, Look, Together};

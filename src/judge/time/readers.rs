@@ -25,11 +25,13 @@ fn rules_leave_gaps_and_clocks_to_this_module() {
     assert_eq!(readers(&WORDS), BTreeSet::new());
 }
 
-/// The files of rules that have any of the words in their code.
+/// The files above this module that have any of the words in their code.
 pub(crate) fn readers(words: &[&str]) -> BTreeSet<String> {
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    sources(&rules, &mut files);
+    for folder in ["subjects", "shared", "rules"] {
+        sources(&root.join(folder), &mut files);
+    }
     let reads = |path: &PathBuf| {
         let text = fs::read_to_string(path).expect("a source file");
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
@@ -37,9 +39,9 @@ pub(crate) fn readers(words: &[&str]) -> BTreeSet<String> {
         lines.any(|line| words.iter().any(|word| has(line, word)))
     };
     let found = files.iter().filter(|path| reads(path));
-    let names = found.map(|path| path.strip_prefix(&rules).expect("a rule's file"));
+    let names = found.map(|path| path.strip_prefix(root).expect("a file of this crate"));
     let names = names.map(|path| path.to_string_lossy().replace('\\', "/"));
-    names.filter(|name| !name.starts_with("example/")).collect()
+    names.filter(|name| !name.starts_with("rules/example/")).collect()
 }
 
 /// Whether a line has the word, not as a part of a longer one.

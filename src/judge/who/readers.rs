@@ -18,17 +18,17 @@ const WORDS: [&str; 10] = [
 
 /// The files that come to this module one after the other. None is to be added.
 const STILL: [&str; 11] = [
-    "answer/foreign.rs",
-    "lifecycle/foreign.rs",
-    "placement_labels/scheduler.rs",
-    "placement_ownership/consumers.rs",
-    "placement_ownership/conversation.rs",
-    "placement_ownership/foreign.rs",
-    "placement_ownership/lives.rs",
-    "placement_ownership/users.rs",
-    "placement_ownership/writers.rs",
-    "placement_references/legacy.rs",
-    "placement_updates/empty.rs",
+    "shared/answer/foreign.rs",
+    "rules/lifecycle/foreign.rs",
+    "rules/placement_labels/scheduler.rs",
+    "rules/placement_ownership/consumers.rs",
+    "rules/placement_ownership/conversation.rs",
+    "rules/placement_ownership/foreign.rs",
+    "rules/placement_ownership/lives.rs",
+    "rules/placement_ownership/users.rs",
+    "rules/placement_ownership/writers.rs",
+    "rules/placement_references/legacy.rs",
+    "rules/placement_updates/empty.rs",
 ];
 
 #[test]

@@ -10,8 +10,7 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries, of_profile};
 use crate::{
     hash::HashMap,
-    rules::finding::Findings,
-    subjects::Profiles,
+    subjects::{Profiles, finding::Findings},
     time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 

@@ -6,11 +6,11 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
+    shared::state::{Fault, State, each_state, same_access},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::{Fault, State, each_state, same_access},
     },
-    subjects::Profiles,
 };
 
 /// The reason for no verdict without access providers.

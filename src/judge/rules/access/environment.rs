@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::entries::{Entry, each_present};
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::{redacted, redacted_address},
     },
-    subjects::Profiles,
+    text::{redacted, redacted_address},
 };
 
 /// At most so many settings of one entry are told one by one.

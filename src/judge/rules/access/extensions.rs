@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use super::entries::{Entry, each_entry};
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::ABSENT,
     },
-    subjects::Profiles,
+    text::ABSENT,
 };
 
 /// Maximum number of findings on the items of one extension.

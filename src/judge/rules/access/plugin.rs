@@ -7,10 +7,12 @@ use evidence::{
     api::{AccessProvider, ClusterProfile},
 };
 
-use crate::rules::{
-    clocks::is_settled,
-    finding::{Finding, Findings},
-    member::{Doubts, MISSED, is_joined, stood, versions_at, vouches},
+use crate::{
+    shared::{
+        clocks::is_settled,
+        member::{Doubts, MISSED, is_joined, stood, versions_at, vouches},
+    },
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

@@ -3,12 +3,12 @@
 use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
 use crate::{
     hash::HashSet,
-    rules::{
+    shared::state::each_state,
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::each_state,
-        text::{ABSENT, redacted},
     },
-    subjects::Profiles,
+    text::{ABSENT, redacted},
 };
 
 /// `access/provider-named`

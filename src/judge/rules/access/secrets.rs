@@ -10,11 +10,8 @@ use evidence::{
 use super::{authority, entries::of_profile};
 use crate::{
     hash::HashSet,
-    rules::{
-        finding::Findings,
-        leak_search::{Clean, LeakSearch, is_known},
-    },
-    subjects::Profiles,
+    shared::leak_search::{Clean, LeakSearch, is_known},
+    subjects::{Profiles, finding::Findings},
 };
 
 /// `access/no-secrets`

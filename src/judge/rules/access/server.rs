@@ -4,12 +4,9 @@ use evidence::api::address::{Address, Schemes, url_fault};
 
 use super::entries::{NO_PROVIDER, OF_ACCESS, each_entry_in, each_filled, each_present};
 use crate::{
-    rules::{
-        finding::Findings,
-        state::State,
-        text::{redacted_address, redacted_or_absent},
-    },
-    subjects::Profiles,
+    shared::state::State,
+    subjects::{Profiles, finding::Findings},
+    text::{redacted_address, redacted_or_absent},
 };
 
 /// `access/server-is-url`

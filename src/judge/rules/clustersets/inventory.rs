@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
-use crate::rules::{
-    clocks::is_settled,
-    presence::lasts,
-    same_cluster::{IdentityIndex, MAX_COMPARED},
-    sets::{ClusterSets, claims},
+use crate::{
+    shared::{
+        clocks::is_settled,
+        presence::lasts,
+        same_cluster::{IdentityIndex, MAX_COMPARED},
+    },
+    subjects::sets::{ClusterSets, claims},
 };
 
 /// The profiles of one namespace.

@@ -10,12 +10,12 @@ use evidence::{
 use super::inventory::{Inventory, inventories};
 use crate::{
     reasons::NO_CLUSTERSET,
-    rules::{
+    shared::state::TOO_EARLY,
+    subjects::{
         finding::{Finding, Findings},
         sets::{ClusterSets, label},
-        state::TOO_EARLY,
-        text::{redacted, redacted_or_absent},
     },
+    text::{redacted, redacted_or_absent},
 };
 
 /// `clustersets/namespace-labelled`

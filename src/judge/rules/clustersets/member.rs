@@ -6,16 +6,18 @@ use evidence::{Evidence, ObjectRef, api::ClusterProfile};
 
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
-    rules::{
-        finding::{Finding, Findings},
+    shared::{
         pairs::{Clashes, is_other, judged_first},
         same_cluster::{
             Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions, is_identified,
             is_standing, is_surely_one, note_bounds,
         },
-        sets::ClusterSets,
-        text::{redacted, redacted_or_absent},
     },
+    subjects::{
+        finding::{Finding, Findings},
+        sets::ClusterSets,
+    },
+    text::{redacted, redacted_or_absent},
 };
 
 /// Maximum number of earlier profiles that a profile is compared with, in all ClusterSets together.

@@ -3,13 +3,13 @@
 use super::inventory::{is_steady, speaks};
 use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
-    rules::{
+    shared::state::TOO_EARLY,
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
         sets::{ClusterSets, claims},
-        state::TOO_EARLY,
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
 };
 
 /// `clustersets/one-set-per-namespace`

@@ -11,13 +11,13 @@ use jiff::Timestamp;
 
 use super::has_status;
 use crate::{
-    rules::{
+    shared::{
         answer::{Answer, ExecutedStep, Shortfall, Span, executed, has_left},
         clocks::GRACE,
-        finding::{Finding, Findings},
         lasted::{STILL_OPEN, describe},
-        text::{ABSENT, redacted},
     },
+    subjects::finding::{Finding, Findings},
+    text::{ABSENT, redacted},
     time::{Known, Micros, Set},
 };
 

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use super::pairs::pairs;
 use crate::{
-    rules::{
-        bucket::whole_seconds,
+    shared::{bucket::whole_seconds, writes::status_writes},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted,
-        writes::status_writes,
     },
-    subjects::Profiles,
+    text::redacted,
     time::{AtMost, Events, Excess, SECOND},
 };
 

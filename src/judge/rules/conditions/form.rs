@@ -12,14 +12,17 @@ use jiff::Timestamp;
 
 use crate::{
     hash::HashSet,
-    rules::{
+    shared::{
         answer::to_the_second,
         clocks::HUB_CLOCK_UNKNOWN,
-        finding::{Finding, Findings},
         state::{Fault, State, each_state, same_conditions},
-        text::{self, ABSENT, redacted_or_absent},
     },
-    subjects::Profiles,
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+    },
+    text,
+    text::{ABSENT, redacted_or_absent},
     time::{ManagerClock, Micros, SECOND, end_of, timestamp},
 };
 

@@ -9,11 +9,11 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
+    shared::state::{State, each_state, same_conditions},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::{State, each_state, same_conditions},
     },
-    subjects::Profiles,
 };
 
 /// `conditions/healthy-needs-joined`

@@ -5,9 +5,9 @@ use evidence::{
     api::{Condition, names::CONDITION_HEALTHY},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
+use crate::{
+    shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

@@ -3,12 +3,12 @@
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 
 use crate::{
-    rules::{
+    shared::presence::each_has,
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        presence::each_has,
-        text::ABSENT,
     },
-    subjects::Profiles,
+    text::ABSENT,
 };
 
 /// `conditions/control-plane-healthy-reported`

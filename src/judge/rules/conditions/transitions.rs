@@ -12,13 +12,13 @@ use jiff::Timestamp;
 use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
     hash::{HashMap, HashSet},
-    rules::{
+    shared::{held_against::is_the_managers, writes::status_writes},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        held_against::is_the_managers,
-        text::redacted,
-        writes::status_writes,
+        name,
     },
-    subjects::{Profiles, name},
+    text::redacted,
     time::{
         Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, missed, on_our_clock,
     },

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
 use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
-use crate::rules::{
-    finding::{Finding, Findings},
+use crate::{
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

@@ -12,10 +12,8 @@ use evidence::{
 
 use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
-        text::{ABSENT, holds_credential, redacted},
-    },
+    subjects::finding::{Finding, Findings},
+    text::{ABSENT, holds_credential, redacted},
     time::{SECOND, end_of},
 };
 

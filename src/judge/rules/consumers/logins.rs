@@ -7,11 +7,9 @@ use evidence::{Evidence, Login, LoginOutcome, LoginWith};
 use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
 use crate::{
     reasons::NO_SECRET_TRIED,
-    rules::{
-        finding::{Finding, Findings},
-        member::{Doubts, is_joined, stood, vouches},
-        text::redacted,
-    },
+    shared::member::{Doubts, is_joined, stood, vouches},
+    subjects::finding::{Finding, Findings},
+    text::redacted,
 };
 
 const PATH: &str = "data.Config.users";

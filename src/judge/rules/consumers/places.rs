@@ -11,10 +11,8 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
-        text::{ABSENT, redacted},
-    },
+    subjects::finding::{Finding, Findings},
+    text::{ABSENT, redacted},
     time::{Edge, Known, SECOND, end, stamped},
 };
 

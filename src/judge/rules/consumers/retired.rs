@@ -3,9 +3,9 @@
 use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
 use jiff::Timestamp;
 
-use crate::rules::{
-    answer::{Span, did, executed, has_left},
-    finding::{Finding, Findings},
+use crate::{
+    shared::answer::{Span, did, executed, has_left},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

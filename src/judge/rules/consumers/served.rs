@@ -10,12 +10,10 @@ use evidence::{
 use super::subject::{consumer, namespaces};
 use crate::{
     reasons::NO_CONSUMER,
-    rules::{
-        conditions::has_status,
-        finding::{Finding, Findings},
-        presence::lasts,
-        text::ABSENT,
-    },
+    rules::conditions::has_status,
+    shared::presence::lasts,
+    subjects::finding::{Finding, Findings},
+    text::ABSENT,
 };
 
 /// `consumers/declared-consumer-served`

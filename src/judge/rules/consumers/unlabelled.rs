@@ -11,8 +11,8 @@ use super::{
     kubeconfig::{is_at, servers},
     subject::{consumer, nothing_found, subjects},
 };
-use crate::rules::{
-    finding::{Finding, Findings},
+use crate::{
+    subjects::finding::{Finding, Findings},
     text::{ABSENT, redacted},
 };
 

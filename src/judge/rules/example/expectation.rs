@@ -9,7 +9,7 @@ use super::{
     time,
     world::World,
 };
-use crate::rules::{finding::Finding, registry::Rule};
+use crate::{rules::registry::Rule, subjects::finding::Finding};
 
 /// One example of a rule's file.
 #[derive(Clone, Debug)]

@@ -2,11 +2,11 @@
 
 use evidence::{DriverAction, Evidence, Scenario};
 
-use crate::rules::{
-    answer::{Span, did, executed, to_the_second},
-    authors::authors,
-    finding::{Finding, Findings},
+use crate::{
+    shared::answer::{Span, did, executed, to_the_second},
+    subjects::finding::{Finding, Findings},
     text::{by, redacted_or_absent},
+    who::authors::authors,
 };
 
 /// `identity/display-name-kept`

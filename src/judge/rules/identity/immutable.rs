@@ -3,11 +3,11 @@
 use evidence::{Asked, Evidence, Kind, Probe, ProbeMethod, ProbeOutcome, ServedVersion, api::names};
 
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted_or_absent,
     },
-    subjects::Profiles,
+    text::redacted_or_absent,
 };
 
 /// `identity/manager-immutable`

@@ -10,16 +10,20 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
+    shared::{
         held_against::is_the_managers,
-        logged::{is_creation, logged_key},
         state::{State, each_state, same_labels},
-        text::{ABSENT, redacted, redacted_or_absent},
     },
-    subjects::Profiles,
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+    },
+    text::{ABSENT, redacted, redacted_or_absent},
     time::{Micros, SECOND},
-    who::{Doing, Who, entries, is_touched},
+    who::{
+        Doing, Who, entries, is_touched,
+        logged::{is_creation, logged_key},
+    },
 };
 
 const LABEL_PATH: &str = "metadata.labels[x-k8s.io/cluster-manager]";

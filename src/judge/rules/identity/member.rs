@@ -5,14 +5,18 @@ use evidence::{
     api::{ClusterProfile, Edition},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    pairs::{Clashes, is_other, judged_first},
-    same_cluster::{
-        Candidates, IdentityIndex, SharedIdentity, identifying_versions, is_identified, is_standing,
-        note_bounds,
+use crate::{
+    shared::{
+        pairs::{Clashes, is_other, judged_first},
+        same_cluster::{
+            Candidates, IdentityIndex, SharedIdentity, identifying_versions, is_identified, is_standing,
+            note_bounds,
+        },
     },
-    sets::ClusterSets,
+    subjects::{
+        finding::{Finding, Findings},
+        sets::ClusterSets,
+    },
     text::redacted_or_absent,
 };
 

@@ -8,15 +8,18 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
+    shared::{
         pairs::{Clashes, is_other, judged_first},
         presence::each_has,
         same_cluster::{DigestIndex, MAX_COMPARED, digest, identifying_versions, is_standing},
         state::{State, each_state},
-        text::{ABSENT, redacted},
     },
-    subjects::{Profiles, name},
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+        name,
+    },
+    text::{ABSENT, redacted},
 };
 
 pub(super) const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";

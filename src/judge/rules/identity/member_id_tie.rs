@@ -6,9 +6,9 @@ use evidence::{Evidence, ObjectRef, api::ClusterProfile, parse_time};
 use jiff::Timestamp;
 
 use super::member_id::{NONE_SET, PATH, key};
-use crate::rules::{
-    finding::{Finding, Findings},
-    same_cluster::{DigestIndex, digest},
+use crate::{
+    shared::same_cluster::{DigestIndex, digest},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

@@ -10,15 +10,18 @@ use jiff::Timestamp;
 
 use crate::{
     hash::HashSet,
-    rules::{
-        finding::{Finding, Findings},
+    shared::{
         lasted::Lasted,
         pairs::Pair,
         same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, note_bounds},
-        sets::ClusterSets,
-        text::redacted,
     },
-    subjects::{Profile, by_name, name},
+    subjects::{
+        Profile, by_name,
+        finding::{Finding, Findings},
+        name,
+        sets::ClusterSets,
+    },
+    text::redacted,
     time::Micros,
 };
 

@@ -1,11 +1,11 @@
 //! How profiles are named.
 
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
 };
 
 /// `identity/name-follows-guidance`

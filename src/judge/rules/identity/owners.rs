@@ -8,14 +8,16 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
-        authors::{program_of, tells_who},
-        finding::{Finding, Findings},
-        logged::{Logged, logged_key},
-        text::redacted,
-    },
+    subjects::finding::{Finding, Findings},
+    text::redacted,
     time::SERVERS_APART,
-    who::{Who, entries, is_touched, shows_entries},
+    who::{
+        Who,
+        authors::{program_of, tells_who},
+        entries, is_touched,
+        logged::{Logged, logged_key},
+        shows_entries,
+    },
 };
 
 /// The part of a profile whose owner counts as its manager.

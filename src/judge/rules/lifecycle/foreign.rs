@@ -2,9 +2,9 @@
 
 use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
-use crate::rules::{
-    answer::{Foreigners, untouched},
-    finding::Findings,
+use crate::{
+    shared::answer::{Foreigners, untouched},
+    subjects::finding::Findings,
 };
 
 /// `lifecycle/foreign-profiles-untouched`

@@ -7,9 +7,9 @@ use evidence::{
     api::{ClusterProfile, no_longer_told},
 };
 
-use crate::rules::{
-    answer::{Shortfall, Span, executed},
-    finding::Findings,
+use crate::{
+    shared::answer::{Shortfall, Span, executed},
+    subjects::finding::Findings,
     text::redacted,
 };
 

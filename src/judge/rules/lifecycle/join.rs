@@ -5,12 +5,16 @@ use evidence::{
     api::{ClusterProfile, Edition, names},
 };
 
-use crate::rules::{
-    answer::{Answer, Shortfall, Span, alive, executed, member, steps, timeline},
-    conditions::has_status,
-    finding::{Finding, Findings},
-    same_cluster::{Relation, by_everything},
-    sets::ClusterSets,
+use crate::{
+    rules::conditions::has_status,
+    shared::{
+        answer::{Answer, Shortfall, Span, alive, executed, member, steps, timeline},
+        same_cluster::{Relation, by_everything},
+    },
+    subjects::{
+        finding::{Finding, Findings},
+        sets::ClusterSets,
+    },
     text::{ABSENT, redacted},
 };
 

@@ -2,7 +2,7 @@
 
 use evidence::{Evidence, api::names::CONDITION_HEALTHY};
 
-use crate::rules::{conditions::falls_with_leave, finding::Findings};
+use crate::{rules::conditions::falls_with_leave, subjects::finding::Findings};
 
 /// `lifecycle/leave-retires-profile`
 ///

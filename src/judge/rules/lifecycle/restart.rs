@@ -8,14 +8,16 @@ use jiff::Timestamp;
 
 use crate::{
     reasons::MANAGER_NOT_NAMED,
-    rules::{
+    rules::conditions::has_status,
+    shared::{
         answer::{Span, alive, has_left, inferred, steps, to_the_second},
-        conditions::has_status,
-        finding::{Finding, Findings},
         same_cluster::{Relation, by_everything},
-        sets::ClusterSets,
-        text::{by, redacted},
     },
+    subjects::{
+        finding::{Finding, Findings},
+        sets::ClusterSets,
+    },
+    text::{by, redacted},
     time::{Edge, Known, Seen, Timeline, timestamp},
     who::{Doing, Hand, Who, untouched_within},
 };

@@ -6,13 +6,12 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
+    shared::{
         answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
-        finding::Findings,
         same_cluster::{Relation, by_everything},
-        sets::ClusterSets,
-        text::{ABSENT, redacted, redacted_or_absent},
     },
+    subjects::{finding::Findings, sets::ClusterSets},
+    text::{ABSENT, redacted, redacted_or_absent},
     time::{Known, Seen, Timeline},
 };
 

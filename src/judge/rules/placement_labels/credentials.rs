@@ -4,10 +4,8 @@ use evidence::{Evidence, api::PlacementDecision, leak::leaks_in_text};
 
 use crate::{
     hash::HashSet,
-    rules::{
-        finding::Findings,
-        leak_search::{Clean, LeakSearch, is_known},
-    },
+    shared::leak_search::{Clean, LeakSearch, is_known},
+    subjects::finding::Findings,
 };
 
 /// `placement-labels/reason-is-public`

@@ -5,11 +5,11 @@ use evidence::{
     api::{PlacementDecision, names::LABEL_PLACEMENT_KEY},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{
+use crate::{
+    shared::placement::{
         Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
     },
+    subjects::finding::{Finding, Findings},
     text::ABSENT,
 };
 

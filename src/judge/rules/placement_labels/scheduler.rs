@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use evidence::{Evidence, ObjectRef, Request, SliceHistory, api::PlacementDecision};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::each_version,
-    publisher::Publishers,
+use crate::{
+    shared::placement::each_version,
+    subjects::finding::{Finding, Findings},
     text::ABSENT,
+    who::publisher::Publishers,
 };
 
 /// `placement-labels/scheduler-named`

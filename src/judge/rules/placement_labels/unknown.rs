@@ -10,10 +10,9 @@ use evidence::{
     },
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    misspelling::meant,
-    placement::each_version,
+use crate::{
+    shared::{misspelling::meant, placement::each_version},
+    subjects::finding::{Finding, Findings},
 };
 
 /// The labels that the documents define for a slice.

@@ -9,7 +9,7 @@ use evidence::{
 
 use super::placement_key::{NONE_SET, path};
 use crate::{
-    rules::finding::{Finding, Findings},
+    subjects::finding::{Finding, Findings},
     time::{Micros, SECOND},
 };
 

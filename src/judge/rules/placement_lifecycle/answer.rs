@@ -14,12 +14,10 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    rules::{
-        answer::{alive, did, late, missed_since, steps, to_the_second},
-        conditions::has_status,
-        finding::{Finding, Findings},
-        text::{counted, redacted},
-    },
+    rules::conditions::has_status,
+    shared::answer::{alive, did, late, missed_since, steps, to_the_second},
+    subjects::finding::{Finding, Findings},
+    text::{counted, redacted},
     time::{Micros, missed, surely_between},
 };
 

@@ -12,8 +12,8 @@ use evidence::{
 };
 
 use super::answer::{Request, count_of, requests};
-use crate::rules::{
-    finding::{Finding, Findings},
+use crate::{
+    subjects::finding::{Finding, Findings},
     text::counted,
 };
 

@@ -5,7 +5,7 @@ use evidence::{
     api::{PlacementDecision, names},
 };
 
-use crate::rules::finding::{Finding, Findings};
+use crate::subjects::finding::{Finding, Findings};
 
 /// `placement-lifecycle/owner-collects`
 ///

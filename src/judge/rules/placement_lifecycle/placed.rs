@@ -3,10 +3,12 @@
 use evidence::{DriverAction, Evidence, Scenario, StepOutcome, api::PlacementDecision};
 
 use super::answer::{Request, count_of, requests};
-use crate::rules::{
-    answer::{did, to_the_second},
-    finding::{Finding, Findings},
-    placement::RESCHEDULE,
+use crate::{
+    shared::{
+        answer::{did, to_the_second},
+        placement::RESCHEDULE,
+    },
+    subjects::finding::{Finding, Findings},
     text::{counted, redacted},
 };
 

@@ -11,14 +11,10 @@ use jiff::Timestamp;
 
 use super::answer::count_of;
 use crate::{
-    rules::{
-        answer::{Span, alive, hold_against, steps, to_the_second},
-        authors::authors,
-        finding::{Finding, Findings},
-        publisher::publishers_of,
-        text::redacted,
-    },
-    who::{Doing, Who},
+    shared::answer::{Span, alive, hold_against, steps, to_the_second},
+    subjects::finding::{Finding, Findings},
+    text::redacted,
+    who::{Doing, Who, authors::authors, publisher::publishers_of},
 };
 
 /// `placement-lifecycle/restart-keeps`

@@ -4,9 +4,9 @@ use evidence::{DriverAction, Evidence, Scenario, api::PlacementDecision};
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer::{Request, count_of, requests};
-use crate::rules::{
-    answer::did,
-    finding::{Finding, Findings},
+use crate::{
+    shared::answer::did,
+    subjects::finding::{Finding, Findings},
 };
 
 /// `placement-lifecycle/restored`

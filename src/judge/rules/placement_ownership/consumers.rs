@@ -7,11 +7,11 @@ use evidence::{ConsumerAccess, Evidence, Identity, ObjectRef, Request, api::Plac
 use super::lives::{Life, counts, lives};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    rules::{
+    subjects::finding::{Finding, Findings},
+    text::redacted,
+    who::{
         authors::is_by_program,
-        finding::{Finding, Findings},
         logged::{Key, Logged},
-        text::redacted,
     },
 };
 

@@ -7,12 +7,14 @@ use evidence::{
     api::{PlacementDecision, Writer, names},
 };
 
-use crate::rules::{
-    authors::{is_actor, is_program},
-    finding::{Finding, Findings},
-    placement::each_version,
-    publisher::publishers_of,
+use crate::{
+    shared::placement::each_version,
+    subjects::finding::{Finding, Findings},
     text::redacted,
+    who::{
+        authors::{is_actor, is_program},
+        publisher::publishers_of,
+    },
 };
 
 /// `placement-ownership/not-a-conversation`

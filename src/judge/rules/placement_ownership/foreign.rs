@@ -2,9 +2,9 @@
 
 use evidence::{DriverAction, Evidence, api::PlacementDecision};
 
-use crate::rules::{
-    answer::{Foreigners, untouched},
-    finding::Findings,
+use crate::{
+    shared::answer::{Foreigners, untouched},
+    subjects::finding::Findings,
 };
 
 /// `placement-ownership/foreign-decisions-untouched`

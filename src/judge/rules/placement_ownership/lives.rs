@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Request, Requests, SliceHistory};
 use jiff::Timestamp;
 
-use crate::{
-    rules::logged::{Creations, Key, creates, deletes, key_of, logged_key},
-    who::is_at,
+use crate::who::{
+    is_at,
+    logged::{Creations, Key, creates, deletes, key_of, logged_key},
 };
 
 /// A slice from its creation to its deletion: one name may have several lives. In doubt, a life ends early.

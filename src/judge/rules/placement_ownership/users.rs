@@ -10,14 +10,14 @@ use super::{
     writers::{by_others, publish_otherwise},
 };
 use crate::{
-    rules::{
+    subjects::finding::{Finding, Findings},
+    text::{listed, redacted},
+    who::{
+        Effect, Hand, Observed, Succession, Who, WriteSpan,
         authors::is_by_program,
-        finding::{Finding, Findings},
         logged::{Key, Logged},
         publisher::{Names, Publishers},
-        text::{listed, redacted},
     },
-    who::{Effect, Hand, Observed, Succession, Who, WriteSpan},
 };
 
 /// A write of a program on a slice.

@@ -11,15 +11,15 @@ use jiff::Timestamp;
 use super::users::{OfScheduler, in_turns};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    rules::{
+    rules::updates::{OUTDATED, written_at},
+    subjects::finding::{Finding, Findings},
+    text::{listed, redacted},
+    time::missed,
+    who::{
         authors::{authors, may_be_a_producer_s},
-        finding::{Finding, Findings},
         logged::{Judged as _, Key, Logged},
         publisher::{Names, Publishers, publishers_of},
-        text::{listed, redacted},
-        updates::{OUTDATED, written_at},
     },
-    time::missed,
 };
 
 /// `placement-ownership/one-writer`

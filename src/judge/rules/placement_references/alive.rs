@@ -17,7 +17,8 @@ use super::{
     naming::{Key, namings},
 };
 use crate::{
-    rules::{clocks::GRACE, finding::Findings},
+    shared::clocks::GRACE,
+    subjects::finding::Findings,
     time::{Known, While},
 };
 

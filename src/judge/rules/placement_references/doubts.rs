@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use evidence::ObjectRef;
 
 use super::naming::{Key, Named};
-use crate::rules::{
-    finding::Findings,
+use crate::{
+    subjects::finding::Findings,
     text::{counted, redacted_field},
 };
 

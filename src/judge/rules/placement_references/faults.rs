@@ -4,7 +4,7 @@ use evidence::{ObjectRef, api::PlacementDecision};
 
 use super::naming::Named;
 use crate::{
-    rules::finding::{Finding, Findings},
+    subjects::finding::{Finding, Findings},
     time::{Micros, SECOND, While},
 };
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use evidence::{Evidence, Request, api::PlacementDecision};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    logged::{Logged, logged_key},
+use crate::{
+    subjects::finding::{Finding, Findings},
     text::{counted, redacted},
+    who::logged::{Logged, logged_key},
 };
 
 /// What stands before the keys of a reference among the parts of a body.

@@ -8,9 +8,9 @@ use evidence::{
     },
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::each_version,
+use crate::{
+    shared::placement::each_version,
+    subjects::finding::{Finding, Findings},
     text::{ABSENT, redacted},
 };
 

@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use super::naming::key_of;
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::logical_decisions,
+use crate::{
+    shared::placement::logical_decisions,
+    subjects::finding::{Finding, Findings},
     text::{counted, redacted},
 };
 

@@ -6,7 +6,7 @@ use evidence::api::{PlacementDecision, names};
 
 use super::naming::{Key, Named, Naming};
 use crate::{
-    rules::placement::{RESCHEDULE, owner_uid},
+    shared::placement::{RESCHEDULE, owner_uid},
     time::{Micros, Set},
 };
 

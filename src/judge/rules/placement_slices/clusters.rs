@@ -7,12 +7,12 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision, names},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{
+use crate::{
+    shared::placement::{
         Difference, LastingFault, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions,
     },
+    subjects::finding::{Finding, Findings},
 };
 
 /// Maximum number of clusters in several slices of a decision that are reported.

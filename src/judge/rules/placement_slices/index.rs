@@ -7,12 +7,12 @@ use evidence::{
     api::{PlacementDecision, names},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{
+use crate::{
+    shared::placement::{
         Difference, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions, numbered_name,
     },
+    subjects::finding::{Finding, Findings},
     text::ABSENT,
 };
 

@@ -7,14 +7,14 @@ use evidence::{
     api::{PlacementDecision, names},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{
+use crate::{
+    shared::placement::{
         Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
         owner_uid, placement_key,
     },
-    publisher::publishers_of,
+    subjects::finding::{Finding, Findings},
     text::redacted,
+    who::publisher::publishers_of,
 };
 
 /// The path of the label in findings.

@@ -5,9 +5,9 @@ use evidence::{
     api::{PlacementDecision, names::LARGEST_SLICE},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions},
+use crate::{
+    shared::placement::{LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions},
+    subjects::finding::{Finding, Findings},
     text::counted,
 };
 

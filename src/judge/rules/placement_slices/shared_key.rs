@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use super::{index::Index, key::path};
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
+use crate::{
+    shared::placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
+    subjects::finding::{Finding, Findings},
     text::ABSENT,
 };
 

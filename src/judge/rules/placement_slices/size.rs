@@ -2,9 +2,9 @@
 
 use evidence::{Evidence, ObjectRef, api::names::LARGEST_SLICE};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::each_version,
+use crate::{
+    shared::placement::each_version,
+    subjects::finding::{Finding, Findings},
 };
 
 /// `placement-slices/size`

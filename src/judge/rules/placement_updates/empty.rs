@@ -4,14 +4,14 @@ use evidence::{Evidence, Request, api::PlacementDecision};
 
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    rules::{
-        finding::Findings,
+    rules::updates::{Written, judge_empty_writes},
+    subjects::finding::Findings,
+    text::listed,
+    who::{
+        Hand, Who,
         logged::{Logged, logged_key},
         publisher::Publishers,
-        text::listed,
-        updates::{Written, judge_empty_writes},
     },
-    who::{Hand, Who},
 };
 
 /// `placement-updates/no-empty-writes`

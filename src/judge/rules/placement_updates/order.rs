@@ -7,9 +7,9 @@ use evidence::{
     api::{ClusterProfileReference, PlacementDecision, names},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    placement::{DecisionChange, DecisionId, each_decision_change},
+use crate::{
+    shared::placement::{DecisionChange, DecisionId, each_decision_change},
+    subjects::finding::{Finding, Findings},
 };
 
 /// `placement-updates/stable-order`

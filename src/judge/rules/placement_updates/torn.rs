@@ -8,10 +8,8 @@ use evidence::{
 };
 
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
-        placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
-    },
+    shared::placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
+    subjects::finding::{Finding, Findings},
     time::{Micros, SECOND, is_surely_later, timestamp},
 };
 

@@ -10,9 +10,9 @@ use evidence::{
     },
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
+use crate::{
+    shared::member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
+    subjects::finding::{Finding, Findings},
     text::{ABSENT, redacted, redacted_under},
 };
 

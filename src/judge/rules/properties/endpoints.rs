@@ -7,12 +7,12 @@ use evidence::api::{
 
 use super::values::each_value;
 use crate::{
-    rules::{
+    shared::presence::each_has,
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        presence::each_has,
-        text::ABSENT,
     },
-    subjects::Profiles,
+    text::ABSENT,
 };
 
 const PATH: &str = "status.properties[cluster-endpoints.k8s.io]";

@@ -3,11 +3,11 @@
 use evidence::api::names;
 
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
 };
 
 /// `properties/location-immutable`

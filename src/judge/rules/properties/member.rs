@@ -7,9 +7,9 @@ use evidence::{
     api::names::{PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS},
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Comparison, Difference, vouches},
+use crate::{
+    shared::member::{Comparison, Difference, vouches},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

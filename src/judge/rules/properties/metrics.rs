@@ -13,7 +13,7 @@ use serde::{
 };
 
 use super::values::each_value;
-use crate::{rules::finding::Findings, subjects::Profiles};
+use crate::subjects::{Profiles, finding::Findings};
 
 /// `properties/metrics-endpoints-well-formed`
 ///

@@ -3,7 +3,7 @@
 use evidence::api::{list::strings, names};
 
 use super::values::each_value;
-use crate::{rules::finding::Findings, subjects::Profiles};
+use crate::subjects::{Profiles, finding::Findings};
 
 /// `properties/node-count-well-formed`
 ///

@@ -6,12 +6,12 @@ use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 
 use crate::{
     hash::HashMap,
-    rules::{
-        clocks::HUB_CLOCK_UNKNOWN,
+    shared::clocks::HUB_CLOCK_UNKNOWN,
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
     time::{ManagerClock, Micros, SECOND, timestamp},
 };
 

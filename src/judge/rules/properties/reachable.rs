@@ -11,9 +11,9 @@ use evidence::{
     },
 };
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Doubts, MISSED, stood, versions_at, vouches},
+use crate::{
+    shared::member::{Doubts, MISSED, stood, versions_at, vouches},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

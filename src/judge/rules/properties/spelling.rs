@@ -4,13 +4,16 @@ use evidence::api::names;
 
 use crate::{
     hash::HashMap,
-    rules::{
-        finding::{Finding, Findings},
-        misspelling::{self, meant},
+    shared::{
+        misspelling,
+        misspelling::meant,
         state::{State, each_state, same_properties},
-        text::redacted,
     },
-    subjects::Profiles,
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+    },
+    text::redacted,
 };
 
 /// `properties/well-known-spelling`

@@ -3,12 +3,12 @@
 use evidence::api::ClusterProfile;
 
 use crate::{
-    rules::{
+    shared::state::{Fault, State, each_state, same_properties},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::{Fault, State, each_state, same_properties},
-        text::{redacted_address, redacted_part},
     },
-    subjects::Profiles,
+    text::{redacted_address, redacted_part},
 };
 
 /// Maximum number of faults that are reported for one value, which may have a hundred thousand entries.

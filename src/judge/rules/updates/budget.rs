@@ -7,12 +7,14 @@ use super::{
     publishers::{Counted, Users, counted, sure_if},
 };
 use crate::{
-    rules::{
+    shared::{
         bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
-        finding::{Finding, Findings},
         writes::{Write, status_writes},
     },
-    subjects::Profiles,
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+    },
     time::{Events, Micros, SECOND},
     who::{Hand, Who},
 };

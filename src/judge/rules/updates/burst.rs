@@ -8,11 +8,11 @@ use super::{
     publishers::{Counted, Users, counted, doubt_unclaimed, sure_if},
 };
 use crate::{
-    rules::{
-        bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+    shared::bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
     },
-    subjects::Profiles,
 };
 
 /// `updates/writes-within-burst`

@@ -6,13 +6,15 @@ use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 use super::budget::may_overdraw;
 use crate::{
-    rules::{
+    shared::{
         bucket::{BUDGET, Spent, TOO_CLOSE, spent},
-        finding::{Finding, Findings},
-        text::redacted,
         writes::status_writes,
     },
-    subjects::Profiles,
+    subjects::{
+        Profiles,
+        finding::{Finding, Findings},
+    },
+    text::redacted,
     time::{Bucket, Events, SECOND},
 };
 

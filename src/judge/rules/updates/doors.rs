@@ -7,11 +7,11 @@ use jiff::SignedDuration;
 
 use super::log::{Key, Names};
 use crate::{
-    rules::{
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
     time::is_logged_around,
     who::{Entry, Sender, entries, is_status},
 };

@@ -6,13 +6,13 @@ use evidence::{
 
 use super::log::Log;
 use crate::{
-    rules::{
+    rules::lifecycle::joined_profile,
+    shared::{
         answer::{Span, alive, steps},
         bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
-        finding::{Finding, Findings},
-        lifecycle::joined_profile,
         writes::{Write, status_writes, writes},
     },
+    subjects::finding::{Finding, Findings},
     time::{Event as WriteTime, Micros, SECOND, skew},
 };
 

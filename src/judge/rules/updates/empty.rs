@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use super::publishers::ALL_COUNT;
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
+    subjects::finding::{Finding, Findings},
+    text::redacted,
+    who::{
+        Sender,
         logged::{Judged, Key, Logged},
-        text::redacted,
     },
-    who::Sender,
 };
 
 /// The writes of one writer on one object.

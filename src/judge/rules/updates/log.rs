@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
 use super::budget::{Spendable, Writers};
-pub(super) use crate::rules::logged::Key;
+pub(super) use crate::who::logged::Key;
 use crate::{
-    rules::{
-        bucket::{BUDGET, Spent, spent},
-        logged::{Creations, Logged, creates, deletes, key_of, logged_key},
-    },
+    shared::bucket::{BUDGET, Spent, spent},
     time::{Event, Events, Micros, SECOND, end, skew},
+    who::logged::{Creations, Logged, creates, deletes, key_of, logged_key},
 };
 
 /// An object from its creation on. One name may have several lives, one after the other, each with its own budget.

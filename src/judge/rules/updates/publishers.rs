@@ -8,16 +8,19 @@ use super::{
 };
 use crate::{
     reasons::MANAGER_NOT_NAMED,
-    rules::{
+    shared::{
         bucket::{BUDGET, Spent, spent},
-        finding::{Finding, Findings},
-        logged::{creates, logged_key},
-        publisher::Publishers,
-        text::listed,
         writes::{Write, writes},
     },
+    subjects::finding::{Finding, Findings},
+    text::listed,
     time::Event as WriteTime,
-    who::{Publishing, may_be_a_producers},
+    who::{
+        Publishing,
+        logged::{creates, logged_key},
+        may_be_a_producers,
+        publisher::Publishers,
+    },
 };
 
 /// What is noted where those who publish are not known.

@@ -8,7 +8,7 @@ use super::{
     log::{Names, StatusLog},
 };
 use crate::{
-    rules::{bucket::BUDGET, writes::status_writes},
+    shared::{bucket::BUDGET, writes::status_writes},
     time::{Events, skew, timestamp},
 };
 

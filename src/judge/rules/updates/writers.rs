@@ -10,10 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 
 pub(in crate::rules) use crate::who::written_at;
 use crate::{
-    rules::{
-        finding::{Finding, Findings},
-        text::redacted,
-    },
+    subjects::finding::{Finding, Findings},
+    text::redacted,
     who::{Entry, entries, is_status},
 };
 

@@ -4,12 +4,12 @@ use semver::Version;
 
 use super::{PATH, reported_version};
 use crate::{
-    rules::{
+    shared::state::{State, each_state},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::{State, each_state},
-        text::redacted,
     },
-    subjects::Profiles,
+    text::redacted,
 };
 
 /// The version that an unstamped Kubernetes build reports: not the manager's fault.

@@ -2,9 +2,9 @@
 
 use evidence::{Evidence, GRACE_SECONDS, MemberPart};
 
-use crate::rules::{
-    finding::{Finding, Findings},
-    member::{Comparison, Difference, vouches},
+use crate::{
+    shared::member::{Comparison, Difference, vouches},
+    subjects::finding::{Finding, Findings},
     text::redacted,
 };
 

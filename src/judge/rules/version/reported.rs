@@ -7,12 +7,12 @@ use evidence::api::{
 
 use super::{PATH, reported_version};
 use crate::{
-    rules::{
+    shared::state::{State, each_state},
+    subjects::{
+        Profiles,
         finding::{Finding, Findings},
-        state::{State, each_state},
-        text::ABSENT,
     },
-    subjects::Profiles,
+    text::ABSENT,
 };
 
 /// `version/reported`

@@ -2,9 +2,9 @@
 
 use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
 
-use crate::rules::{
-    answer::{Shortfall, did, executed},
-    finding::Findings,
+use crate::{
+    shared::answer::{Shortfall, did, executed},
+    subjects::finding::Findings,
     text::{redacted, redacted_or_absent},
 };
 

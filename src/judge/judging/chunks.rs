@@ -1,0 +1,147 @@
+//! Has the rules examine the evidence, on all cores, and large fleets in chunks.
+//!
+//! A fleet of 100,000 profiles takes hundreds of megabytes, and a rule that reads all of them waits for the memory most of
+//! the time. So the rules on each profile take turns on a few profiles, which then come from the processor's cache.
+
+use std::{iter, num::NonZero, thread};
+
+use evidence::{Evidence, ProfileHistory};
+
+use crate::{
+    judging::side_by_side::side_by_side,
+    rules::{Findings, Rule},
+    subjects::{Profiles, by_name, name},
+};
+
+/// How many profiles a chunk has. They take half a megabyte.
+const CHUNK: usize = 100;
+
+/// How many profiles a thread takes at a time: enough that setting out costs nothing.
+const TURN: usize = 20 * CHUNK;
+
+/// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
+pub(crate) const MANY: usize = 100;
+
+/// What a thread does next.
+enum Work<'p, 'e> {
+    /// One rule, told by its place, examines everything.
+    Whole(usize),
+    /// The rules on each profile examine these.
+    Turn(&'p [&'e ProfileHistory]),
+}
+
+/// What each of the rules finds in the evidence, in their order.
+pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Findings> {
+    let mut profiles = Vec::new();
+    if evidence.profiles.len() > CHUNK {
+        let named = by_name(evidence, evidence.histories()).into_iter();
+        profiles.extend(named.flat_map(|profile| profile.lives));
+    }
+    let of_each = |place: &usize| {
+        let examine = rules[*place].each_profile(evidence)?;
+        (!profiles.is_empty()).then_some((*place, examine))
+    };
+    let (each, whole): (Vec<usize>, Vec<usize>) =
+        (0..rules.len()).partition(|place| of_each(place).is_some());
+    let each: Vec<_> = each.iter().filter_map(of_each).collect();
+    // What takes longest comes first.
+    let work = whole.into_iter().map(Work::Whole);
+    let work: Vec<Work> = work.chain(parts(&profiles, TURN).map(Work::Turn)).collect();
+    let found = side_by_side(&work, threads(evidence), |work| match work {
+        Work::Whole(place) => vec![(*place, rules[*place].findings(evidence))],
+        Work::Turn(profiles) => {
+            let mut found: Vec<_> = each
+                .iter()
+                .map(|(place, _)| (*place, Findings::default()))
+                .collect();
+            for chunk in parts(profiles, CHUNK) {
+                let chunk = Profiles::some(evidence, chunk);
+                for ((_, examine), (_, found)) in each.iter().zip(&mut found) {
+                    let mut of_chunk = Findings::default();
+                    examine(&chunk, &mut of_chunk);
+                    found.absorb(of_chunk);
+                }
+            }
+            found
+        }
+    });
+    let mut totals = vec![Findings::default(); rules.len()];
+    for (place, found) in found.into_iter().flatten() {
+        totals[place].absorb(found);
+    }
+    totals
+}
+
+/// Parts of so many histories, or a few more: the lives of one profile stay together.
+fn parts<'p, 'e>(
+    mut profiles: &'p [&'e ProfileHistory],
+    size: usize,
+) -> impl Iterator<Item = &'p [&'e ProfileHistory]> {
+    iter::from_fn(move || {
+        let mut end = size.min(profiles.len());
+        while end > 0 && end < profiles.len() && name(profiles[end - 1].last()) == name(profiles[end].last())
+        {
+            end += 1;
+        }
+        let (part, rest) = profiles.split_at(end);
+        profiles = rest;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// How many threads examine the evidence.
+fn threads(evidence: &Evidence) -> usize {
+    let profiles = evidence.profiles.iter().map(|history| history.versions.len());
+    let slices = evidence.slices.iter().map(|history| history.versions.len());
+    let versions: usize = profiles.chain(slices).sum();
+    let requests = evidence
+        .requests
+        .as_ref()
+        .map_or(0, |requests| requests.events.len());
+    if versions + requests >= MANY {
+        thread::available_parallelism().map_or(1, NonZero::get)
+    } else {
+        1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{self, example::Example};
+
+    /// The evidence of an example with its profiles repeated under other names until they are more than two chunks.
+    fn many(example: &Example) -> Evidence {
+        let mut evidence = example.evidence().clone();
+        let few = std::mem::take(&mut evidence.profiles);
+        let turns = (0..=2 * CHUNK).flat_map(|turn| few.iter().map(move |history| (turn, history.clone())));
+        let many = turns.take(2 * CHUNK + 1).map(|(turn, mut history)| {
+            for version in &mut history.versions {
+                let metadata = &mut version.object.metadata;
+                metadata.name = format!("{}-{turn}", metadata.name).into();
+            }
+            history
+        });
+        evidence.profiles = many.collect();
+        evidence
+    }
+
+    /// If this fails, the registry says of a rule on the fleet that it is one on each profile.
+    #[test]
+    fn chunks_give_what_a_pass_over_all_profiles_gives() {
+        let mut compared = 0;
+        for rule in rules::all() {
+            for example in Example::of(rule).expect("examples") {
+                let evidence = many(&example);
+                if rule.each_profile(&evidence).is_none() {
+                    continue;
+                }
+                let in_chunks = findings(&[rule], &evidence).remove(0).conclude();
+                let whole = rule.findings(&evidence).conclude();
+                assert_eq!(in_chunks, whole, "{}, example `{}`", rule.id, example.name);
+                compared += 1;
+            }
+        }
+        assert!(compared > 300, "{compared}");
+    }
+}

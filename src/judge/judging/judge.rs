@@ -1,0 +1,292 @@
+//! Judges evidence: examines each selected rule, and weighs what it found.
+
+use evidence::{
+    Asked, Awaited, Claim, Evidence, Kind, Reason, ReasonId,
+    api::{Api, Feature},
+};
+
+use super::excuse::excuse;
+use crate::{
+    judging::{
+        chunks::findings,
+        decision::decide,
+        judgement::{Judgement, RuleVerdict},
+        missing::{missing, waits_for},
+        policed,
+        selection::Selection,
+        verdict::Verdict,
+    },
+    reasons, rules,
+    rules::{Applies, Conclusion, Finding, Findings, Level, Rule},
+};
+
+/// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
+pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
+    let rules = rules_of(&evidence.header.claim);
+    judgement(evidence, verdicts(&rules, evidence, selection))
+}
+
+/// The objects with a fault that was open when the evidence ends, and that decides a verdict: one that lasts for longer
+/// than its grace breaks a rule. Rules that are broken anyway wait for nothing.
+pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
+    let rules = rules_of(&evidence.header.claim).into_iter();
+    let examined =
+        rules.filter(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
+    let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
+    let mut awaited = Awaited::default();
+    for found in findings(&examined, evidence) {
+        if found.list.iter().all(|finding| finding.advisory) {
+            let open = found.open();
+            awaited.profiles.extend(open.profiles.iter().cloned());
+            awaited.slices.extend(open.slices.iter().cloned());
+        }
+    }
+    awaited
+}
+
+/// The verdicts on rules, in their order.
+fn verdicts(
+    rules: &[(&'static Rule, &'static Applies)],
+    evidence: &Evidence,
+    selection: &Selection,
+) -> Vec<RuleVerdict> {
+    let unexamined: Vec<Option<RuleVerdict>> = rules
+        .iter()
+        .map(|(rule, applies)| without_examining(rule, applies, evidence, selection))
+        .collect();
+    let is_examined =
+        |((rule, _), verdict): (&(&'static Rule, _), &Option<_>)| verdict.is_none().then_some(*rule);
+    let examined: Vec<&'static Rule> = rules.iter().zip(&unexamined).filter_map(is_examined).collect();
+    let mut found = findings(&examined, evidence).into_iter();
+    let verdicts = rules.iter().zip(unexamined).map(|((rule, _), verdict)| {
+        verdict.unwrap_or_else(|| {
+            let found = found.next().expect("what each examined rule found");
+            conclude(rule, evidence, found)
+        })
+    });
+    verdicts.collect()
+}
+
+/// The rules of the editions that a claim names, in the ledger's order.
+fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
+    let rules = rules::all().iter();
+    rules
+        .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
+        .collect()
+}
+
+/// Decides by the verdicts on all rules.
+fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
+    let header = &evidence.header;
+    for verdict in &mut verdicts {
+        if !verdict.is_deselected() {
+            let note = policed::note(verdict.rule, evidence);
+            verdict.notes.extend(note.map(Reason::from));
+        }
+    }
+    let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
+    Judgement {
+        edition: header.claim.edition,
+        also: header.claim.also,
+        decision: decide(&tally, header.cut_short.is_some()),
+        partial: header.cut_short.is_some(),
+        scope: header.scope.clone(),
+        tally,
+        verdicts,
+        waivers: Vec::new(),
+    }
+}
+
+/// Whether the evidence has judged objects of one API, and whether any of them still existed in the end.
+fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
+    match api {
+        Api::ClusterProfile => (
+            evidence.histories().next().is_some(),
+            evidence.inventory().next().is_some(),
+        ),
+        Api::Placement => (
+            evidence.slice_histories().next().is_some(),
+            evidence.slices().next().is_some(),
+        ),
+    }
+}
+
+/// Returns the verdict on a rule that is not examined, if so.
+fn without_examining(
+    rule: &'static Rule,
+    applies: &Applies,
+    evidence: &Evidence,
+    selection: &Selection,
+) -> Option<RuleVerdict> {
+    let unexamined = |verdict, reasons: Vec<Reason>| {
+        Some(RuleVerdict {
+            rule,
+            verdict,
+            examined: 0,
+            reasons,
+            findings: Vec::new(),
+            waived: Vec::new(),
+            doubts: Vec::new(),
+            notes: Vec::new(),
+        })
+    };
+    if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
+        return unexamined(Verdict::Skipped, vec![reason]);
+    }
+    if let Some(reason) = why_left(rule, evidence) {
+        return unexamined(Verdict::Skipped, vec![reason]);
+    }
+    if let Some((kind, reasons)) = why_without_evidence(rule, evidence) {
+        let is_claimed = rule
+            .facts
+            .feature
+            .is_some_and(|feature| claims(evidence, feature, kind));
+        return if is_claimed {
+            let claimed = |reason: &Reason| reason.in_words(format!("claimed, but {reason}"));
+            unexamined(Verdict::Inconclusive, reasons.iter().map(claimed).collect())
+        } else {
+            unexamined(Verdict::Skipped, reasons)
+        };
+    }
+    None
+}
+
+/// The verdict on a rule by what it found in all of the evidence.
+fn conclude(rule: &'static Rule, evidence: &Evidence, findings: Findings) -> RuleVerdict {
+    let mut found = findings.conclude();
+    excuse(rule, evidence, &mut found);
+    found.doubts.extend(missing(rule, evidence));
+    let (verdict, reasons) = weigh(rule, evidence, &found);
+    RuleVerdict {
+        rule,
+        verdict,
+        examined: found.examined,
+        reasons,
+        findings: found.list,
+        waived: Vec::new(),
+        doubts: found.doubts,
+        notes: found.notes,
+    }
+}
+
+/// Returns why a rule is not judged with any evidence, if so.
+pub(crate) fn why_skipped(
+    rule: &Rule,
+    applies: &Applies,
+    selection: &Selection,
+    claim: &Claim,
+) -> Option<Reason> {
+    if !selection.holds(rule.id) {
+        return Some(reasons::DESELECTED);
+    }
+    if let Some(why) = &rule.facts.unjudged {
+        return Some(Reason::of(ReasonId::NotYetJudged, why.clone()));
+    }
+    let feature = rule.facts.feature?;
+    if claim.no_features.contains(&feature) {
+        return Some(reasons::declared_absent(feature));
+    }
+    let is_required = !applies.only_if_claimed || claim.features.contains(&feature);
+    (!is_required).then(|| reasons::not_claimed(applies.edition, feature))
+}
+
+/// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,
+/// so that the rule is inconclusive.
+fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
+    let shard = evidence.header.scope.shard?;
+    if rule.facts.whole_fleet {
+        return Some(reasons::part_of_fleet(shard));
+    }
+    let is_empty = evidence.profiles.is_empty()
+        && evidence.gaps(Kind::Inventory).next().is_none()
+        && evidence.unreadable.is_empty()
+        && evidence.header.cut_short.is_none();
+    is_empty.then(|| reasons::empty_share(shard))
+}
+
+/// Returns a kind of evidence that a rule needs and that was not asked for, with the reasons of all that would do.
+pub(crate) fn why_without_evidence(rule: &Rule, evidence: &Evidence) -> Option<(Kind, Vec<Reason>)> {
+    let kinds = waits_for(rule, evidence);
+    let first = *kinds.first()?;
+    // One of several alternatives is enough.
+    let is_needed = rule.facts.needs.contains(&first) || kinds.len() == rule.facts.needs_one_of.len();
+    let reasons = kinds.into_iter().filter_map(|kind| why_not_asked(evidence, kind));
+    is_needed.then(|| (first, reasons.collect()))
+}
+
+/// Whether the user claims what only that kind of evidence can show. What is claimed is asked for.
+fn claims(evidence: &Evidence, feature: Feature, kind: Kind) -> bool {
+    let claim = &evidence.header.claim;
+    match feature {
+        Feature::ConsumerSecrets => {
+            let is_claimed = claim.features.contains(&feature) || !claim.consumers.is_empty();
+            is_claimed && matches!(kind, Kind::Secrets | Kind::Namespaces)
+        }
+    }
+}
+
+fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
+    match evidence.asked(kind) {
+        Asked::Yes => None,
+        Asked::No(reason) if reason.is_empty() => {
+            let told = format!("evidence not asked for: {kind}");
+            Some(Reason::of(ReasonId::NotAsked, told))
+        }
+        Asked::No(reason) => Some(reason.clone()),
+    }
+}
+
+/// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
+fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
+    if let Some(told) = weigh_found(rule, &found.list, &found.doubts, evidence.header.claim.strict) {
+        return told;
+    }
+    if found.examined > 0 {
+        return (Verdict::Pass, Vec::new());
+    }
+    if let Some(evidence) = &found.not_asked {
+        return (Verdict::Skipped, vec![evidence.clone()]);
+    }
+    // Without any object, "nothing to apply to" says nothing about the implementation.
+    let (was_any, is_any) = objects(evidence, rule.api());
+    let kind = rule.api().kind();
+    if !was_any {
+        let told = format!("there is no {kind} to examine");
+        return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
+    }
+    let (verdict, reason) = match &found.not_applicable {
+        Some(reason) => (Verdict::NotApplicable, reason.clone()),
+        None => (Verdict::Inconclusive, "there was nothing to examine".into()),
+    };
+    // A rule that compares what is there at the end may have had nothing to compare.
+    let left = match (is_any, rule.api()) {
+        (true, _) => "",
+        (false, Api::ClusterProfile) => "; no profile was left when the window ended",
+        (false, Api::Placement) => "; no decision was left when the window ended",
+    };
+    (verdict, vec![reason.in_words(format!("{reason}{left}"))])
+}
+
+/// Returns the verdict that violations or doubts lead to, if there are any.
+pub(crate) fn weigh_found(
+    rule: &Rule,
+    found: &[Finding],
+    doubts: &[Reason],
+    strict: bool,
+) -> Option<(Verdict, Vec<Reason>)> {
+    if found.iter().any(|finding| !finding.advisory) {
+        let counts = match rule.facts.level {
+            Level::Must => true,
+            Level::Should => strict,
+            Level::May => false,
+        };
+        return Some((if counts { Verdict::Fail } else { Verdict::Warn }, Vec::new()));
+    }
+    if !doubts.is_empty() {
+        return Some((Verdict::Inconclusive, doubts.to_vec()));
+    }
+    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! All verdicts on one body of evidence, and the decision.
+
+use evidence::{Reason, ReasonId, Scope, api::Edition};
+
+use crate::{
+    judging::{
+        decision::Decision,
+        tally::{Outcome, Skip, Tally},
+        verdict::Verdict,
+        waivers::WaiverOutcome,
+    },
+    rules::{Finding, Rule},
+};
+
+/// The verdict on one rule, with its basis.
+#[derive(Clone, Debug)]
+pub struct RuleVerdict {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// How many things were examined.
+    pub examined: usize,
+    /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
+    pub reasons: Vec<Reason>,
+    /// The violations that are not waived.
+    pub findings: Vec<Finding>,
+    /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
+    pub waived: Vec<(Finding, usize)>,
+    /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
+    pub doubts: Vec<Reason>,
+    /// Remarks, such as which evidence was used.
+    pub notes: Vec<Reason>,
+}
+
+/// All verdicts, and the decision.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The edition whose rules were judged.
+    pub edition: Edition,
+    /// The edition of a second API whose rules were judged too.
+    pub also: Option<Edition>,
+    /// The decision.
+    pub decision: Decision,
+    /// Whether the run was cut short. Then nothing is conformant.
+    pub partial: bool,
+    /// Which profiles were judged.
+    pub scope: Scope,
+    /// The number of verdicts of each kind.
+    pub tally: Tally,
+    /// A verdict for every rule of the edition, in the ledger's order.
+    pub verdicts: Vec<RuleVerdict>,
+    /// The outcome of each waiver, in their order; empty if none were given.
+    pub waivers: Vec<WaiverOutcome>,
+}
+
+impl Judgement {
+    /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
+    pub fn subject(&self) -> String {
+        let kinds = [self.edition]
+            .into_iter()
+            .chain(self.also)
+            .map(|edition| edition.api().kind());
+        kinds.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Names the editions, such as `standard` or `standard and placement-2025-09`.
+    pub fn editions(&self) -> String {
+        match self.also {
+            None => self.edition.to_string(),
+            Some(also) => format!("{} and {also}", self.edition),
+        }
+    }
+
+    /// How many of the edition's rules cannot be judged yet with any evidence.
+    pub fn unjudged(&self) -> usize {
+        let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
+        facts.filter(|facts| facts.unjudged.is_some()).count()
+    }
+
+    /// How many rules are broken and waived.
+    pub fn waived(&self) -> usize {
+        let Tally {
+            must, should, may, ..
+        } = &self.tally;
+        must.waived + should.waived + may.waived
+    }
+
+    /// What is wrong with the waivers themselves.
+    pub fn complaints(&self) -> impl Iterator<Item = String> {
+        self.waivers.iter().filter_map(WaiverOutcome::complaint)
+    }
+}
+
+impl RuleVerdict {
+    /// Why it did not pass, fail or warn, in one sentence; none if it did.
+    pub fn reason(&self) -> Option<String> {
+        joined(&self.reasons)
+    }
+
+    /// The sort of the first reason why it did not pass, fail or warn; none if it did.
+    pub fn reason_id(&self) -> Option<ReasonId> {
+        let first = self.reasons.first()?;
+        first.id.or(match self.verdict {
+            Verdict::Skipped => Some(ReasonId::NotAsked),
+            Verdict::NotApplicable => Some(ReasonId::NotApplicable),
+            Verdict::Inconclusive => Some(ReasonId::Untold),
+            Verdict::Waived => Some(ReasonId::Waived),
+            Verdict::Pass | Verdict::Fail | Verdict::Warn => None,
+        })
+    }
+
+    /// Whether the user did not select the rule.
+    pub fn is_deselected(&self) -> bool {
+        self.verdict == Verdict::Skipped && self.reason_id() == Some(ReasonId::Deselected)
+    }
+
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome {
+            level: self.rule.facts.level,
+            verdict: self.verdict,
+            skip: self.reason_id().and_then(|reason| Skip::of(self.verdict, reason)),
+        }
+    }
+}
+
+/// Reasons in one sentence; none if there are none.
+pub(crate) fn joined(reasons: &[Reason]) -> Option<String> {
+    let words: Vec<&str> = reasons.iter().map(|reason| &**reason).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}

@@ -1,0 +1,28 @@
+//! Judging: examines the rules, weighs what they found, and decides.
+
+mod chunks;
+mod decision;
+mod excuse;
+mod judge;
+mod judgement;
+mod missing;
+mod policed;
+mod prospect;
+mod selection;
+mod side_by_side;
+mod tally;
+mod verdict;
+mod waivers;
+mod waiving;
+mod web_page;
+
+pub use decision::Decision;
+pub use judge::{judge, unsettled};
+pub use judgement::{Judgement, RuleVerdict};
+pub use prospect::{Prospect, gained, locked, prospects};
+pub use selection::Selection;
+pub use tally::{Count, Outcome, Skip, Tally};
+pub use verdict::Verdict;
+pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};
+pub use waiving::decide_with;
+pub use web_page::web_page;

@@ -1,0 +1,164 @@
+//! Foretells which rules a run can judge, by the evidence that it will ask for, and which ones more evidence would judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Evidence, Kind, Reason};
+
+use crate::{
+    judging::{
+        judge::{why_skipped, why_without_evidence},
+        judgement::{Judgement, RuleVerdict},
+        missing::{missing, waits_for},
+        selection::Selection,
+        verdict::Verdict,
+    },
+    rules,
+    rules::Rule,
+};
+
+/// Whether a run can judge a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// The run asks for all evidence that the rule needs.
+    Judged,
+    /// The rule does not count, for this reason: the user did not select it, or its feature is not claimed.
+    LeftOut(Reason),
+    /// Evidence that the rule needs is not asked for or unavailable; why.
+    Lacks(Vec<Reason>),
+}
+
+/// Foretells each rule of the edition, in the ledger's order. Of the evidence, only the header and the gaps count: the
+/// rules examine nothing.
+pub fn prospects(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule, Prospect)> {
+    let claim = &evidence.header.claim;
+    let prospect = |rule: &'static Rule| {
+        let applies = rule.facts.in_claim(claim)?;
+        let prospect = if let Some(reason) = why_skipped(rule, applies, selection, claim) {
+            Prospect::LeftOut(reason)
+        } else if let Some((_, reasons)) = why_without_evidence(rule, evidence) {
+            Prospect::Lacks(reasons)
+        } else {
+            match missing(rule, evidence) {
+                reasons if reasons.is_empty() => Prospect::Judged,
+                reasons => Prospect::Lacks(reasons),
+            }
+        };
+        Some((rule, prospect))
+    };
+    rules::all().iter().filter_map(prospect).collect()
+}
+
+/// Returns the rules that a run can judge with `more` evidence and cannot judge with this, in the ledger's order.
+pub fn gained(evidence: &Evidence, more: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
+    let judged = |evidence: &Evidence| {
+        let all = prospects(evidence, selection).into_iter();
+        let judged = all.filter(|(_, prospect)| *prospect == Prospect::Judged);
+        judged.map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    let before: BTreeSet<&str> = judged(evidence).iter().map(|rule| rule.id).collect();
+    let mut gained = judged(more);
+    gained.retain(|rule| !before.contains(rule.id));
+    gained
+}
+
+/// Returns the skipped rules by the kinds of evidence that they wait for. A rule that needs one of two kinds stands with
+/// both.
+pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<&'static Rule>> {
+    let is_skipped = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Skipped && !verdict.is_deselected();
+    let mut locked: BTreeMap<Kind, Vec<&'static Rule>> = BTreeMap::new();
+    for verdict in judgement.verdicts.iter().filter(is_skipped) {
+        for kind in waits_for(verdict.rule, evidence) {
+            locked.entry(kind).or_default().push(verdict.rule);
+        }
+    }
+    locked
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Asked, Gap, api::Feature};
+
+    use super::*;
+    use crate::judging::judge::judge;
+
+    fn prospect(evidence: &Evidence, id: &str) -> Prospect {
+        let all = prospects(evidence, &Selection::default());
+        let found = all.into_iter().find(|(rule, _)| rule.id == id);
+        found.expect("a rule of the edition").1
+    }
+
+    #[test]
+    fn each_need_of_a_rule_counts() {
+        let mut evidence = Evidence::default();
+        let asked = &mut evidence.header.asked;
+        asked.insert(Kind::Inventory, Asked::Yes);
+        asked.insert(Kind::Members, Asked::No("no member was asked".into()));
+        let lacks = |reason: &'static str| Prospect::Lacks(vec![reason.into()]);
+        assert_eq!(prospect(&evidence, "version/well-formed"), Prospect::Judged);
+        assert_eq!(
+            prospect(&evidence, "version/matches-member"),
+            lacks("no member was asked")
+        );
+        evidence.header.asked.insert(Kind::Members, Asked::Yes);
+        assert_eq!(prospect(&evidence, "version/matches-member"), Prospect::Judged);
+
+        // One of two kinds is enough.
+        let either = "identity/manager-immutable";
+        assert!(matches!(prospect(&evidence, either), Prospect::Lacks(_)));
+        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        assert_eq!(prospect(&evidence, either), Prospect::Judged);
+        // What is asked for and known to be unavailable is none.
+        evidence.gaps.push(Gap::of(Kind::Probe, "not allowed"));
+        assert_eq!(prospect(&evidence, either), lacks("not allowed"));
+    }
+
+    #[test]
+    fn a_skipped_rule_is_locked_by_what_it_waits_for() {
+        let mut evidence = Evidence::default();
+        evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
+        let kinds_of = |evidence: &Evidence, selection: &Selection, id: &str| -> Vec<Kind> {
+            let locked = locked(&judge(evidence, selection), evidence).into_iter();
+            let waiting = locked.filter(|(_, rules)| rules.iter().any(|rule| rule.id == id));
+            waiting.map(|(kind, _)| kind).collect()
+        };
+        let all = Selection::default();
+        assert_eq!(kinds_of(&evidence, &all, "version/well-formed"), []);
+        assert_eq!(
+            kinds_of(&evidence, &all, "version/matches-member"),
+            [Kind::Members]
+        );
+        // One of two kinds is enough.
+        let either = "identity/manager-immutable";
+        assert_eq!(kinds_of(&evidence, &all, either), [Kind::Timeline, Kind::Probe]);
+        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        assert_eq!(kinds_of(&evidence, &all, either), []);
+        // Of several that are missing, the first counts.
+        let both = "consumers/kubeconfig-works";
+        assert_eq!(kinds_of(&evidence, &all, both), [Kind::Secrets]);
+        let selection = Selection {
+            filters: vec!["version/".to_owned()],
+            ..Selection::default()
+        };
+        assert_eq!(kinds_of(&evidence, &selection, both), []);
+    }
+
+    #[test]
+    fn what_does_not_count_lacks_nothing() {
+        let mut evidence = Evidence::default();
+        let id = "consumers/secret-has-kubeconfig";
+        evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
+        assert!(matches!(prospect(&evidence, id), Prospect::LeftOut(_)));
+        let selection = Selection {
+            filters: vec!["version/".to_owned()],
+            ..Selection::default()
+        };
+        let all = prospects(&evidence, &selection);
+        let counts = |(_, prospect): &&(&Rule, Prospect)| !matches!(prospect, Prospect::LeftOut(_));
+        assert!(
+            all.iter()
+                .filter(counts)
+                .all(|(rule, _)| rule.suite() == "version")
+        );
+        assert!(all.iter().any(|one| counts(&one)));
+    }
+}

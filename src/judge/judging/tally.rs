@@ -1,0 +1,162 @@
+//! Counts verdicts by level.
+
+use evidence::ReasonId;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{judging::verdict::Verdict, rules::Level};
+
+/// How many rules of one level have each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Count {
+    /// Rules of the edition at that level.
+    pub rules: usize,
+    /// Passed.
+    pub passed: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Warned.
+    pub warned: usize,
+    /// Broken and waived.
+    pub waived: usize,
+    /// Inconclusive.
+    pub inconclusive: usize,
+    /// Not applicable.
+    pub not_applicable: usize,
+    /// Skipped.
+    pub skipped: usize,
+}
+
+/// How many rules have each verdict, by level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// The MUST rules.
+    pub must: Count,
+    /// The SHOULD rules.
+    pub should: Count,
+    /// The MAY rules.
+    pub may: Count,
+    /// The MUST rules that the user did not select. They are counted as skipped too.
+    pub deselected_must: usize,
+    /// The rules of all levels that the user did not select.
+    pub deselected: usize,
+    /// The rules that are left for the merge of all shares. They are counted as skipped too.
+    pub left_for_merge: usize,
+    /// The rules that had nothing to judge, because the run's share is empty. They are counted as skipped too.
+    pub empty_share: usize,
+}
+
+/// What [`Tally`] counts of one rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome {
+    /// The rule's level.
+    pub level: Level,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why the rule was skipped, if that matters to the decision.
+    pub skip: Option<Skip>,
+}
+
+/// Why a rule was skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skip {
+    /// The user did not select it.
+    Deselected,
+    /// It compares namespaces, and the run observed a share of them.
+    LeftForMerge,
+    /// No profile falls to the run's share.
+    EmptyShare,
+}
+
+impl Skip {
+    /// Recognizes the reason for a verdict.
+    pub fn of(verdict: Verdict, reason: ReasonId) -> Option<Self> {
+        match (verdict, reason) {
+            (Verdict::Skipped, ReasonId::Deselected) => Some(Skip::Deselected),
+            (Verdict::Skipped, ReasonId::PartOfFleet) => Some(Skip::LeftForMerge),
+            (Verdict::Skipped, ReasonId::EmptyShare) => Some(Skip::EmptyShare),
+            _ => None,
+        }
+    }
+}
+
+impl Tally {
+    /// Whether the user left out rules.
+    pub fn is_narrowed(&self) -> bool {
+        self.deselected > 0
+    }
+
+    /// Whether the run judged a share of the fleet.
+    pub fn is_of_share(&self) -> bool {
+        self.left_for_merge + self.empty_share > 0
+    }
+
+    /// The MUST rules that the user selected.
+    pub fn selected_must(&self) -> usize {
+        self.must.rules - self.deselected_must
+    }
+
+    /// Rules of all levels that passed, failed, warned or were waived.
+    pub fn judged(&self) -> usize {
+        self.must.judged() + self.should.judged() + self.may.judged()
+    }
+
+    /// The count of one level.
+    pub fn level(&self, level: Level) -> &Count {
+        match level {
+            Level::Must => &self.must,
+            Level::Should => &self.should,
+            Level::May => &self.may,
+        }
+    }
+
+    fn level_mut(&mut self, level: Level) -> &mut Count {
+        match level {
+            Level::Must => &mut self.must,
+            Level::Should => &mut self.should,
+            Level::May => &mut self.may,
+        }
+    }
+}
+
+impl FromIterator<Outcome> for Tally {
+    fn from_iter<T: IntoIterator<Item = Outcome>>(outcomes: T) -> Self {
+        let mut tally = Self::default();
+        for outcome in outcomes {
+            tally.level_mut(outcome.level).add(outcome.verdict);
+            match outcome.skip {
+                Some(Skip::Deselected) => {
+                    tally.deselected += 1;
+                    tally.deselected_must += usize::from(outcome.level == Level::Must);
+                }
+                Some(Skip::LeftForMerge) => tally.left_for_merge += 1,
+                Some(Skip::EmptyShare) => tally.empty_share += 1,
+                None => {}
+            }
+        }
+        tally
+    }
+}
+
+impl Count {
+    /// Rules that passed, failed, warned or were waived.
+    pub fn judged(&self) -> usize {
+        self.passed + self.failed + self.warned + self.waived
+    }
+
+    /// Counts one more verdict.
+    pub fn add(&mut self, verdict: Verdict) {
+        self.rules += 1;
+        match verdict {
+            Verdict::Pass => self.passed += 1,
+            Verdict::Fail => self.failed += 1,
+            Verdict::Warn => self.warned += 1,
+            Verdict::Waived => self.waived += 1,
+            Verdict::Inconclusive => self.inconclusive += 1,
+            Verdict::NotApplicable => self.not_applicable += 1,
+            Verdict::Skipped => self.skipped += 1,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Waivers: accepted violations, each with a reason and an end date. Reports show them as waived, never as passed.
+
+use std::collections::BTreeMap;
+
+use evidence::{ObjectRef, Scope, api::UnknownName, user_file, user_file::UserFileError};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_saphyr::Spanned;
+
+use crate::{judging::web_page::web_page, rules, rules::Finding};
+
+/// A file of waivers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Waivers {
+    /// The waivers; of two that cover one violation, the first counts.
+    pub waivers: Vec<Waiver>,
+}
+
+/// One waiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Waiver {
+    /// The rule's id.
+    pub rule: String,
+    /// The objects, as `namespace/name` or, for those of the whole cluster, `name`; `*` stands for any text. All
+    /// objects where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// Why the violation is accepted.
+    pub reason: String,
+    /// Where that is discussed or tracked.
+    pub link: String,
+    /// The last day on which it counts, in UTC.
+    #[serde(deserialize_with = "day")]
+    #[schemars(with = "evidence::json_schema::Day")]
+    pub expires: Date,
+}
+
+fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
+    let day = String::deserialize(deserializer)?;
+    day.parse()
+        .map_err(|_| D::Error::custom("`expires` is no day: write it like 2027-03-31"))
+}
+
+/// The outcome of one waiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaiverOutcome {
+    /// The waiver.
+    #[serde(flatten)]
+    pub waiver: Waiver,
+    /// How many violations it has waived.
+    pub waived: usize,
+    /// Whether its last day is over, so that it waives nothing.
+    pub expired: bool,
+    /// Whether everything that it covers was judged. If not (the rule was deselected or inconclusive, the run had
+    /// another scope or was cut short), an unused waiver is no fault.
+    pub judged: bool,
+}
+
+/// Why waivers cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WaiversError {
+    /// They are not YAML of the expected shape; the message begins with the place.
+    #[error(transparent)]
+    Unreadable(#[from] UserFileError),
+    /// One of them is invalid.
+    #[error("line {line}: waiver {number}: {flaw}")]
+    Wrong {
+        /// The line where it begins.
+        line: u64,
+        /// Which one, counted from 1.
+        number: usize,
+        /// What is wrong, and what to do.
+        flaw: WaiverFlaw,
+    },
+}
+
+/// What is wrong with one waiver, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum WaiverFlaw {
+    /// Its rule does not exist.
+    #[error("{0}")]
+    UnknownRule(#[from] UnknownName),
+    /// It gives no reason.
+    #[error("`reason` is empty: say why the violation is accepted")]
+    EmptyReason,
+    /// Its link is not one that reports may show.
+    #[error("`link` is not an http or https URL: say where the violation is discussed or tracked")]
+    Link,
+    /// Its object is not of the form `namespace/name`.
+    #[error("`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all")]
+    Object,
+    /// An earlier one has the same rule and object.
+    #[error("it is for the same violations as waiver {first}: keep one of them")]
+    Repeated {
+        /// The earlier one, counted from 1.
+        first: usize,
+    },
+}
+
+/// A file of waivers, with the places of each.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    waivers: Vec<Spanned<Waiver>>,
+}
+
+impl Waivers {
+    /// Reads a file's text, in YAML or JSON.
+    ///
+    /// # Errors
+    /// When it has another shape, unknown keys, unknown rules, empty reasons, unusable links, or the same waiver twice.
+    pub fn parse(text: &str) -> Result<Self, WaiversError> {
+        let Text { waivers } = user_file::read(text)?;
+        let mut known = BTreeMap::new();
+        for (
+            place,
+            Spanned {
+                value, referenced, ..
+            },
+        ) in waivers.iter().enumerate()
+        {
+            let (number, line) = (place + 1, referenced.line());
+            let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
+            value.check().map_err(wrong)?;
+            if let Some(first) = known.insert((&value.rule, &value.object), number) {
+                return Err(wrong(WaiverFlaw::Repeated { first }));
+            }
+        }
+        Ok(Self {
+            waivers: waivers.into_iter().map(|waiver| waiver.value).collect(),
+        })
+    }
+
+    /// The day on which a waiver is checked for something judged at that time. It is in UTC, so that a waiver ends at
+    /// the same time for everybody.
+    pub fn day(judged_at: Timestamp) -> Date {
+        judged_at.to_zoned(TimeZone::UTC).date()
+    }
+}
+
+impl Waiver {
+    fn check(&self) -> Result<(), WaiverFlaw> {
+        if rules::find(&self.rule).is_none() {
+            let known = rules::all().iter().map(|rule| rule.id);
+            return Err(UnknownName::among("rule", &self.rule, known).into());
+        }
+        if self.reason.trim().is_empty() {
+            return Err(WaiverFlaw::EmptyReason);
+        }
+        // Reports turn it into a link, which must not run a script.
+        if web_page(&self.link).is_none() {
+            return Err(WaiverFlaw::Link);
+        }
+        match &self.object {
+            Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => {
+                Err(WaiverFlaw::Object)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a run of that scope covers everything that the waiver is for.
+    pub(crate) fn is_within(&self, scope: &Scope) -> bool {
+        let namespace = self
+            .object
+            .as_deref()
+            .and_then(|object| Some(object.split_once('/')?.0));
+        scope.cluster_manager.is_none()
+            && (scope.namespaces.is_empty()
+                || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
+            && scope
+                .shard
+                .is_none_or(|shard| namespace.is_some_and(|namespace| shard.holds(namespace)))
+    }
+
+    pub(crate) fn covers(&self, rule: &str, finding: &Finding) -> bool {
+        self.rule == rule
+            && self
+                .object
+                .as_deref()
+                .is_none_or(|pattern| matches(pattern, &finding.object))
+    }
+}
+
+impl WaiverOutcome {
+    /// Returns what is wrong with the waiver itself, if anything: an unused waiver may hide a later violation.
+    pub fn complaint(&self) -> Option<String> {
+        let waiver = &self.waiver;
+        if self.expired {
+            Some(format!(
+                "the waiver of {} has expired on {}: mend the violation, or argue and date it anew",
+                waiver.rule, waiver.expires
+            ))
+        } else if self.waived == 0 && self.judged {
+            let advice = match &waiver.object {
+                Some(object) => format!("remove it, or correct its object `{object}` (namespace/name)"),
+                None => "remove it".to_owned(),
+            };
+            Some(format!("the waiver of {} waives nothing: {advice}", waiver.rule))
+        } else {
+            None
+        }
+    }
+}
+
+/// Whether an object's path matches the pattern.
+fn matches(pattern: &str, object: &ObjectRef) -> bool {
+    match (pattern.split_once('/'), object.namespace.as_str()) {
+        (None, "") => glob(pattern, &object.name),
+        (Some((namespace, name)), own) => glob(namespace, own) && glob(name, &object.name),
+        (None, _) => pattern == "*",
+    }
+}
+
+/// Whether a text matches a pattern in which `*` stands for any text.
+fn glob(pattern: &str, text: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let (middle, last) = tail.rsplit_once('*').unwrap_or(("", tail));
+    let rest = text.strip_prefix(head).and_then(|rest| rest.strip_suffix(last));
+    // The parts between stars must occur in order; matching each as early as possible is enough.
+    rest.is_some_and(|rest| {
+        middle
+            .split('*')
+            .try_fold(rest, |rest, part| {
+                rest.find(part).map(|place| &rest[place + part.len()..])
+            })
+            .is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests;

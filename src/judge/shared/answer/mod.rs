@@ -1,0 +1,18 @@
+//! How the implementation answered a driver's step.
+//!
+//! A step allows time for an answer, and records until when the run looked for it. If the run did not look long enough, the
+//! watch missed the end of that time, or told the answer so late that it may have been in time, the answer is unknown.
+
+mod against;
+mod foreign;
+mod history;
+mod steps;
+mod verdict;
+
+pub(crate) use against::hold_against;
+pub(crate) use foreign::{Foreigners, inferred, untouched};
+pub(crate) use history::{alive, did, member, steps_about, timeline, to_the_second};
+pub(crate) use steps::{ExecutedStep, executed, has_left, steps};
+pub(crate) use verdict::{Answer, Shortfall, Span, missed_from as missed_since};
+
+pub(crate) use crate::time::told_by as late;

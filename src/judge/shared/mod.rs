@@ -1,0 +1,16 @@
+//! What several suites share: answers to a driver's steps, states over time, budgets, members, placements.
+
+pub(crate) mod answer;
+pub(crate) mod bucket;
+pub(crate) mod clocks;
+pub(crate) mod held_against;
+pub(crate) mod lasted;
+pub(crate) mod leak_search;
+pub(crate) mod member;
+pub(crate) mod misspelling;
+pub(crate) mod pairs;
+pub(crate) mod placement;
+pub(crate) mod presence;
+pub(crate) mod same_cluster;
+pub(crate) mod state;
+pub(crate) mod writes;

@@ -1,0 +1,289 @@
+//! Faults of several slices together, by how long they lasted.
+//!
+//! A scheduler changes slices one after the other, so a set of slices may have a fault for a moment that no slice has by
+//! itself.
+
+use std::{collections::BTreeMap, hash::Hash};
+
+use evidence::{
+    Asked, Evidence, Kind,
+    api::{PlacementDecision, names},
+};
+
+use super::related::related;
+use crate::{
+    subjects::finding::{Finding, Findings},
+    time::{Change, Known, Lasting, Micros, SECOND, Together, While},
+    who::publisher::publishers_of,
+};
+
+/// How long a scheduler may take to change the slices of a decision one after the other.
+pub(crate) const RESCHEDULE: Micros = 30 * SECOND;
+
+/// The slices that are there at a moment, each at a place that it keeps.
+type Slices<'e> = BTreeMap<usize, &'e PlacementDecision>;
+
+/// The slices in scope between two changes of any of them.
+pub(crate) struct Moment<'a, 'e> {
+    present: &'a Slices<'e>,
+    /// Whether it is the first of these slices.
+    pub(crate) is_first: bool,
+    /// What made it out of the moment before.
+    pub(crate) changes: &'a [Change<'e, PlacementDecision>],
+}
+
+impl<'e> Moment<'_, 'e> {
+    /// The slices, in the order of their first appearance.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &'e PlacementDecision> {
+        self.present.values().copied()
+    }
+}
+
+/// What of its slices shows whether a decision has a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    /// Labels, the scheduler, owners and field managers, and whether a slice is on its way out.
+    Marks,
+    /// The same, and the number of clusters.
+    Numbers,
+    /// Marks, and the clusters where a slice has no key.
+    UnkeyedClusters,
+    /// All of it.
+    Everything,
+}
+
+impl Reads {
+    /// Whether a change may be the beginning or the end of a fault, with the slices that it leaves.
+    fn concern(self, change: &Change<'_, PlacementDecision>, beside: &Slices) -> bool {
+        let (Some(before), Some(after)) = (change.before, change.after) else {
+            return true;
+        };
+        let differs = match self {
+            Self::Marks => false,
+            Self::Numbers => before.clusters().len() != after.clusters().len(),
+            Self::UnkeyedClusters => {
+                let has_key = |slice: &&PlacementDecision| slice.label(names::LABEL_DECISION_KEY).is_some();
+                before.decisions != after.decisions && !beside.values().all(has_key)
+            }
+            Self::Everything => true,
+        };
+        let (was, is) = (&before.metadata, &after.metadata);
+        differs
+            || was.labels != is.labels
+            || was.owner_references != is.owner_references
+            || was.deletion_timestamp != is.deletion_timestamp
+            || before.scheduler_name != after.scheduler_name
+            || publishers_of(before) != publishers_of(after)
+    }
+}
+
+/// A fault of the slices at a moment. It is the same fault as one of the moment before if their keys are equal.
+#[derive(Clone)]
+pub(crate) struct LastingFault {
+    key: String,
+    finding: Finding,
+}
+
+impl LastingFault {
+    /// A fault that may move from slice to slice, known by its key.
+    pub(crate) fn of(key: String, finding: Finding) -> Self {
+        Self { key, finding }
+    }
+}
+
+impl From<Finding> for LastingFault {
+    /// A fault that is known by its object, path and message.
+    fn from(finding: Finding) -> Self {
+        let key = format!("{} {} {}", finding.object.path(), finding.path, finding.message);
+        Self { key, finding }
+    }
+}
+
+/// How long a fault lasts that counts though its slices are written all the time: longer than a scheduler that sends 20
+/// requests a second takes for two writes of each of 1,000 slices. It is also longer than the restart of a scheduler that
+/// was stopped between two writes.
+const RESTLESS: Micros = 300 * SECOND;
+
+/// What to make of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It lasted.
+    Violation,
+    /// It lasted, but a scheduler that restarted just then may have left it for a while.
+    Warning,
+    /// Whether it lasted, the evidence does not tell.
+    Unsure,
+    /// It passed in time.
+    Passed,
+}
+
+/// Judges the slices of each namespace at each moment that may differ in what the rule reads, and reports faults that lasted
+/// for longer than `grace` while no slice was written.
+///
+/// Judges slices that never have a decision key in common apart, as decisions do not depend on each other: a moment holds
+/// the slices of one namespace and key, and perhaps of others. See [`faults_among`] for other ties.
+///
+/// A fault of a single look may be about to pass, so it is only a warning. So is one that was seen for 5 min at most, unless
+/// it was there from the first list to the end of the window: a scheduler may restart between two writes. If the window was
+/// too short to tell, there is no verdict.
+pub(crate) fn faults_that_last<'e, F: Into<LastingFault>>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    grace: Micros,
+    reads: Reads,
+    faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
+) {
+    let key = |slice: &'e PlacementDecision| slice.label(names::LABEL_DECISION_KEY);
+    faults_among(evidence, findings, grace, key, reads, faults);
+}
+
+/// As [`faults_that_last`], but looks at those slices together that have the same `tie` at any time.
+pub(crate) fn faults_among<'e, T: Eq + Hash, F: Into<LastingFault>>(
+    evidence: &'e Evidence,
+    findings: &mut Findings,
+    grace: Micros,
+    tie: impl Fn(&'e PlacementDecision) -> Option<T>,
+    reads: Reads,
+    mut faults: impl FnMut(&Moment<'_, 'e>) -> Vec<F>,
+) {
+    let is_watched = *evidence.asked(Kind::PlacementTimeline) == Asked::Yes;
+    let mut judged = Judged::default();
+    for group in related(evidence, tie) {
+        let slices = Together::settled(evidence, &group.histories, &group.later);
+        let mut is_first = true;
+        let found = slices.whiles(|present, changes| {
+            // Most changes are of clusters alone, and a decision may have a thousand slices.
+            let concerns = changes.iter().any(|change| reads.concern(change, present));
+            let moment = Moment {
+                present,
+                is_first: std::mem::take(&mut is_first),
+                changes,
+            };
+            let found = concerns.then(|| faults(&moment))?;
+            let found = found.into_iter().map(Into::into);
+            Some(
+                found
+                    .map(|LastingFault { key, finding }| (key, finding))
+                    .collect(),
+            )
+        });
+        // Nearly no decision has any.
+        if found.is_empty() {
+            continue;
+        }
+        let at_rest = slices.at_rest(grace);
+        for (key, state) in &found {
+            let Lasting { when, last, .. } = state;
+            if is_watched {
+                let weight = weigh(&slices, state, &at_rest, grace);
+                if weight == Weight::Unsure && when.is_open() {
+                    findings.wait_for_slice(&last.object);
+                }
+                judged.add(key, weight, when, last, grace);
+            } else if when.is_open() {
+                findings.report(last.clone().advisory());
+            }
+        }
+    }
+    judged.report(findings, grace);
+    evidence.slice_histories().for_each(|_| findings.examine());
+}
+
+/// Weighs a fault by how long it lasted in all, and at rest: a scheduler that still writes may be about to mend it.
+fn weigh(
+    slices: &Together<'_, PlacementDecision>,
+    state: &Lasting<Finding>,
+    at_rest: &While,
+    grace: Micros,
+) -> Weight {
+    let when = &state.when;
+    let in_all = when.lasting_beyond_sight(RESTLESS);
+    let rested = when.and(at_rest).lasting_beyond_sight(grace);
+    match (in_all, rested) {
+        (Known::Yes, _) => Weight::Violation,
+        // What the first list showed counts as older, if nobody mended it.
+        (_, Known::Yes) if slices.is_all_along(state) => Weight::Violation,
+        (_, Known::Yes) => Weight::Warning,
+        (Known::No, Known::No) => Weight::Passed,
+        _ => Weight::Unsure,
+    }
+}
+
+/// The faults by what is made of them.
+#[derive(Default)]
+struct Judged {
+    found: Vec<(String, Finding)>,
+    /// The first fault with each message, how many there are, and for how long the longest was there.
+    passed: BTreeMap<String, (Finding, usize, Micros)>,
+    is_any_unsure: bool,
+}
+
+impl Judged {
+    fn add(&mut self, key: &str, weight: Weight, when: &While, last: &Finding, grace: Micros) {
+        let finding = || {
+            let observed = format!("{}; for {}", last.observed, describe(when, weight, grace));
+            last.clone().observed(observed)
+        };
+        match weight {
+            Weight::Violation => self.found.push((key.to_owned(), finding())),
+            Weight::Warning => self.found.push((key.to_owned(), finding().advisory())),
+            Weight::Unsure => self.is_any_unsure = true,
+            Weight::Passed => {
+                let longest = when.told().iter().map(|(from, until)| until - from).max();
+                let passed = self.passed.entry(last.message.clone());
+                let passed = passed.or_insert_with(|| (last.clone(), 0, 0));
+                passed.1 += 1;
+                passed.2 = passed.2.max(longest.unwrap_or_default());
+            }
+        }
+    }
+
+    fn report(mut self, findings: &mut Findings, grace: Micros) {
+        self.found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.found
+            .into_iter()
+            .for_each(|(_, finding)| findings.report(finding));
+        let grace = grace / SECOND;
+        for (message, (first, count, longest)) in self.passed {
+            let others = match count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            findings.note(format!(
+                "{}{others}: {message}, for at most {} s, and no longer than the grace of {grace} s without a write",
+                first.object,
+                longest / SECOND
+            ));
+        }
+        if self.is_any_unsure {
+            findings.cannot_tell(format!(
+                "too early to tell: the run did not see for longer than the grace of {grace} s whether a fault lasts"
+            ));
+        }
+    }
+}
+
+/// Says for how long a fault lasted: in all, if that is why it counts, and else the longest time.
+fn describe(when: &While, weight: Weight, grace: Micros) -> String {
+    let long = when.stretches(RESTLESS).pop();
+    let length = |span: &(Micros, Micros)| span.1 - span.0;
+    let last = when.told().last();
+    let (length, is_last, times) = match long {
+        Some(stretch) if weight == Weight::Violation && stretch.times > 1 => {
+            let times = format!(" in all, {} times", stretch.times);
+            (stretch.total, when.ends_with(Some(&stretch)), times)
+        }
+        _ => {
+            let longest = when.told().iter().max_by_key(|span| length(span));
+            let count = when.told().iter().filter(|span| length(span) > grace).count();
+            let times = match count {
+                0 | 1 => String::new(),
+                count => format!(", the longest of {count} times"),
+            };
+            (longest.map_or(0, length), longest == last, times)
+        }
+    };
+    let is_open = is_last && when.is_open();
+    let end = if is_open { " when the window ended" } else { "" };
+    format!("{} s{end}{times}", length / SECOND)
+}

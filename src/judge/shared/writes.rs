@@ -1,0 +1,22 @@
+//! The writes that a watch saw on profiles.
+
+use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
+
+use crate::{time, who::writes_status};
+
+/// A step between two versions of a profile that changed something.
+pub(crate) type Write<'a> = time::Write<'a, ClusterProfile>;
+
+/// The status writes that the watch saw on a profile, in order, each with its moment.
+pub(crate) fn status_writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    let differ = |one: &ClusterProfile, other: &ClusterProfile| one.status != other.status;
+    time::writes(evidence, history, differ, writes_status)
+}
+
+/// All writes that the watch saw on a profile, whatever they changed.
+pub(crate) fn writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<Write<'a>> {
+    let differ = |one: &ClusterProfile, other: &ClusterProfile| {
+        one.metadata.resource_version != other.metadata.resource_version
+    };
+    time::writes(evidence, history, differ, |_| true)
+}

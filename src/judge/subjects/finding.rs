@@ -1,0 +1,80 @@
+//! The results of one rule.
+
+mod findings;
+
+use evidence::ObjectRef;
+pub(crate) use findings::Length;
+pub use findings::{Conclusion, Findings};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::text::redacted_field;
+
+/// One violation: the object, the field, the expected value and the observed one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// The offending object.
+    pub object: ObjectRef,
+    /// The field, such as `metadata.labels[x-k8s.io/cluster-manager]`.
+    pub path: String,
+    /// What was expected there.
+    pub expected: String,
+    /// What was observed there; never a secret.
+    pub observed: String,
+    /// One line for a person: begins in lower case, ends without a period.
+    pub message: String,
+    /// Whether it is a warning only, even for a MUST rule.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub advisory: bool,
+}
+
+impl Finding {
+    /// A finding on an object, to be filled with [`Self::at`], [`Self::expected`] and [`Self::observed`].
+    pub fn on(object: impl Into<ObjectRef>, message: impl Into<String>) -> Self {
+        Self {
+            object: object.into(),
+            path: String::new(),
+            expected: String::new(),
+            observed: String::new(),
+            message: redacted_field(&message.into()),
+            advisory: false,
+        }
+    }
+
+    /// The field that offends.
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path = redacted_field(&path.into());
+        self
+    }
+
+    /// What was expected.
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = redacted_field(&expected.into());
+        self
+    }
+
+    /// What was observed instead. An empty text is quoted, since nobody sees one.
+    pub fn observed(mut self, observed: impl Into<String>) -> Self {
+        let observed = redacted_field(&observed.into());
+        self.observed = if observed.is_empty() {
+            r#""""#.to_owned()
+        } else {
+            observed
+        };
+        self
+    }
+
+    /// Whether another finding is of the same fault, whatever was expected and observed, and as sure.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.object == other.object
+            && self.path == other.path
+            && self.message == other.message
+            && self.advisory == other.advisory
+    }
+
+    /// Makes it a warning only: the evidence hints at a violation without proving it.
+    pub fn advisory(mut self) -> Self {
+        self.advisory = true;
+        self
+    }
+}

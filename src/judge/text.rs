@@ -1,0 +1,138 @@
+//! Quotes hub text in findings: redacted and shortened. Recognizes placeholders, and counts things.
+
+use std::{borrow::Cow, collections::BTreeSet, fmt::Display};
+
+use evidence::{leak::leaks_under, redact::without_credentials};
+
+/// What a finding shows for a missing field.
+pub(crate) const ABSENT: &str = "(absent)";
+
+/// Maximum length of one quoted value, in characters.
+const VALUE: usize = 200;
+
+/// Maximum length of a whole field of a finding, in characters.
+const FIELD: usize = 2000;
+
+/// Values that mean "not known", in lower case.
+const PLACEHOLDERS: [&str; 8] = [
+    "",
+    "-",
+    "00000000-0000-0000-0000-000000000000",
+    "n/a",
+    "none",
+    "null",
+    "undefined",
+    "unknown",
+];
+
+/// A number of things: `1 request`, `2 requests`.
+pub(crate) fn counted(count: impl Display, thing: &str) -> String {
+    let count = count.to_string();
+    let plural = if count == "1" { "" } else { "s" };
+    format!("{count} {thing}{plural}")
+}
+
+/// Quotes a value: redacted, and shortened if it is long.
+pub(crate) fn redacted(text: &str) -> String {
+    cut(text, VALUE)
+}
+
+/// Quotes names, with commas between them.
+pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
+    let names: Vec<String> = names.iter().map(|name| redacted(name)).collect();
+    names.join(", ")
+}
+
+/// Returns ` by …` for messages; empty if no author is known.
+pub(crate) fn by(names: &BTreeSet<&str>) -> String {
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" by {}", listed(names))
+    }
+}
+
+/// Quotes the value of a name, such as a property's. The name may give the value away as a credential.
+pub(crate) fn redacted_under(name: &str, value: &str) -> String {
+    if leaks_under(name, value).is_empty() {
+        redacted(value)
+    } else {
+        "…".to_owned()
+    }
+}
+
+/// Quotes a whole field of a finding, which may contain several values.
+pub(crate) fn redacted_field(text: &str) -> String {
+    cut(text, FIELD)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    let text = without_credentials(text);
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
+        None => text.into_owned(),
+    }
+}
+
+/// Quotes an address: text before an `@` is a credential, even without a scheme.
+pub(crate) fn redacted_address(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, host)) if !text.contains("//") => redacted(&format!("…@{host}")),
+        _ => redacted(text),
+    }
+}
+
+/// Quotes a part of a text. If the text holds a credential, the part may be an unrecognizable piece of it, so the
+/// redacted text is returned instead.
+pub(crate) fn redacted_part(part: &str, text: &str) -> String {
+    if holds_credential(text) {
+        redacted(text)
+    } else {
+        redacted(part)
+    }
+}
+
+/// Whether a text may hold a credential.
+pub(crate) fn holds_credential(text: &str) -> bool {
+    matches!(without_credentials(text), Cow::Owned(_))
+}
+
+/// Quotes a field that may be missing.
+pub(crate) fn redacted_or_absent(text: Option<&str>) -> String {
+    text.map_or_else(|| ABSENT.to_owned(), redacted)
+}
+
+/// Whether a value is a placeholder for an unknown one.
+pub(crate) fn is_placeholder(value: &str) -> bool {
+    PLACEHOLDERS
+        .iter()
+        .any(|placeholder| placeholder.eq_ignore_ascii_case(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_characters() {
+        assert_eq!(redacted("short"), "short");
+        let long = "é".repeat(201);
+        assert_eq!(redacted(&long), format!("{}… (201 characters)", "é".repeat(200)));
+        assert_eq!(redacted_or_absent(None), "(absent)");
+    }
+
+    #[test]
+    fn credentials_are_not_shown() {
+        assert_eq!(redacted("https://user:secret@a:1/x@y"), "https://…@a:1/x@y");
+        assert_eq!(
+            redacted_address("https://user:secret@a:1/x@y"),
+            "https://…@a:1/x@y"
+        );
+        assert_eq!(redacted_address("user:secret@a:1"), "…@a:1");
+        let words = "a.example, Bearer 0123456789abcdef0123";
+        assert_eq!(redacted_part("0123456789abcdef0123", words), "a.example, …");
+        assert_eq!(redacted_part("b", "a, b"), "b");
+        let token = format!("eyJhbGciOiJub25lIn0.{}.x", "a".repeat(300));
+        assert_eq!(redacted(&token), "…");
+    }
+}
