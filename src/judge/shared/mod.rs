@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod bucket;
 pub(crate) mod clocks;
+pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod lasted;
 pub(crate) mod leak_search;

@@ -5,4 +5,4 @@ mod profiles;
 pub(crate) mod sets;
 
 pub use finding::{Conclusion, Finding, Findings};
-pub(crate) use profiles::{ByName, Name, Profile, Profiles, by_name, name};
+pub(crate) use profiles::{ByName, Name, Profile, Profiles, by_name, has_status, name};

@@ -120,3 +120,10 @@ pub(crate) fn by_name<'e>(
     }
     profiles
 }
+
+/// Whether a condition exists with that status.
+pub(crate) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
+    profile
+        .condition(kind)
+        .is_some_and(|condition| &*condition.status == status)
+}

@@ -1,9 +1,12 @@
 //! The entries of managedFields: which parts of an object a field manager owns, and how it wrote them.
 
 use evidence::{Tracked, api::Writer, parse_time};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::program::{is_actor, is_kubectl};
+
+/// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
+pub(crate) const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 
 /// An entry of managedFields.
 #[derive(Clone, Copy, Debug)]

@@ -25,7 +25,7 @@ mod succession;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
-pub(crate) use entry::{Entry, entries, is_status, shows_entries, writes_status, written_at};
+pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status, written_at};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};

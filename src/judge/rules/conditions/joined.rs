@@ -13,6 +13,7 @@ use crate::{
     subjects::{
         Profiles,
         finding::{Finding, Findings},
+        has_status,
     },
 };
 
@@ -42,13 +43,6 @@ pub(in crate::rules) fn healthy_needs_joined(profiles: &Profiles, findings: &mut
         });
         Some(contradiction.into_iter().collect())
     });
-}
-
-/// Whether a condition exists with that status.
-pub(in crate::rules) fn has_status(profile: &ClusterProfile, kind: &str, status: &str) -> bool {
-    profile
-        .condition(kind)
-        .is_some_and(|condition| &*condition.status == status)
 }
 
 fn is_contradiction(profile: &ClusterProfile) -> bool {

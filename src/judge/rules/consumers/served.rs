@@ -10,9 +10,11 @@ use evidence::{
 use super::subject::{consumer, namespaces};
 use crate::{
     reasons::NO_CONSUMER,
-    rules::conditions::has_status,
     shared::presence::lasts,
-    subjects::finding::{Finding, Findings},
+    subjects::{
+        finding::{Finding, Findings},
+        has_status,
+    },
     text::ABSENT,
 };
 

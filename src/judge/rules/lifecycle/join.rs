@@ -6,13 +6,13 @@ use evidence::{
 };
 
 use crate::{
-    rules::conditions::has_status,
     shared::{
-        answer::{Answer, Shortfall, Span, alive, executed, member, steps, timeline},
+        answer::{Shortfall, Span, alive, executed, joined_profile, steps},
         same_cluster::{Relation, by_everything},
     },
     subjects::{
         finding::{Finding, Findings},
+        has_status,
         sets::ClusterSets,
     },
     text::{ABSENT, redacted},
@@ -25,46 +25,6 @@ pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut
     for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         if let Some(profile) = joined_profile(evidence, findings, step) {
             judge_twins(evidence, findings, step, profile);
-        }
-    }
-}
-
-/// Judges whether a join created a profile in time, and returns that profile.
-pub(in crate::rules) fn joined_profile<'a>(
-    evidence: &'a Evidence,
-    findings: &mut Findings,
-    step: &'a DriverStep,
-) -> Option<&'a ObjectRef> {
-    let span = Span::of(evidence, step);
-    let answer = match &step.profile {
-        Some(profile) => {
-            let Some(timeline) = timeline(evidence, profile) else {
-                findings.cannot_tell(format!("the watch never showed {profile}"));
-                return None;
-            };
-            span.answer(profile, &timeline, |profile| profile.is_some())
-        }
-        None => span.doubt(None).map_or(Answer::Missing, Answer::Unknown),
-    };
-    match answer {
-        Answer::Unknown(reason) => {
-            findings.cannot_tell(reason);
-            None
-        }
-        Answer::Given => {
-            findings.examine();
-            step.profile.as_ref()
-        }
-        Answer::Missing => {
-            findings.examine();
-            let object = step.profile.clone().unwrap_or_else(|| member(step));
-            findings.report(
-                Finding::on(object, "a member that joined has no profile")
-                    .at("metadata.name")
-                    .expected(span.within("a profile"))
-                    .observed(span.in_the_end("none")),
-            );
-            None
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use evidence::{Evidence, api::names::CONDITION_HEALTHY};
 
-use crate::{rules::conditions::falls_with_leave, subjects::finding::Findings};
+use crate::{shared::answer::falls_with_leave, subjects::Findings};
 
 /// `lifecycle/leave-retires-profile`
 ///

@@ -8,13 +8,13 @@ use jiff::Timestamp;
 
 use crate::{
     reasons::MANAGER_NOT_NAMED,
-    rules::conditions::has_status,
     shared::{
         answer::{Span, alive, has_left, inferred, steps, to_the_second},
         same_cluster::{Relation, by_everything},
     },
     subjects::{
         finding::{Finding, Findings},
+        has_status,
         sets::ClusterSets,
     },
     text::{by, redacted},

@@ -14,9 +14,11 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    rules::conditions::has_status,
     shared::answer::{alive, did, late, missed_since, steps, to_the_second},
-    subjects::finding::{Finding, Findings},
+    subjects::{
+        finding::{Finding, Findings},
+        has_status,
+    },
     text::{counted, redacted},
     time::{Micros, missed, surely_between},
 };

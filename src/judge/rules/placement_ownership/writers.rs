@@ -11,14 +11,15 @@ use jiff::Timestamp;
 use super::users::{OfScheduler, in_turns};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    rules::updates::{OUTDATED, written_at},
     subjects::finding::{Finding, Findings},
     text::{listed, redacted},
     time::missed,
     who::{
+        OUTDATED,
         authors::{authors, may_be_a_producer_s},
         logged::{Judged as _, Key, Logged},
         publisher::{Names, Publishers, publishers_of},
+        written_at,
     },
 };
 
@@ -112,7 +113,7 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
             own.push(after.at);
         } else if let Some(author) = alone.next().filter(|author| may_be_a_producer_s(author))
             && publish_otherwise(&before.object, &after.object)
-            && !missed::<PlacementDecision>(evidence, Some(name), before.at, after.at).is_some()
+            && missed::<PlacementDecision>(evidence, Some(name), before.at, after.at).is_none()
         {
             others.entry(author).or_default().push(after.at);
         }

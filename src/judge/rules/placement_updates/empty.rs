@@ -4,7 +4,7 @@ use evidence::{Evidence, Request, api::PlacementDecision};
 
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    rules::updates::{Written, judge_empty_writes},
+    shared::empty_writes::{Written, judge_empty_writes},
     subjects::finding::Findings,
     text::listed,
     who::{

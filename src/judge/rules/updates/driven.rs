@@ -6,9 +6,8 @@ use evidence::{
 
 use super::log::Log;
 use crate::{
-    rules::lifecycle::joined_profile,
     shared::{
-        answer::{Span, alive, steps},
+        answer::{Span, alive, joined_profile, steps},
         bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
         writes::{Write, status_writes, writes},
     },

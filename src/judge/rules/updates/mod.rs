@@ -16,6 +16,6 @@ pub(super) use burst::writes_within_burst;
 pub(super) use data::no_dynamic_data;
 pub(super) use doors::status_by_subresource;
 pub(super) use driven::{restart_within_burst, scale_within_budget};
-pub(super) use empty::{Written, judge_empty_writes, no_empty_writes};
+pub(super) use empty::no_empty_writes;
 pub use spending::{Draw, Source, Spending, Spendings};
-pub(super) use writers::{OUTDATED, distinct_appliers, written_at};
+pub(super) use writers::distinct_appliers;

@@ -10,6 +10,7 @@ use crate::{
     reasons::MANAGER_NOT_NAMED,
     shared::{
         bucket::{BUDGET, Spent, spent},
+        empty_writes::ALL_COUNT,
         writes::{Write, writes},
     },
     subjects::finding::{Finding, Findings},
@@ -22,9 +23,6 @@ use crate::{
         publisher::Publishers,
     },
 };
-
-/// What is noted where those who publish are not known.
-pub(super) const ALL_COUNT: &str = "the writes of all users count, as a hint only";
 
 /// The cluster managers' users, by the audit log.
 pub(super) struct Users<'a> {

@@ -6,17 +6,13 @@ use std::{
 };
 
 use evidence::{Evidence, api::ClusterProfile};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-pub(in crate::rules) use crate::who::written_at;
 use crate::{
     subjects::finding::{Finding, Findings},
     text::redacted,
-    who::{Entry, entries, is_status},
+    who::{Entry, OUTDATED, entries, is_status},
 };
-
-/// Age from which on the entry of a writer that wrote nothing since is a remnant, compared with the newest write.
-pub(in crate::rules) const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 
 /// `updates/distinct-appliers`
 ///

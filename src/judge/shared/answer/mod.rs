@@ -6,12 +6,16 @@
 mod against;
 mod foreign;
 mod history;
+mod join;
+mod leave;
 mod steps;
 mod verdict;
 
 pub(crate) use against::hold_against;
 pub(crate) use foreign::{Foreigners, inferred, untouched};
 pub(crate) use history::{alive, did, member, steps_about, timeline, to_the_second};
+pub(crate) use join::joined_profile;
+pub(crate) use leave::{falls_with_leave, is_true, path, status};
 pub(crate) use steps::{ExecutedStep, executed, has_left, steps};
 pub(crate) use verdict::{Answer, Shortfall, Span, missed_from as missed_since};
 

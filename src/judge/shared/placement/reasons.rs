@@ -81,13 +81,13 @@ impl<'e> Profiles<'e> {
             }
         }
         let is_known = *evidence.asked(Kind::Timeline) == Asked::Yes
-            && !missed::<ClusterProfile>(
+            && missed::<ClusterProfile>(
                 evidence,
                 Some((&cluster.namespace, &cluster.name)),
                 timestamp(from),
                 timestamp(back),
             )
-            .is_some();
+            .is_none();
         match (is_known, is_alive) {
             (false, _) => Reason::Unknown,
             (true, true) => Reason::None,

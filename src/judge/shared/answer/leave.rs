@@ -1,0 +1,128 @@
+//! What the profile of a member that left tells of it.
+
+use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
+use jiff::Timestamp;
+
+use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
+use crate::{
+    shared::{
+        clocks::GRACE,
+        lasted::{STILL_OPEN, describe},
+    },
+    subjects::{Finding, Findings, has_status},
+    text::{ABSENT, redacted},
+    time::{Known, Micros, Set},
+};
+
+/// Judges whether, after a member left, its profile goes away or one of its conditions leaves True, until the driver joins
+/// the member again.
+pub(crate) fn falls_with_leave(
+    evidence: &Evidence,
+    findings: &mut Findings,
+    kind: &str,
+    message: &'static str,
+) {
+    for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
+        let span = Span::of(evidence, left.step);
+        let is_gone = matches!(span.answer(left.profile, &left.timeline, is_gone), Answer::Given);
+        let profile = left.profile;
+        if !is_gone && !has_left(evidence, &profile.namespace, &profile.name, span.deadline) {
+            findings.not_applicable("the members that left have joined again");
+            continue;
+        }
+        let has_fallen = |profile: Option<&ClusterProfile>| !stands(profile, kind);
+        let may_have_fallen = match span.answer(profile, &left.timeline, has_fallen) {
+            Answer::Given => true,
+            Answer::Missing => false,
+            Answer::Unknown(_) => span.cut_short().is_none(),
+        };
+        if may_have_fallen && came_back(evidence, findings, &left, kind) {
+            continue;
+        }
+        if is_gone {
+            findings.examine();
+            continue;
+        }
+        if !left.was_true(findings, kind) {
+            continue;
+        }
+        left.judge(evidence, findings, has_fallen, |profile| Shortfall {
+            message,
+            path: path(kind),
+            expected: FALLEN.to_owned(),
+            observed: status(profile, kind),
+        });
+    }
+}
+
+/// What is expected of a member that left.
+const FALLEN: &str = "no profile, or False or Unknown";
+
+/// Judges whether a condition is True again after the time for an answer, though the driver did not join the member again.
+/// Returns whether it may be.
+fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, kind: &str) -> bool {
+    let deadline = left.step.deadline().as_microsecond();
+    let rejoined = left
+        .joined_again(evidence)
+        .map_or(Micros::MAX, Timestamp::as_microsecond);
+    let again = left.timeline.while_(|profile| stands(Some(profile), kind));
+    let again = again.without(&Set::of([(Micros::MIN, deadline), (rejoined, Micros::MAX)]));
+    let known = again.lasting_beyond_sight(GRACE);
+    if known == Known::No && !again.is_hidden(GRACE) {
+        return false;
+    }
+    let mut versions = left.states.iter().rev().filter_map(|state| state.object);
+    let Some(last) = versions.find(|profile| stands(Some(profile), kind)) else {
+        return false;
+    };
+    if known == Known::Yes {
+        findings.examine();
+        let (stretches, ending) = (again.stretches(GRACE), left.timeline.end_in_words());
+        let ending = if again.is_open() { ending } else { "" };
+        findings.report(
+            Finding::on(
+                last,
+                "a member that left is taken back though nobody joined it again",
+            )
+            .at(path(kind))
+            .expected(format!("{FALLEN} until the driver joins the member again"))
+            .observed(format!("True; {}", describe(&stretches, false, ending))),
+        );
+    } else if again.is_open() {
+        findings.wait_for(last, STILL_OPEN);
+    } else {
+        findings.cannot_tell(format!(
+            "{kind} of {} was True again for about the grace of 2 min, as far as the watch shows",
+            left.profile.path()
+        ));
+    }
+    true
+}
+
+/// Whether a profile is there and its condition is True.
+fn stands(profile: Option<&ClusterProfile>, kind: &str) -> bool {
+    !is_gone(profile) && is_true(profile, kind)
+}
+
+/// A profile that only waits for its finalizers counts as gone.
+fn is_gone(profile: Option<&ClusterProfile>) -> bool {
+    profile.is_none_or(|profile| profile.metadata.deletion_timestamp.is_some())
+}
+
+pub(crate) fn is_true(profile: Option<&ClusterProfile>, kind: &str) -> bool {
+    profile.is_some_and(|profile| has_status(profile, kind, "True"))
+}
+
+pub(crate) fn path(kind: &str) -> String {
+    format!("status.conditions[{kind}].status")
+}
+
+pub(crate) fn status(profile: Option<&ClusterProfile>, kind: &str) -> String {
+    match profile {
+        None => "no profile".to_owned(),
+        Some(profile) => match profile.condition(kind) {
+            None => ABSENT.to_owned(),
+            Some(condition) => redacted(&condition.status),
+        },
+    }
+}
