@@ -13,7 +13,7 @@ use super::{
     properties, updates, version,
 };
 use crate::{
-    subjects::{Profiles, finding::Findings},
+    subjects::{Findings, Profiles},
     who::{before_and_after, strays},
 };
 

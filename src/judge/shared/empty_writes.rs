@@ -6,7 +6,7 @@ use evidence::{Evidence, Request, Requests};
 use jiff::Timestamp;
 
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::{
         Sender,

@@ -4,7 +4,7 @@ use evidence::{Evidence, api::ClusterProfile};
 
 use crate::{
     shared::clocks::{Age, CLOCKS_UNKNOWN, GRACE},
-    subjects::finding::Length,
+    subjects::Length,
     time::{Known, Stretch, While, Why, timestamp},
 };
 

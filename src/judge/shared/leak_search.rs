@@ -10,7 +10,7 @@ use evidence::{
 
 use crate::{
     hash::HashSet,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// Maximum number of credentials that are reported per object.

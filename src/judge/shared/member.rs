@@ -23,11 +23,7 @@ use jiff::Timestamp;
 
 use crate::{
     reasons::NO_MEMBER_ASKED,
-    subjects::{
-        Profile, by_name,
-        finding::{Finding, Findings},
-        name,
-    },
+    subjects::{Finding, Findings, Profile, by_name, name},
     time::{Micros, SECOND, Seen, Set, Timeline, why_missed},
 };
 

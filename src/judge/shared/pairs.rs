@@ -10,11 +10,7 @@ use crate::{
         lasted::{Lasted, STILL_OPEN, describe, lasted, looked_on},
         same_cluster::{compares_the_same, note_uncertain},
     },
-    subjects::{
-        ByName, Name, Profile,
-        finding::{Finding, Findings},
-        name,
-    },
+    subjects::{ByName, Finding, Findings, Name, Profile, name},
     time::{Micros, While},
 };
 

@@ -7,10 +7,7 @@ use crate::{
         clocks::{Age, GRACE, age, age_of_transitions},
         state::{State, each_state},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     time::{Edge, Known, Micros, Timeline, end_of},
 };
 

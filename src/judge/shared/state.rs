@@ -16,11 +16,7 @@ use crate::{
         clocks::{Age, GRACE, age_at, age_of_transitions_at},
         lasted::{Lasted, STILL_OPEN, lasted, looked_on},
     },
-    subjects::{
-        Name, Profiles, by_name,
-        finding::{Finding, Findings},
-        name,
-    },
+    subjects::{Finding, Findings, Name, Profiles, by_name, name},
     time::{Known, Micros, While, end_of},
 };
 

@@ -1,8 +1,9 @@
 //! What rules are about, and what they report of it.
 
-pub(crate) mod finding;
+mod finding;
 mod profiles;
 pub(crate) mod sets;
 
+pub(crate) use finding::Length;
 pub use finding::{Conclusion, Finding, Findings};
 pub(crate) use profiles::{ByName, Name, Profile, Profiles, by_name, has_status, name};

@@ -10,7 +10,7 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries, of_profile};
 use crate::{
     hash::HashMap,
-    subjects::{Profiles, finding::Findings},
+    subjects::{Findings, Profiles},
     time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
 

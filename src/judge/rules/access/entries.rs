@@ -7,10 +7,7 @@ use evidence::{
 
 use crate::{
     shared::state::{Fault, State, each_state, same_access},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
 };
 
 /// The reason for no verdict without access providers.

@@ -9,10 +9,7 @@ use serde_json::Value;
 
 use super::entries::{Entry, each_present};
 use crate::{
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::{redacted, redacted_address},
 };
 

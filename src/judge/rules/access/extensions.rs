@@ -5,10 +5,7 @@ use serde_json::Value;
 
 use super::entries::{Entry, each_entry};
 use crate::{
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::ABSENT,
 };
 

@@ -12,7 +12,7 @@ use crate::{
         clocks::is_settled,
         member::{Doubts, MISSED, is_joined, stood, versions_at, vouches},
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

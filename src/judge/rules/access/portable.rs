@@ -9,7 +9,7 @@ use evidence::{
 use serde_json::Value;
 
 use super::entries::{Entry, NO_PROVIDER, entries};
-use crate::{hash::HashMap, subjects::finding::Findings, text::redacted};
+use crate::{hash::HashMap, subjects::Findings, text::redacted};
 
 /// What [`Extra::names`] holds for arguments that are no options.
 const POSITIONAL: &str = "arguments without an option";

@@ -4,10 +4,7 @@ use super::entries::{NO_PROVIDER, OF_ACCESS, lists, of_profile};
 use crate::{
     hash::HashSet,
     shared::state::each_state,
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::{ABSENT, redacted},
 };
 

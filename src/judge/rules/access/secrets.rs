@@ -11,7 +11,7 @@ use super::{authority, entries::of_profile};
 use crate::{
     hash::HashSet,
     shared::leak_search::{Clean, LeakSearch, is_known},
-    subjects::{Profiles, finding::Findings},
+    subjects::{Findings, Profiles},
 };
 
 /// `access/no-secrets`

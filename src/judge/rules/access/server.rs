@@ -5,7 +5,7 @@ use evidence::api::address::{Address, Schemes, url_fault};
 use super::entries::{NO_PROVIDER, OF_ACCESS, each_entry_in, each_filled, each_present};
 use crate::{
     shared::state::State,
-    subjects::{Profiles, finding::Findings},
+    subjects::{Findings, Profiles},
     text::{redacted_address, redacted_or_absent},
 };
 

@@ -12,7 +12,7 @@ use crate::{
     reasons::NO_CLUSTERSET,
     shared::state::TOO_EARLY,
     subjects::{
-        finding::{Finding, Findings},
+        Finding, Findings,
         sets::{ClusterSets, label},
     },
     text::{redacted, redacted_or_absent},

@@ -13,10 +13,7 @@ use crate::{
             is_standing, is_surely_one, note_bounds,
         },
     },
-    subjects::{
-        finding::{Finding, Findings},
-        sets::ClusterSets,
-    },
+    subjects::{Finding, Findings, sets::ClusterSets},
     text::{redacted, redacted_or_absent},
 };
 

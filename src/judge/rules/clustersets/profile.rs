@@ -5,8 +5,7 @@ use crate::{
     reasons::NO_PROFILE_IN_CLUSTERSET,
     shared::state::TOO_EARLY,
     subjects::{
-        Profiles,
-        finding::{Finding, Findings},
+        Finding, Findings, Profiles,
         sets::{ClusterSets, claims},
     },
     text::redacted,

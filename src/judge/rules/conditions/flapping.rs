@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use super::pairs::pairs;
 use crate::{
     shared::{bucket::whole_seconds, writes::status_writes},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
     time::{AtMost, Events, Excess, SECOND},
 };

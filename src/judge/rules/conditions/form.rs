@@ -17,10 +17,7 @@ use crate::{
         clocks::HUB_CLOCK_UNKNOWN,
         state::{Fault, State, each_state, same_conditions},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text,
     text::{ABSENT, redacted_or_absent},
     time::{ManagerClock, Micros, SECOND, end_of, timestamp},

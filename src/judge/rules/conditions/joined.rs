@@ -10,11 +10,7 @@ use evidence::{
 
 use crate::{
     shared::state::{State, each_state, same_conditions},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-        has_status,
-    },
+    subjects::{Finding, Findings, Profiles, has_status},
 };
 
 /// `conditions/healthy-needs-joined`

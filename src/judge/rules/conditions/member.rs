@@ -7,7 +7,7 @@ use evidence::{
 
 use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

@@ -4,10 +4,7 @@ use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED};
 
 use crate::{
     shared::presence::each_has,
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::ABSENT,
 };
 

@@ -13,11 +13,7 @@ use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
     hash::{HashMap, HashSet},
     shared::{held_against::is_the_managers, writes::status_writes},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-        name,
-    },
+    subjects::{Finding, Findings, Profiles, name},
     text::redacted,
     time::{
         Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, missed, on_our_clock,

@@ -6,7 +6,7 @@ use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
 use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

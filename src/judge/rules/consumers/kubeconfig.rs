@@ -12,7 +12,7 @@ use evidence::{
 
 use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{ABSENT, holds_credential, redacted},
     time::{SECOND, end_of},
 };

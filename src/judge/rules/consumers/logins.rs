@@ -8,7 +8,7 @@ use super::subject::{NO_SECRET, Subject, nothing_found, subjects};
 use crate::{
     reasons::NO_SECRET_TRIED,
     shared::member::{Doubts, is_joined, stood, vouches},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

@@ -11,7 +11,7 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{ABSENT, redacted},
     time::{Edge, Known, SECOND, end, stamped},
 };

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::{
     shared::answer::{Span, did, executed, has_left},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

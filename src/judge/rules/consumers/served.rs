@@ -11,10 +11,7 @@ use super::subject::{consumer, namespaces};
 use crate::{
     reasons::NO_CONSUMER,
     shared::presence::lasts,
-    subjects::{
-        finding::{Finding, Findings},
-        has_status,
-    },
+    subjects::{Finding, Findings, has_status},
     text::ABSENT,
 };
 

@@ -7,7 +7,7 @@ use evidence::{
     api::{Feature, names},
 };
 
-use crate::subjects::finding::Findings;
+use crate::subjects::Findings;
 
 /// A judged Secret, and the profiles that it may be for.
 pub(super) struct Subject<'a> {

@@ -12,7 +12,7 @@ use super::{
     subject::{consumer, nothing_found, subjects},
 };
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{ABSENT, redacted},
 };
 

@@ -9,7 +9,7 @@ use super::{
     time,
     world::World,
 };
-use crate::{rules::registry::Rule, subjects::finding::Finding};
+use crate::{rules::registry::Rule, subjects::Finding};
 
 /// One example of a rule's file.
 #[derive(Clone, Debug)]

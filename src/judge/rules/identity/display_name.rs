@@ -4,7 +4,7 @@ use evidence::{DriverAction, Evidence, Scenario};
 
 use crate::{
     shared::answer::{Span, did, executed, to_the_second},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{by, redacted_or_absent},
     who::authors::authors,
 };

@@ -14,10 +14,7 @@ use crate::{
         held_against::is_the_managers,
         state::{State, each_state, same_labels},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::{ABSENT, redacted, redacted_or_absent},
     time::{Micros, SECOND},
     who::{

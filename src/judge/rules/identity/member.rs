@@ -13,10 +13,7 @@ use crate::{
             note_bounds,
         },
     },
-    subjects::{
-        finding::{Finding, Findings},
-        sets::ClusterSets,
-    },
+    subjects::{Finding, Findings, sets::ClusterSets},
     text::redacted_or_absent,
 };
 

@@ -14,11 +14,7 @@ use crate::{
         same_cluster::{DigestIndex, MAX_COMPARED, digest, identifying_versions, is_standing},
         state::{State, each_state},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-        name,
-    },
+    subjects::{Finding, Findings, Profiles, name},
     text::{ABSENT, redacted},
 };
 

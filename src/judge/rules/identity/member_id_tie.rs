@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::member_id::{NONE_SET, PATH, key};
 use crate::{
     shared::same_cluster::{DigestIndex, digest},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

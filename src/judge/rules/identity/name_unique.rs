@@ -15,12 +15,7 @@ use crate::{
         pairs::Pair,
         same_cluster::{DigestIndex, Relation, by_ids, cluster_ids, digest, note_bounds},
     },
-    subjects::{
-        Profile, by_name,
-        finding::{Finding, Findings},
-        name,
-        sets::ClusterSets,
-    },
+    subjects::{Finding, Findings, Profile, by_name, name, sets::ClusterSets},
     text::redacted,
     time::Micros,
 };

@@ -1,10 +1,7 @@
 //! How profiles are named.
 
 use crate::{
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
 };
 

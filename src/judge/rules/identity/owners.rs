@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     time::SERVERS_APART,
     who::{

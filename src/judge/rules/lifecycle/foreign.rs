@@ -4,7 +4,7 @@ use evidence::{DriverAction, Evidence, api::ClusterProfile};
 
 use crate::{
     shared::answer::{Foreigners, untouched},
-    subjects::finding::Findings,
+    subjects::Findings,
 };
 
 /// `lifecycle/foreign-profiles-untouched`

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     shared::answer::{Shortfall, Span, executed},
-    subjects::finding::Findings,
+    subjects::Findings,
     text::redacted,
 };
 

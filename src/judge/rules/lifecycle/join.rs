@@ -10,11 +10,7 @@ use crate::{
         answer::{Shortfall, Span, alive, executed, joined_profile, steps},
         same_cluster::{Relation, by_everything},
     },
-    subjects::{
-        finding::{Finding, Findings},
-        has_status,
-        sets::ClusterSets,
-    },
+    subjects::{Finding, Findings, has_status, sets::ClusterSets},
     text::{ABSENT, redacted},
 };
 

@@ -12,11 +12,7 @@ use crate::{
         answer::{Span, alive, has_left, inferred, steps, to_the_second},
         same_cluster::{Relation, by_everything},
     },
-    subjects::{
-        finding::{Finding, Findings},
-        has_status,
-        sets::ClusterSets,
-    },
+    subjects::{Finding, Findings, has_status, sets::ClusterSets},
     text::{by, redacted},
     time::{Edge, Known, Seen, Timeline, timestamp},
     who::{Doing, Hand, Who, untouched_within},

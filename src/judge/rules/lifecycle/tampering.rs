@@ -10,7 +10,7 @@ use crate::{
         answer::{Answer, Shortfall, Span, alive, did, executed, steps_about},
         same_cluster::{Relation, by_everything},
     },
-    subjects::{finding::Findings, sets::ClusterSets},
+    subjects::{Findings, sets::ClusterSets},
     text::{ABSENT, redacted, redacted_or_absent},
     time::{Known, Seen, Timeline},
 };

@@ -5,7 +5,7 @@ use evidence::{Evidence, api::PlacementDecision, leak::leaks_in_text};
 use crate::{
     hash::HashSet,
     shared::leak_search::{Clean, LeakSearch, is_known},
-    subjects::finding::Findings,
+    subjects::Findings,
 };
 
 /// `placement-labels/reason-is-public`

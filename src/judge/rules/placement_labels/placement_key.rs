@@ -9,7 +9,7 @@ use crate::{
     shared::placement::{
         Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::ABSENT,
 };
 

@@ -6,7 +6,7 @@ use evidence::{Evidence, ObjectRef, Request, SliceHistory, api::PlacementDecisio
 
 use crate::{
     shared::placement::each_version,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::ABSENT,
     who::publisher::Publishers,
 };

@@ -12,7 +12,7 @@ use evidence::{
 
 use crate::{
     shared::{misspelling::meant, placement::each_version},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// The labels that the documents define for a slice.

@@ -9,7 +9,7 @@ use evidence::{
 
 use super::placement_key::{NONE_SET, path};
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Micros, SECOND},
 };
 

@@ -15,10 +15,7 @@ use jiff::Timestamp;
 
 use crate::{
     shared::answer::{alive, did, late, missed_since, steps, to_the_second},
-    subjects::{
-        finding::{Finding, Findings},
-        has_status,
-    },
+    subjects::{Finding, Findings, has_status},
     text::{counted, redacted},
     time::{Micros, missed, surely_between},
 };

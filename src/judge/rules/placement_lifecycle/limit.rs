@@ -13,7 +13,7 @@ use evidence::{
 
 use super::answer::{Request, count_of, requests};
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::counted,
 };
 

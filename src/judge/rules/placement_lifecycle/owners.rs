@@ -5,7 +5,7 @@ use evidence::{
     api::{PlacementDecision, names},
 };
 
-use crate::subjects::finding::{Finding, Findings};
+use crate::subjects::{Finding, Findings};
 
 /// `placement-lifecycle/owner-collects`
 ///

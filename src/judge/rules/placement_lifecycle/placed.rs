@@ -8,7 +8,7 @@ use crate::{
         answer::{did, to_the_second},
         placement::RESCHEDULE,
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{counted, redacted},
 };
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::answer::count_of;
 use crate::{
     shared::answer::{Span, alive, hold_against, steps, to_the_second},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::{Doing, Who, authors::authors, publisher::publishers_of},
 };

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::answer::{Request, count_of, requests};
 use crate::{
     shared::answer::did,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// `placement-lifecycle/restored`

@@ -7,7 +7,7 @@ use evidence::{ConsumerAccess, Evidence, Identity, ObjectRef, Request, api::Plac
 use super::lives::{Life, counts, lives};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::{
         authors::is_by_program,

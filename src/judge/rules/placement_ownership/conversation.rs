@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     shared::placement::each_version,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::{
         authors::{is_actor, is_program},

@@ -4,7 +4,7 @@ use evidence::{DriverAction, Evidence, api::PlacementDecision};
 
 use crate::{
     shared::answer::{Foreigners, untouched},
-    subjects::finding::Findings,
+    subjects::Findings,
 };
 
 /// `placement-ownership/foreign-decisions-untouched`

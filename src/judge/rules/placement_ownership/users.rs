@@ -10,7 +10,7 @@ use super::{
     writers::{by_others, publish_otherwise},
 };
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{listed, redacted},
     who::{
         Effect, Hand, Observed, Succession, Who, WriteSpan,

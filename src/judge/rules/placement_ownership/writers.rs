@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::users::{OfScheduler, in_turns};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{listed, redacted},
     time::missed,
     who::{

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     shared::clocks::GRACE,
-    subjects::finding::Findings,
+    subjects::Findings,
     time::{Known, While},
 };
 

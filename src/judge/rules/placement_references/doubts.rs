@@ -6,7 +6,7 @@ use evidence::ObjectRef;
 
 use super::naming::{Key, Named};
 use crate::{
-    subjects::finding::Findings,
+    subjects::Findings,
     text::{counted, redacted_field},
 };
 

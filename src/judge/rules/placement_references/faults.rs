@@ -4,7 +4,7 @@ use evidence::{ObjectRef, api::PlacementDecision};
 
 use super::naming::Named;
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Micros, SECOND, While},
 };
 

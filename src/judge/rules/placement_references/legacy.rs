@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Request, api::PlacementDecision};
 
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{counted, redacted},
     who::logged::{Logged, logged_key},
 };

@@ -10,7 +10,7 @@ use evidence::{
 
 use crate::{
     shared::placement::each_version,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{ABSENT, redacted},
 };
 

@@ -10,7 +10,7 @@ use evidence::{
 use super::naming::key_of;
 use crate::{
     shared::placement::logical_decisions,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{counted, redacted},
 };
 

@@ -15,7 +15,7 @@ use super::{
     selections::Selections,
 };
 use crate::{
-    subjects::finding::Findings,
+    subjects::Findings,
     time::{Known, Micros, SECOND, Set, While},
 };
 
@@ -154,7 +154,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{rules::example::Example, subjects::finding::Conclusion};
+    use crate::{rules::example::Example, subjects::Conclusion};
 
     fn evidence(world: Value) -> Evidence {
         let example = json!({"name": "tried", "passes": world});

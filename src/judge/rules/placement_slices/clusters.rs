@@ -12,7 +12,7 @@ use crate::{
         Difference, LastingFault, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions,
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// Maximum number of clusters in several slices of a decision that are reported.

@@ -12,7 +12,7 @@ use crate::{
         Difference, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
         logical_decisions, numbered_name,
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::ABSENT,
 };
 

@@ -12,7 +12,7 @@ use crate::{
         Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
         owner_uid, placement_key,
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::publisher::publishers_of,
 };

@@ -7,7 +7,7 @@ use evidence::{
 
 use crate::{
     shared::placement::{LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::counted,
 };
 

@@ -10,7 +10,7 @@ use evidence::{
 use super::{index::Index, key::path};
 use crate::{
     shared::placement::{Moment, RESCHEDULE, Reads, faults_among, numbered_name, owner_uid, placement_key},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::ABSENT,
 };
 

@@ -4,7 +4,7 @@ use evidence::{Evidence, ObjectRef, api::names::LARGEST_SLICE};
 
 use crate::{
     shared::placement::each_version,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// `placement-slices/size`

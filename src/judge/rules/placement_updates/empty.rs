@@ -5,7 +5,7 @@ use evidence::{Evidence, Request, api::PlacementDecision};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     shared::empty_writes::{Written, judge_empty_writes},
-    subjects::finding::Findings,
+    subjects::Findings,
     text::listed,
     who::{
         Hand, Who,

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     shared::placement::{DecisionChange, DecisionId, each_decision_change},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
 };
 
 /// `placement-updates/stable-order`

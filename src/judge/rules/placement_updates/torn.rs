@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     shared::placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Micros, SECOND, is_surely_later, timestamp},
 };
 

@@ -12,7 +12,7 @@ use evidence::{
 
 use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{ABSENT, redacted, redacted_under},
 };
 

@@ -8,10 +8,7 @@ use evidence::api::{
 use super::values::each_value;
 use crate::{
     shared::presence::each_has,
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::ABSENT,
 };
 

@@ -3,7 +3,7 @@
 use evidence::api::{list::strings, names, syntax::is_dns_subdomain};
 
 use super::values::each_value;
-use crate::subjects::{Profiles, finding::Findings};
+use crate::subjects::{Findings, Profiles};
 
 /// `properties/custom-resource-groups-well-formed`
 ///

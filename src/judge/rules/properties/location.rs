@@ -3,10 +3,7 @@
 use evidence::api::names;
 
 use crate::{
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
 };
 

@@ -9,7 +9,7 @@ use evidence::{
 
 use crate::{
     shared::member::{Comparison, Difference, vouches},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

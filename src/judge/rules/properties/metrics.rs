@@ -13,7 +13,7 @@ use serde::{
 };
 
 use super::values::each_value;
-use crate::subjects::{Profiles, finding::Findings};
+use crate::subjects::{Findings, Profiles};
 
 /// `properties/metrics-endpoints-well-formed`
 ///

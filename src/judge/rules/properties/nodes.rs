@@ -3,7 +3,7 @@
 use evidence::api::{list::strings, names};
 
 use super::values::each_value;
-use crate::subjects::{Profiles, finding::Findings};
+use crate::subjects::{Findings, Profiles};
 
 /// `properties/node-count-well-formed`
 ///

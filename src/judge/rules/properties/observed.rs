@@ -7,10 +7,7 @@ use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
 use crate::{
     hash::HashMap,
     shared::clocks::HUB_CLOCK_UNKNOWN,
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
     time::{ManagerClock, Micros, SECOND, timestamp},
 };

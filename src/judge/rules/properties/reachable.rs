@@ -13,7 +13,7 @@ use evidence::{
 
 use crate::{
     shared::member::{Doubts, MISSED, stood, versions_at, vouches},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

@@ -9,10 +9,7 @@ use crate::{
         misspelling::meant,
         state::{State, each_state, same_properties},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
 };
 

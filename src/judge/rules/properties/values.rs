@@ -4,10 +4,7 @@ use evidence::api::ClusterProfile;
 
 use crate::{
     shared::state::{Fault, State, each_state, same_properties},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::{redacted_address, redacted_part},
 };
 

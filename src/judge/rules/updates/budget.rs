@@ -11,10 +11,7 @@ use crate::{
         bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
         writes::{Write, status_writes},
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     time::{Events, Micros, SECOND},
     who::{Hand, Who},
 };

@@ -9,10 +9,7 @@ use super::{
 };
 use crate::{
     shared::bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
 };
 
 /// `updates/writes-within-burst`

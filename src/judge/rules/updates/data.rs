@@ -10,10 +10,7 @@ use crate::{
         bucket::{BUDGET, Spent, TOO_CLOSE, spent},
         writes::status_writes,
     },
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
     time::{Bucket, Events, SECOND},
 };

@@ -7,10 +7,7 @@ use jiff::SignedDuration;
 
 use super::log::{Key, Names};
 use crate::{
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
     time::is_logged_around,
     who::{Entry, Sender, entries, is_status},

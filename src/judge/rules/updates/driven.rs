@@ -11,7 +11,7 @@ use crate::{
         bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
         writes::{Write, status_writes, writes},
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Event as WriteTime, Micros, SECOND, skew},
 };
 

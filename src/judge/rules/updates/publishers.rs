@@ -13,7 +13,7 @@ use crate::{
         empty_writes::ALL_COUNT,
         writes::{Write, writes},
     },
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::listed,
     time::Event as WriteTime,
     who::{

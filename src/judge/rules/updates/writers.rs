@@ -9,7 +9,7 @@ use evidence::{Evidence, api::ClusterProfile};
 use jiff::Timestamp;
 
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
     who::{Entry, OUTDATED, entries, is_status},
 };

@@ -5,10 +5,7 @@ use semver::Version;
 use super::{PATH, reported_version};
 use crate::{
     shared::state::{State, each_state},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::redacted,
 };
 

@@ -4,7 +4,7 @@ use evidence::{Evidence, GRACE_SECONDS, MemberPart};
 
 use crate::{
     shared::member::{Comparison, Difference, vouches},
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::redacted,
 };
 

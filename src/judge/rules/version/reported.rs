@@ -8,10 +8,7 @@ use evidence::api::{
 use super::{PATH, reported_version};
 use crate::{
     shared::state::{State, each_state},
-    subjects::{
-        Profiles,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profiles},
     text::ABSENT,
 };
 

@@ -4,7 +4,7 @@ use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
 
 use crate::{
     shared::answer::{Shortfall, did, executed},
-    subjects::finding::Findings,
+    subjects::Findings,
     text::{redacted, redacted_or_absent},
 };
 

@@ -2,7 +2,7 @@
 
 use crate::{
     shared::answer::inferred,
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::by,
     who::{Doing, Hand, logged::Judged},
 };

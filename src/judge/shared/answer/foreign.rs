@@ -8,7 +8,7 @@ use super::{
     verdict::Span,
 };
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     text::{by, listed},
     time::Known,
     who::{

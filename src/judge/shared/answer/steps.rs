@@ -7,7 +7,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::history::{State, did, states, timeline};
-use crate::{subjects::finding::Findings, text::redacted, time::Timeline};
+use crate::{subjects::Findings, text::redacted, time::Timeline};
 
 /// An executed step, and what was seen of the profile that it concerns.
 pub(crate) struct ExecutedStep<'a> {

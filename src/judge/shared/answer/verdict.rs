@@ -11,7 +11,7 @@ use super::{
     steps::ExecutedStep,
 };
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Edge, Known, Micros, Timeline, Why, missed, told_by},
 };
 

@@ -12,7 +12,7 @@ use evidence::{
 
 use super::related::related;
 use crate::{
-    subjects::finding::{Finding, Findings},
+    subjects::{Finding, Findings},
     time::{Change, Known, Lasting, Micros, SECOND, Together, While},
     who::publisher::publishers_of,
 };

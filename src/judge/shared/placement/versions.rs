@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, api::PlacementDecision};
 
-use crate::subjects::finding::{Finding, Findings};
+use crate::subjects::{Finding, Findings};
 
 /// Judges every version of each slice, deleted slices included. A fault that several versions have is reported once, as
 /// the last of them has it. `faults` returns none if the rule does not apply to a version.

@@ -13,7 +13,7 @@ use evidence::{
 
 use super::access::{are_told_apart, share_access, share_authority};
 use crate::{
-    subjects::{finding::Findings, sets::ClusterSets},
+    subjects::{Findings, sets::ClusterSets},
     text::is_placeholder,
 };
 

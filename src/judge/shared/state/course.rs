@@ -10,10 +10,7 @@ use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, api::ClusterProfil
 use super::{Fault, Life, State};
 use crate::{
     shared::{clocks::GRACE, lasted::describe},
-    subjects::{
-        Profile,
-        finding::{Finding, Findings},
-    },
+    subjects::{Finding, Findings, Profile},
     time::{Micros, Run, Seen, Stretch, Timeline, While},
 };
 
