@@ -268,11 +268,11 @@ impl Events {
     }
 
     /// The edges by the hub's clock, if there are stamps. A clock that is set by less than a watch may be late contradicts no
-    /// arrival.
+    /// arrival, nor do the clocks of two API servers.
     pub(super) fn by_hub(&self) -> Option<Vec<Edge>> {
         self.0.iter().find_map(|event| event.stamp)?;
         let edge = |event: &Event| match event.stamp {
-            Some(stamp) => Edge::between(stamp, stamp.saturating_add(SECOND + LATE)),
+            Some(stamp) => Edge::between(stamp, stamp.saturating_add(SECOND + LATE + SERVERS_APART)),
             None => Edge::between(Micros::MIN, Micros::MAX),
         };
         let mut edges: Vec<Edge> = self.0.iter().map(edge).collect();

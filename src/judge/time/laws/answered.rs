@@ -54,6 +54,7 @@ fn what_is_said_of_an_answer_is_true() {
     assert_law(cases(2), holds);
 }
 
+/// But for what changes so short before the moment that the list at the end of a gap tells it, and a watch does not yet.
 #[test]
 fn a_gap_turns_no_answer_around() {
     let holds = |(course, before, is): (Course, i64, Is)| {
@@ -62,9 +63,13 @@ fn a_gap_turns_no_answer_around() {
             return Ok(());
         };
         let moment = moment(&course, before);
-        let (_, more) = asked(&course, &more, moment, is);
+        let (truth, more) = asked(&course, &more, moment, is);
         let (_, less) = asked(&course, &less, moment, is);
-        prop_assert!(more == less || matches!((more, less), (Known::Unknown(_), _) | (_, Known::Unknown(_))));
+        let is_open = matches!((&more, &less), (Known::Unknown(_), _) | (_, Known::Unknown(_)));
+        let is_told_sooner = (&more, &less) == (&Known::Yes, &Known::No)
+            && held(&truth, moment - LATE, moment)
+            && !held(&truth, moment, moment);
+        prop_assert!(more == less || is_open || is_told_sooner);
         Ok(())
     };
     assert_law(cases(2), holds);
