@@ -1,26 +1,49 @@
-//! What others did is not held against the judged manager.
+//! What others did is not held against the producer that is judged.
 
 use crate::{
-    reasons::MANAGER_NOT_NAMED,
     subjects::{Finding, Findings},
-    text::by,
-    who::{Doing, Hand},
+    text::{by, listed},
+    who::{Doing, Hand, logged::Judged},
 };
 
-/// Whether what was found is the manager's doing. If not, it is noted, and if nothing tells, it is doubted.
-pub(crate) fn is_the_managers(doing: &Doing, finding: &Finding, findings: &mut Findings) -> bool {
-    let found = format!("{}: {}", finding.object.path(), finding.message);
+/// Whether what was found is held against the producer. What somebody else did is noted, and what may be somebody else's doing
+/// is doubted. What nobody is known to have done is doubted if the evidence is asked for it: else, there is no other known
+/// cause than the producer.
+pub(crate) fn is_held_against<T: Judged>(
+    doing: &Doing,
+    finding: &Finding,
+    is_asked: bool,
+    findings: &mut Findings,
+) -> bool {
+    let found = || format!("{}: {}{}", finding.object.path(), finding.message, by(&doing.by));
     match doing.hand {
-        Hand::Producer { .. } => return true,
-        Hand::Run => {}
-        Hand::Other => findings.note(format!("{found}{}, which is not the manager", by(&doing.by))),
-        Hand::Unknown if doing.by.is_empty() => {
-            findings.cannot_tell(format!("{found}, and nothing tells by whom"));
+        Hand::Producer { is_inferred } => {
+            if is_inferred {
+                findings.note(inferred::<T>(doing));
+            }
+            return true;
         }
-        Hand::Unknown => findings.cannot_tell(MANAGER_NOT_NAMED.after(format_args!(
-            "{found}{}, which may be the manager or somebody else",
-            by(&doing.by)
+        Hand::Unknown if doing.by.is_empty() && !is_asked => return true,
+        Hand::Unknown if doing.by.is_empty() => findings.cannot_tell(format!(
+            "{}, and neither an audit log nor managedFields tell by whom",
+            found()
+        )),
+        Hand::Unknown => findings.cannot_tell(T::NOT_NAMED.after(format_args!(
+            "{}, which may be {} or somebody else",
+            found(),
+            T::ROLE
         ))),
+        Hand::Other => findings.note(format!("{}, which is not {}", found(), T::ROLE)),
+        Hand::Run => {}
     }
     false
+}
+
+/// Says that nobody claimed the names by which a producer is known.
+pub(crate) fn inferred<T: Judged>(doing: &Doing) -> String {
+    let by = listed(&doing.by);
+    format!(
+        "{by} counts as {}, as nobody else published what is judged (inferred)",
+        T::ROLE
+    )
 }

@@ -26,7 +26,7 @@ pub(crate) struct Creator<'e> {
 
 impl<'e, T: Judged> Who<'e, T> {
     /// Who created objects under each producer's name, which `named` tells of a request. People and tools that write for them
-    /// are left out: a backup restores objects with all that their producer wrote.
+    /// are left out: a backup restores objects with all that their producer wrote. Who created first comes first.
     pub(crate) fn creators(
         &self,
         named: impl Fn(&'e Request) -> Option<&'e str>,
@@ -57,6 +57,9 @@ impl<'e, T: Judged> Who<'e, T> {
                 from,
                 until,
             });
+        }
+        for creators in creators.values_mut() {
+            creators.sort_by_key(|creator| creator.created.at);
         }
         creators
     }

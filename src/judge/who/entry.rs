@@ -9,7 +9,7 @@ use super::program::{is_actor, is_kubectl};
 pub(crate) const OUTDATED: SignedDuration = SignedDuration::from_hours(24);
 
 /// An entry of managedFields.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Entry<'o>(&'o Writer);
 
 /// The entries of an object; none if the evidence shows none.
@@ -56,13 +56,17 @@ impl<'o> Entry<'o> {
 
     /// When it last changed, by the hub's clock.
     pub(crate) fn written_at(self) -> Option<Timestamp> {
-        written_at(self.0)
+        self.0.time.as_deref().and_then(parse_time)
+    }
+
+    /// The parts that it owns.
+    pub(crate) fn parts(self) -> impl Iterator<Item = &'o str> {
+        self.0.owns.iter().map(|part| &**part)
     }
 
     /// The first such part that it owns.
     pub(crate) fn owned(self, is_it: impl Fn(&str) -> bool) -> Option<&'o str> {
-        let mut parts = self.0.owns.iter().map(|part| &**part);
-        parts.find(|part| is_it(part))
+        self.parts().find(|part| is_it(part))
     }
 
     /// Whether it owns parts of the status.
@@ -74,11 +78,6 @@ impl<'o> Entry<'o> {
     pub(crate) fn writes_status(self) -> bool {
         writes_status(self.0)
     }
-}
-
-/// When an entry last changed, by the hub's clock.
-pub(crate) fn written_at(writer: &Writer) -> Option<Timestamp> {
-    writer.time.as_deref().and_then(parse_time)
 }
 
 /// Whether an entry writes the status, or owns parts of it.

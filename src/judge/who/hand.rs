@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::{
     authors::authors,
+    entry::{Entry, entries},
     logged::Judged,
     program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
     publisher::{Publishers, publishing},
@@ -284,16 +285,6 @@ impl<'e, T: Judged> Who<'e, T> {
         self.hand_of(request) == Hand::Other && !self.is_claimed_user(&request.user)
     }
 
-    /// Whether a user was claimed.
-    pub(crate) fn is_claimed_user(&self, name: &str) -> bool {
-        self.said(0).iter().any(|said| said == name)
-    }
-
-    /// Whether a field manager was claimed.
-    pub(crate) fn is_claimed_field_manager(&self, name: &str) -> bool {
-        self.said(1).iter().any(|said| said == name)
-    }
-
     /// Whose a field manager is; by what all judged objects have in common, too, if that is asked for.
     fn hand_of_field_manager(&self, name: &str, infers: bool) -> Hand {
         match name {
@@ -308,21 +299,12 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// Whose the user (0) or the field manager (1) of that name is. A name that nobody claimed may be anyone's.
     fn known(&self, place: usize, name: &str) -> Hand {
-        if self.said(place).iter().any(|said| said == name) {
+        if self.is_claimed(place, name) {
             Hand::Producer { is_inferred: false }
         } else if self.said(place).is_empty() && self.publishers().prove(place, name) {
             Hand::Producer { is_inferred: true }
         } else {
             Hand::Unknown
-        }
-    }
-
-    /// The users (0) or the field managers (1) that were claimed.
-    fn said(&self, place: usize) -> &'e [String] {
-        let said = T::said(&self.evidence.header.claim);
-        match place {
-            0 => &said.users,
-            _ => &said.field_managers,
         }
     }
 }
@@ -343,9 +325,8 @@ fn writes<T: Judged>(evidence: &Evidence) -> Writes<'_> {
 
 /// The field managers that own a part of an object.
 fn owners<'o, T: Judged>(object: &'o T, part: &str) -> BTreeSet<&'o str> {
-    let entries = object.metadata().writers.as_deref().unwrap_or_default().iter();
-    let owners = entries.filter(|entry| entry.owns.iter().any(|own| **own == *part));
-    owners.map(|entry| &*entry.manager).collect()
+    let owners = entries(object).filter(|entry| entry.owned(|own| own == part).is_some());
+    owners.map(Entry::by).collect()
 }
 
 /// The hand of a write that moved the entries of these hands: a producer's if one of them is, or else the one that all are.

@@ -15,6 +15,9 @@ pub(crate) type Key<'a> = (&'a str, &'a str);
 
 /// A kind of objects of which a run may judge some only.
 pub(crate) trait Judged: Tracked {
+    /// What findings call the producer.
+    const ROLE: &str;
+
     /// The missing evidence if it was not said by which names the producer is known.
     const NOT_NAMED: Reason;
 
@@ -41,6 +44,7 @@ pub(crate) trait Judged: Tracked {
 }
 
 impl Judged for ClusterProfile {
+    const ROLE: &str = "the manager";
     const NOT_NAMED: Reason = reasons::MANAGER_NOT_NAMED;
 
     fn is_in(&self, scope: &Scope) -> bool {
@@ -76,6 +80,7 @@ impl Judged for ClusterProfile {
 }
 
 impl Judged for PlacementDecision {
+    const ROLE: &str = "the scheduler";
     const NOT_NAMED: Reason = reasons::SCHEDULER_NOT_NAMED;
 
     fn is_in(&self, scope: &Scope) -> bool {
@@ -164,6 +169,18 @@ impl<'a, T: Judged> Logged<'a, T> {
         self.histories(key)
             .last()
             .map_or("", |history| history.last().producer())
+    }
+
+    /// The producer that a request's body names, or that all objects of its name have; none if neither tells.
+    pub(crate) fn producer_of(&self, request: &'a Request) -> Option<&'a str> {
+        let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
+        let histories = self.histories(logged_key(request)).iter();
+        let mut producers = histories.map(|history| history.first().producer());
+        // Objects of one name may have had several producers.
+        let only = producers
+            .next()
+            .filter(|first| producers.all(|producer| producer == *first));
+        told.or(only).filter(|producer| !producer.is_empty())
     }
 
     /// A reference to the object with that name.

@@ -9,6 +9,7 @@
 //! program that nobody claimed.
 
 pub(crate) mod authors;
+mod claimed;
 mod creators;
 mod effect;
 mod entry;
@@ -25,7 +26,7 @@ mod succession;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
-pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status, written_at};
+pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};

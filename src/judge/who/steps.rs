@@ -11,7 +11,7 @@ use super::{
     publisher::publishers_of,
 };
 
-/// The field managers by which an object's producer writes it: those that were claimed, or those that own what only a
+/// The field managers by which a producer writes some objects: those that were claimed, or those that own what only a
 /// producer sets.
 pub(crate) struct Publishing<'e> {
     by: BTreeSet<&'e str>,
@@ -20,25 +20,34 @@ pub(crate) struct Publishing<'e> {
 }
 
 impl<'e> Publishing<'e> {
-    pub(crate) fn of<T: Judged>(evidence: &'e Evidence, history: &'e History<T>) -> Self {
+    pub(crate) fn of<T: Judged>(
+        evidence: &'e Evidence,
+        histories: impl IntoIterator<Item = &'e History<T>>,
+    ) -> Self {
         let claimed = &T::said(&evidence.header.claim).field_managers;
-        let versions = || history.versions.iter().map(|version| &version.object);
+        let versions = histories.into_iter().flat_map(|history| &history.versions);
+        let versions = versions.map(|version| &version.object);
         let by = if claimed.is_empty() {
-            versions().flat_map(publishers_of).collect()
+            versions.flat_map(publishers_of).collect()
         } else {
-            let seen: BTreeSet<&str> = versions().flat_map(writers).collect();
+            let seen: BTreeSet<&str> = versions.flat_map(writers).collect();
             let claimed = claimed.iter().map(String::as_str);
             claimed.filter(|name| seen.contains(name)).collect()
         };
         Self {
             by,
-            are_claimed: !T::said(&evidence.header.claim).field_managers.is_empty(),
+            are_claimed: !claimed.is_empty(),
         }
     }
 
     /// Whether any is known.
     pub(crate) fn are_known(&self) -> bool {
         !self.by.is_empty()
+    }
+
+    /// Whether a field manager is one of them.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.by.contains(name)
     }
 
     /// Whether a step counts as the producer's. `publishes` says if it changed what only a producer sets.

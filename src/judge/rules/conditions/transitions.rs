@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
     hash::{HashMap, HashSet},
-    shared::{held_against::is_the_managers, writes::status_writes},
+    shared::{held_against::is_held_against, writes::status_writes},
     subjects::{Finding, Findings, Profiles, name},
     text::redacted,
     time::{
@@ -231,7 +231,8 @@ impl<'e> Step<'e> {
         finding: Finding,
         findings: &mut Findings,
     ) -> bool {
-        if !is_the_managers(&doing(who, self.before, self.after), &finding, findings) {
+        let doing = doing(who, self.before, self.after);
+        if !is_held_against::<ClusterProfile>(&doing, &finding, true, findings) {
             return false;
         }
         match self.puts_back(who, history) {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::{
     shared::{
-        held_against::is_the_managers,
+        held_against::is_held_against,
         state::{State, each_state, same_labels},
     },
     subjects::{Finding, Findings, Profiles},
@@ -140,7 +140,7 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
 
 /// Judges a creation without the label, if it is the manager's.
 fn hold_against(doing: &Doing, finding: Finding, findings: &mut Findings) {
-    if is_the_managers(doing, &finding, findings) {
+    if is_held_against::<ClusterProfile>(doing, &finding, true, findings) {
         findings.examine();
         findings.report(finding);
     }

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Request,
-    api::{ClusterProfile, names},
-};
+use evidence::{Asked, Evidence, Kind, api::ClusterProfile};
 
 use crate::{
     subjects::{Finding, Findings},
@@ -51,8 +48,7 @@ fn judge_users<'a>(
     let observed = Logged::<ClusterProfile>::of(evidence);
     let scope = &evidence.header.scope;
     let creators = who.creators(|request| {
-        let key = logged_key(request);
-        let manager = manager_of(&observed, key, request)?;
+        let manager = observed.producer_of(request)?;
         let judged = scope.cluster_manager.as_deref();
         let is_judged = judged.is_none_or(|judged| judged == manager) && !is_touched(evidence, request);
         is_judged.then_some(manager)
@@ -60,7 +56,6 @@ fn judge_users<'a>(
     for (manager, mut creators) in creators {
         let creations = creators.iter().map(|creator| creator.count).sum();
         (0..creations).for_each(|_: usize| findings.examine());
-        creators.sort_by_key(|creator| creator.created.at);
         let Some((first, others)) = creators.split_first_mut() else {
             continue;
         };
@@ -91,7 +86,7 @@ fn judge_users<'a>(
             proven.insert(manager);
             findings.report(
                 Finding::on(
-                    reference(other.created),
+                    observed.reference(logged_key(other.created)),
                     "two users create profiles under one manager name",
                 )
                 .at("spec.clusterManager.name")
@@ -104,32 +99,6 @@ fn judge_users<'a>(
             );
             first.until = first.until.max(other.until);
         }
-    }
-}
-
-/// The manager that a request's body names, or that all profiles of its name have.
-fn manager_of<'a>(
-    observed: &Logged<'a, ClusterProfile>,
-    key: (&'a str, &'a str),
-    request: &'a Request,
-) -> Option<&'a str> {
-    let told = request.body.as_ref().and_then(|body| body.manager.as_deref());
-    let histories = observed.histories(key).iter();
-    let mut managers = histories.map(|history| history.first().manager());
-    // Profiles of one name may have had several managers.
-    let only = managers
-        .next()
-        .filter(|first| managers.all(|manager| manager == *first));
-    told.or(only).filter(|manager| !manager.is_empty())
-}
-
-fn reference(request: &Request) -> ObjectRef {
-    let (namespace, name) = logged_key(request);
-    ObjectRef {
-        kind: names::KIND.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        ..ObjectRef::default()
     }
 }
 

@@ -27,7 +27,6 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
     );
 }
 
-/// The part in which two versions differ. A hub may rewrite a profile in storage without a change.
 fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static str> {
     if before.spec != after.spec {
         Some("spec")
@@ -35,8 +34,6 @@ fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static s
         Some("metadata.labels")
     } else if before.status != after.status {
         Some("status")
-    } else if before.metadata.writers != after.metadata.writers {
-        Some("metadata")
     } else {
         None
     }

@@ -7,15 +7,15 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    reasons::MANAGER_NOT_NAMED,
     shared::{
-        answer::{Span, alive, has_left, inferred, steps, to_the_second},
+        answer::{Span, alive, has_left, steps, to_the_second},
+        held_against::is_held_against,
         same_cluster::{Relation, by_everything},
     },
     subjects::{Finding, Findings, has_status, sets::ClusterSets},
     text::{by, redacted},
     time::{Edge, Known, Seen, Timeline, timestamp},
-    who::{Doing, Hand, Who, untouched_within},
+    who::{Doing, Who, untouched_within},
 };
 
 /// `lifecycle/restart-keeps-profiles`
@@ -59,7 +59,7 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
             None => there.iter().for_each(|_| findings.examine()),
         }
         for breach in found {
-            hold_against(breach, &who, findings);
+            breach.report(&who, findings);
         }
     }
 }
@@ -74,32 +74,24 @@ struct Breach<'e> {
     is_after_restart: Known,
 }
 
-/// Reports what was found, unless the log tells that it was not the manager's doing, or lacks whose it was.
-fn hold_against(breach: Breach, who: &Who<ClusterProfile>, findings: &mut Findings) {
-    let Breach { finding, doing, .. } = breach;
-    let what = || format!("{}: {}{}", finding.object.path(), finding.message, by(&doing.by));
-    match doing.hand {
-        _ if breach.is_after_restart == Known::No => {}
-        Hand::Run => {}
-        Hand::Other => findings.note(format!("{}, which is not the manager", what())),
-        _ if breach.is_after_restart != Known::Yes => findings.cannot_tell(format!(
-            "{}, or at another time: the watch may have told it late",
-            what()
-        )),
-        Hand::Unknown if !doing.by.is_empty() => findings.cannot_tell(format!(
-            "{}, which may be the manager or somebody else: {MANAGER_NOT_NAMED}",
-            what()
-        )),
-        Hand::Unknown if who.is_logged(breach.seen) => {
-            findings.cannot_tell(format!("{}, and the audit log does not tell by whom", what()));
-        }
-        Hand::Producer { is_inferred } => {
-            if is_inferred {
-                findings.note(inferred(&doing));
+impl Breach<'_> {
+    /// Reports it, unless it was not the restarted manager's doing, or the evidence does not tell whose.
+    fn report(self, who: &Who<ClusterProfile>, findings: &mut Findings) {
+        let Self { finding, doing, .. } = self;
+        match self.is_after_restart {
+            Known::No => {}
+            Known::Unknown(_) if doing.hand.is_producer() != Known::No => findings.cannot_tell(format!(
+                "{}: {}{}, or at another time: the watch may have told it late",
+                finding.object.path(),
+                finding.message,
+                by(&doing.by)
+            )),
+            _ => {
+                if is_held_against::<ClusterProfile>(&doing, &finding, who.is_logged(self.seen), findings) {
+                    findings.report(finding);
+                }
             }
-            findings.report(finding);
         }
-        Hand::Unknown => findings.report(finding),
     }
 }
 

@@ -1,14 +1,15 @@
 //! The scheduler that a slice names.
 
-use std::collections::BTreeMap;
-
 use evidence::{Evidence, ObjectRef, Request, SliceHistory, api::PlacementDecision};
 
 use crate::{
     shared::placement::each_version,
     subjects::{Finding, Findings},
-    text::ABSENT,
-    who::publisher::Publishers,
+    text::{ABSENT, redacted},
+    who::{
+        Who,
+        logged::{Logged, logged_key},
+    },
 };
 
 /// `placement-labels/scheduler-named`
@@ -30,7 +31,8 @@ pub(in crate::rules) fn scheduler_named(evidence: &Evidence, findings: &mut Find
 ///
 /// A slice keeps its scheduler for as long as it exists, and one user creates the slices of a scheduler.
 ///
-/// A name that is set later is no change. Two users are a warning: slices may have been restored from a backup.
+/// A name that is set later is no change. Two users are a warning: one may have taken over from the other. People and
+/// tools that write for them, such as a backup's restore, are left out.
 pub(in crate::rules) fn scheduler_stable(evidence: &Evidence, findings: &mut Findings) {
     for history in evidence.slice_histories() {
         findings.examine();
@@ -67,30 +69,25 @@ fn changes(history: &SliceHistory) -> Vec<Finding> {
 /// Reports the users after the first who created slices of one scheduler, by the audit log. Those that the user named as the
 /// scheduler's are one.
 fn two_creators(evidence: &Evidence, findings: &mut Findings) {
-    let publishers = Publishers::of::<PlacementDecision>(evidence);
-    let named = &evidence.header.claim.scheduler;
-    let mut creations: Vec<(&Request, &PlacementDecision)> = evidence
-        .slice_histories()
-        .filter(|history| !history.first().scheduler().is_empty())
-        .filter_map(|history| Some((publishers.creation(history)?, history.first())))
-        .collect();
-    creations.sort_by_key(|(request, _)| request.at);
-    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (request, slice) in creations {
-        let (scheduler, user) = (slice.scheduler(), &*request.user);
-        let known = users.entry(scheduler).or_default();
-        let first = *known.first().unwrap_or(&user);
-        if known.contains(&user) || (first != user && named.has_user(first) && named.has_user(user)) {
-            continue;
-        }
-        known.push(user);
-        if user != first {
+    let slices = Logged::<PlacementDecision>::of(evidence);
+    let is_judged = |request: &Request| slices.in_scope(logged_key(request));
+    let who = Who::<PlacementDecision>::of(evidence);
+    let creators = who.creators(|request| slices.producer_of(request).filter(|_| is_judged(request)));
+    for (scheduler, creators) in creators {
+        for other in &creators[1..] {
             findings.report(
-                Finding::on(ObjectRef::from(slice), "two users create slices of one scheduler")
-                    .at("schedulerName")
-                    .expected(format!("slices of scheduler {scheduler} by {first} alone"))
-                    .observed(format!("created by {user}"))
-                    .advisory(),
+                Finding::on(
+                    slices.reference(logged_key(other.created)),
+                    "two users create slices of one scheduler",
+                )
+                .at("schedulerName")
+                .expected(format!(
+                    "slices of scheduler {} by {} alone",
+                    redacted(scheduler),
+                    redacted(creators[0].by)
+                ))
+                .observed(format!("created by {}", redacted(other.by)))
+                .advisory(),
             );
         }
     }

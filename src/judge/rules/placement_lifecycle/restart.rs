@@ -11,7 +11,10 @@ use jiff::Timestamp;
 
 use super::answer::count_of;
 use crate::{
-    shared::answer::{Span, alive, hold_against, steps, to_the_second},
+    shared::{
+        answer::{Span, alive, steps, to_the_second},
+        held_against::is_held_against,
+    },
     subjects::{Finding, Findings},
     text::redacted,
     who::{Doing, Who, authors::authors, publisher::publishers_of},
@@ -60,7 +63,9 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             None => there.iter().for_each(|_| findings.examine()),
         }
         for (finding, doing, seen) in found {
-            hold_against::<PlacementDecision>(finding, &doing, who.is_logged(seen), findings);
+            if is_held_against::<PlacementDecision>(&doing, &finding, who.is_logged(seen), findings) {
+                findings.report(finding);
+            }
         }
     }
 }

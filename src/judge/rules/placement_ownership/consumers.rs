@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ConsumerAccess, Evidence, Identity, ObjectRef, Request, api::PlacementDecision};
+use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecision};
 
 use super::lives::{Life, counts, lives};
 use crate::{
@@ -10,10 +10,14 @@ use crate::{
     subjects::{Finding, Findings},
     text::redacted,
     who::{
+        Sender, Who,
         authors::is_by_program,
         logged::{Key, Logged},
     },
 };
+
+/// Tells whose doing things are with slices.
+type Slices<'e> = Who<'e, PlacementDecision>;
 
 /// `placement-ownership/consumers-read-only`
 ///
@@ -38,12 +42,12 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
     }
     let names = Logged::<PlacementDecision>::of(evidence);
     let lives = lives(evidence, requests);
-    let scheduler = &evidence.header.claim.scheduler;
+    let who = Who::of(evidence);
     let mut is_doubtful = false;
     for user in consumers {
         findings.examine();
-        let own = Own::of(user, scheduler, &lives, &names);
-        let named = Named::of(evidence, scheduler, &lives, &names);
+        let own = Own::of(user, &who, &lives, &names);
+        let named = Named::of(evidence, &who, &lives, &names);
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
             let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
             let (sure, doubtful): (Vec<&Life>, Vec<&Life>) = foreign.partition(|life| match life.creator {
@@ -71,7 +75,8 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
         let in_scope = |request: &&Request| evidence.header.scope.holds_namespace(&request.namespace);
         let mut collections: BTreeMap<&str, Vec<&Request>> = BTreeMap::new();
         let events = requests.events.iter().filter(|request| counts(request));
-        let events = events.filter(|request| &*request.verb == "deletecollection" && *request.user == **user);
+        let events =
+            events.filter(|request| &*request.verb == "deletecollection" && Sender::of(request).name == user);
         let events = events.filter(|request| !is_of_slices(request, &lives));
         for request in events.filter(in_scope) {
             collections.entry(&request.namespace).or_default().push(request);
@@ -101,17 +106,17 @@ fn is_of_slices(collection: &Request, lives: &BTreeMap<Key, Vec<Life>>) -> bool 
 }
 
 /// The slices of the scheduler whose users were named.
-struct Named<'e> {
-    identity: &'e Identity,
+struct Named<'w, 'e> {
+    who: &'w Slices<'e>,
     are_any: bool,
     /// The schedulers of the slices that they write; none if all judged slices are of one.
     schedulers: Option<BTreeSet<&'e str>>,
 }
 
-impl<'e> Named<'e> {
+impl<'w, 'e> Named<'w, 'e> {
     fn of(
         evidence: &'e Evidence,
-        identity: &'e Identity,
+        who: &'w Slices<'e>,
         lives: &BTreeMap<Key<'e>, Vec<Life<'e>>>,
         names: &Logged<'e, PlacementDecision>,
     ) -> Self {
@@ -121,12 +126,12 @@ impl<'e> Named<'e> {
             .collect();
         let written = lives
             .iter()
-            .filter(|(_, lives)| lives.iter().any(|life| wrote(identity, life)));
+            .filter(|(_, lives)| lives.iter().any(|life| is_written(who, life)));
         let schedulers = (all.len() > 1 && evidence.header.scope.scheduler.is_none())
             .then(|| written.flat_map(|(key, _)| schedulers(*key, names)).collect());
         Self {
-            identity,
-            are_any: !identity.users.is_empty(),
+            who,
+            are_any: who.are_users_claimed(),
             schedulers,
         }
     }
@@ -137,33 +142,38 @@ impl<'e> Named<'e> {
             let mut schedulers = schedulers(key, names).into_iter();
             schedulers.any(|scheduler| known.contains(scheduler))
         };
-        self.are_any && (wrote(self.identity, life) || self.schedulers.as_ref().is_none_or(is_of))
+        self.are_any && (is_written(self.who, life) || self.schedulers.as_ref().is_none_or(is_of))
     }
 }
 
-/// Whether a user of an identity wrote in a life.
-fn wrote(identity: &Identity, life: &Life) -> bool {
-    life.writes.iter().any(|write| identity.has_user(&write.user))
+/// Whether a user wrote in a life that was named as the scheduler's.
+fn is_written(who: &Slices, life: &Life) -> bool {
+    let mut writes = life.writes.iter();
+    writes.any(|write| who.is_claimed_user(Sender::of(write).name))
 }
 
 fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
     let writes = lives.iter().flat_map(|life| &life.writes);
-    writes.filter(|request| *request.user == *user).copied().collect()
+    writes
+        .filter(|request| Sender::of(request).name == user)
+        .copied()
+        .collect()
 }
 
 /// What a consumer that is a scheduler too may write.
-struct Own<'e> {
+struct Own<'w, 'e> {
     user: &'e str,
-    /// The scheduler that it is too, if the user named it so.
-    scheduler: Option<&'e Identity>,
+    who: &'w Slices<'e>,
+    /// Whether the user named it as the scheduler.
+    is_scheduler: bool,
     /// The schedulers of the slices that it created.
     schedulers: BTreeSet<&'e str>,
 }
 
-impl<'e> Own<'e> {
+impl<'w, 'e> Own<'w, 'e> {
     fn of(
         user: &'e str,
-        scheduler: &'e Identity,
+        who: &'w Slices<'e>,
         lives: &BTreeMap<Key<'e>, Vec<Life<'e>>>,
         names: &Logged<'e, PlacementDecision>,
     ) -> Self {
@@ -171,7 +181,8 @@ impl<'e> Own<'e> {
         let created = lives.iter().filter(|(_, lives)| creates(lives));
         Self {
             user,
-            scheduler: Some(scheduler).filter(|scheduler| scheduler.has_user(user)),
+            who,
+            is_scheduler: who.is_claimed_user(user),
             schedulers: created.flat_map(|(key, _)| schedulers(*key, names)).collect(),
         }
     }
@@ -179,22 +190,17 @@ impl<'e> Own<'e> {
     /// Whether a slice is its own. One whose creation the log does not have is, if its scheduler is.
     fn holds(&self, key: Key<'e>, life: &Life<'e>, names: &Logged<'e, PlacementDecision>) -> bool {
         match life.creator {
-            Some(creator) => {
-                creator == self.user
-                    || self
-                        .scheduler
-                        .is_some_and(|scheduler| scheduler.has_user(creator))
-            }
+            Some(creator) => creator == self.user || (self.is_scheduler && self.who.is_claimed_user(creator)),
             None => {
                 let mut schedulers = schedulers(key, names).into_iter();
-                self.scheduler.is_some() || schedulers.any(|scheduler| self.schedulers.contains(scheduler))
+                self.is_scheduler || schedulers.any(|scheduler| self.schedulers.contains(scheduler))
             }
         }
     }
 
     /// Whether it is a scheduler, too.
     fn may_write(&self) -> bool {
-        self.scheduler.is_some() || !self.schedulers.is_empty()
+        self.is_scheduler || !self.schedulers.is_empty()
     }
 }
 
@@ -243,11 +249,12 @@ pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &m
         return;
     }
     let names = Logged::<PlacementDecision>::of(evidence);
+    let who = Who::of(evidence);
     let requests = evidence.slice_requests.as_ref();
     let lives = requests.map(|requests| lives(evidence, requests));
     let lives = lives.unwrap_or_default();
     for access in &evidence.consumer_access {
-        if Own::of(&access.user, &evidence.header.claim.scheduler, &lives, &names).may_write() {
+        if Own::of(&access.user, &who, &lives, &names).may_write() {
             findings.note(format!(
                 "{} is not judged: it is a scheduler too, so it may write",
                 redacted(&access.user)

@@ -1,20 +1,15 @@
 //! Marks that other programs than the scheduler leave on a slice.
 
-use std::collections::BTreeSet;
-
 use evidence::{
     Evidence, ObjectRef,
-    api::{PlacementDecision, Writer, names},
+    api::{PlacementDecision, names},
 };
 
 use crate::{
     shared::placement::each_version,
     subjects::{Finding, Findings},
     text::redacted,
-    who::{
-        authors::{is_actor, is_program},
-        publisher::publishers_of,
-    },
+    who::{Entry, Publishing, authors::is_program, entries},
 };
 
 /// `placement-ownership/not-a-conversation`
@@ -24,21 +19,14 @@ use crate::{
 /// Where the user did not name the scheduler's field managers, those that own what a scheduler publishes, on some slice, may
 /// be its. Labels of the API's own group are the matter of `placement-ownership/one-writer`.
 pub(in crate::rules) fn not_a_conversation(evidence: &Evidence, findings: &mut Findings) {
-    let named = &evidence.header.claim.scheduler.field_managers;
-    let mut own: BTreeSet<&str> = named.iter().map(String::as_str).collect();
-    if own.is_empty() {
-        let versions = evidence.slice_histories().flat_map(|history| &history.versions);
-        own.extend(versions.flat_map(|version| publishers_of(&version.object)));
-    }
+    let own = Publishing::of(evidence, evidence.slice_histories());
     each_version(evidence, findings, |slice| {
         // Somebody else's mark is one only where the scheduler is known.
-        writers(slice).iter().find(|writer| publishes(writer))?;
-        let others = writers(slice)
-            .iter()
-            .filter(|writer| is_program(&writer.manager) && !own.contains(&*writer.manager));
-        let marks = others.flat_map(|writer| {
-            let parts = writer.owns.iter().filter(|part| is_mark(part));
-            parts.map(move |part| mark(slice, writer, part))
+        entries(slice).find(|entry| publishes(*entry))?;
+        let others = entries(slice).filter(|entry| is_program(entry.by()) && !own.holds(entry.by()));
+        let marks = others.flat_map(|entry| {
+            let parts = entry.parts().filter(|part| is_mark(part));
+            parts.map(move |part| mark(slice, entry.by(), part))
         });
         Some(marks.collect())
     });
@@ -47,12 +35,8 @@ pub(in crate::rules) fn not_a_conversation(evidence: &Evidence, findings: &mut F
     }
 }
 
-fn writers(slice: &PlacementDecision) -> &[Writer] {
-    slice.metadata.writers.as_deref().unwrap_or_default()
-}
-
-fn publishes(writer: &Writer) -> bool {
-    is_actor(&writer.manager) && writer.owns.iter().any(|part| &**part == "decisions")
+fn publishes(entry: Entry) -> bool {
+    entry.is_an_actors() && entry.owned(|part| part == "decisions").is_some()
 }
 
 /// Whether a part says something that is not the decision.
@@ -63,8 +47,8 @@ fn is_mark(part: &str) -> bool {
         || label.is_some_and(|key| !key.starts_with(names::GROUP))
 }
 
-fn mark(slice: &PlacementDecision, writer: &Writer, part: &str) -> Finding {
-    let by = redacted(&writer.manager);
+fn mark(slice: &PlacementDecision, by: &str, part: &str) -> Finding {
+    let by = redacted(by);
     let observed = match part {
         "metadata.finalizers" => format!("{}, set by {by}", slice.metadata.finalizers.join(", ")),
         _ => format!("set by {by}"),

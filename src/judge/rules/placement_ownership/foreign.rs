@@ -27,7 +27,6 @@ pub(in crate::rules) fn foreign_decisions_untouched(evidence: &Evidence, finding
     );
 }
 
-/// The part in which two versions differ. A hub may rewrite a slice in storage without a change.
 fn changed(before: &PlacementDecision, after: &PlacementDecision) -> Option<&'static str> {
     let (was, is) = (&before.metadata, &after.metadata);
     if before.decisions != after.decisions {
@@ -40,8 +39,6 @@ fn changed(before: &PlacementDecision, after: &PlacementDecision) -> Option<&'st
         Some("metadata.ownerReferences")
     } else if was.finalizers != is.finalizers {
         Some("metadata.finalizers")
-    } else if was.writers != is.writers {
-        Some("metadata")
     } else {
         None
     }

@@ -6,7 +6,7 @@ use evidence::{Evidence, Request, Requests, SliceHistory};
 use jiff::Timestamp;
 
 use crate::who::{
-    is_at,
+    Sender, is_at,
     logged::{Creations, Key, creates, deletes, key_of, logged_key},
 };
 
@@ -54,7 +54,7 @@ pub(super) fn lives<'e>(evidence: &'e Evidence, requests: &'e Requests) -> BTree
         }
         if creates(request) {
             lives.push(Life {
-                creator: Some(&request.user),
+                creator: Some(Sender::of(request).name),
                 ..Life::default()
             });
         } else if lives.last().is_none_or(|life| life.has_ended) {

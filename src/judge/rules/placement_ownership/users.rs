@@ -13,7 +13,7 @@ use crate::{
     subjects::{Finding, Findings},
     text::{listed, redacted},
     who::{
-        Effect, Hand, Observed, Succession, Who, WriteSpan,
+        Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
         authors::is_by_program,
         logged::{Key, Logged},
         publisher::{Names, Publishers},
@@ -23,7 +23,7 @@ use crate::{
 /// A write of a program on a slice.
 struct Write<'e> {
     at: Timestamp,
-    user: &'e str,
+    by: &'e str,
     effect: Effect,
     /// Whether a program that writes for people sent it.
     is_for_people: bool,
@@ -112,7 +112,7 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
     /// Finds who took over from the scheduler's users or, if they are unknown, from who wrote first.
     fn find_successors(&mut self) {
         let span = |user: &str| {
-            let writes = self.writes().filter(|write| *write.user == *user);
+            let writes = self.writes().filter(|write| write.by == user);
             WriteSpan::of(
                 writes
                     .filter(|write| write.effect != Effect::Kept)
@@ -120,16 +120,16 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
             )
         };
         let is_candidate = |user: &&str| {
-            let mut writes = self.writes().filter(|write| *write.user == **user);
+            let mut writes = self.writes().filter(|write| write.by == *user);
             writes.any(Write::may_be_a_scheduler_s)
         };
-        let others: BTreeSet<&'e str> = self.writes().map(|write| write.user).collect();
+        let others: BTreeSet<&'e str> = self.writes().map(|write| write.by).collect();
         let others = others.into_iter().filter(|user| !self.own.contains(user));
         let others = others.filter(is_candidate);
         let mut others: Vec<(&'e str, WriteSpan)> =
             others.filter_map(|user| Some((user, span(user)?))).collect();
         others.sort_by_key(|(_, span)| span.from());
-        let own = self.writes().filter(|write| self.own.contains(write.user));
+        let own = self.writes().filter(|write| self.own.contains(write.by));
         let own = WriteSpan::of(own.map(|write| write.at)).map(|span| (None, span));
         let mut others = others.into_iter().map(|(user, span)| (Some(user), span));
         // Where the scheduler's users are unknown, who wrote first counts as one.
@@ -159,19 +159,19 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
 
     /// Whether a user wrote a slice that the scheduler or another user wrote in the same life.
     fn writes_beside(&self, user: &str, other: Option<&str>) -> bool {
-        let has = |life: &LifeWrites, user: &str| life.writes.iter().any(|write| *write.user == *user);
+        let has = |life: &LifeWrites, user: &str| life.writes.iter().any(|write| write.by == user);
         let mut lives = self.lives.iter().filter(|life| has(life, user));
         lives.any(|life| self.is_own(life) || other.is_some_and(|other| has(life, other)))
     }
 
     /// Finds who takes something from the scheduler in turns with it, on whatever slices.
     fn find_rivals(&mut self) {
-        let own = self.writes().filter(|write| self.own.contains(write.user));
+        let own = self.writes().filter(|write| self.own.contains(write.by));
         let own: Vec<Timestamp> = own.map(|write| write.at).collect();
         let mut takers: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
         for life in self.lives.iter().filter(|life| self.is_own(life)) {
             for write in life.writes.iter().filter(|write| write.takes()) {
-                takers.entry(write.user).or_default().push(write.at);
+                takers.entry(write.by).or_default().push(write.at);
             }
         }
         let takers = takers.into_iter().filter(|(user, _)| !self.own.contains(user));
@@ -181,7 +181,7 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
 
     /// Whether the scheduler wrote a slice in that life.
     fn is_own(&self, life: &LifeWrites<'e>) -> bool {
-        life.writes.iter().any(|write| self.own.contains(write.user))
+        life.writes.iter().any(|write| self.own.contains(write.by))
     }
 
     /// The slices that programs write.
@@ -205,7 +205,7 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
             ));
         }
         let kept = self.writes().filter(|write| write.effect == Effect::Kept);
-        let kept = kept.filter(|write| !self.own.contains(write.user)).count();
+        let kept = kept.filter(|write| !self.own.contains(write.by)).count();
         findings.note_count(
             "",
             kept,
@@ -220,19 +220,19 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
         for life in &self.lives {
             let counts = |write: &&Write| write.effect != Effect::Kept;
             let mut writes = life.writes.iter().filter(counts);
-            let own = life.writes.iter().find(|write| self.own.contains(write.user));
-            let Some(owner) = own.or_else(|| writes.next()).map(|write| write.user) else {
+            let own = life.writes.iter().find(|write| self.own.contains(write.by));
+            let Some(owner) = own.or_else(|| writes.next()).map(|write| write.by) else {
                 continue;
             };
             owners.insert(life.key, owner);
             for write in life.writes.iter().filter(counts) {
-                let is_possible = self.possible.iter().any(|(user, _)| *user == write.user);
-                let is_rival = self.rivals.contains(write.user);
-                if write.user == owner || self.own.contains(write.user) || (is_possible && !is_rival) {
+                let is_possible = self.possible.iter().any(|(user, _)| *user == write.by);
+                let is_rival = self.rivals.contains(write.by);
+                if write.by == owner || self.own.contains(write.by) || (is_possible && !is_rival) {
                     continue;
                 }
                 let others = all.entry(life.key).or_default();
-                let (is_sure, times) = others.entry(write.user).or_default();
+                let (is_sure, times) = others.entry(write.by).or_default();
                 *is_sure |= is_rival && own.is_some() && write.takes();
                 times.push(write.at);
             }
@@ -264,11 +264,8 @@ fn writes<'e>(
     users: &Names,
     histories: &[&'e SliceHistory],
 ) -> Vec<Vec<Write<'e>>> {
-    let consumers = &evidence.header.claim.consumer_users;
-    let counts = |write: &&&Request| {
-        is_by_program(write)
-            && (users.hold(&write.user) || !consumers.iter().any(|consumer| **consumer == *write.user))
-    };
+    let counts =
+        |write: &&&Request| is_by_program(write) && (users.hold_sender(write) || !who.is_a_consumers(write));
     let all: Vec<&Request> = lives.iter().flat_map(|life| &life.writes).copied().collect();
     let observed = Observed {
         evidence,
@@ -279,8 +276,8 @@ fn writes<'e>(
         let writes = life.writes.iter().filter(counts);
         let writes = writes.map(|write| Write {
             at: write.at,
-            user: &write.user,
-            effect: if users.hold(&write.user) {
+            by: Sender::of(write).name,
+            effect: if users.hold_sender(write) {
                 // What the scheduler writes is its own affair.
                 Effect::Unknown
             } else {

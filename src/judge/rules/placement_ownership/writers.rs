@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{
-    Asked, Evidence, Kind, ObjectRef, SliceHistory,
-    api::{PlacementDecision, Writer},
-};
+use evidence::{Asked, Evidence, Kind, ObjectRef, SliceHistory, api::PlacementDecision};
 use jiff::Timestamp;
 
 use super::users::{OfScheduler, in_turns};
@@ -15,11 +12,11 @@ use crate::{
     text::{listed, redacted},
     time::missed,
     who::{
-        OUTDATED,
+        Entry, OUTDATED, Who,
         authors::{authors, may_be_a_producer_s},
+        entries,
         logged::{Judged as _, Key, Logged},
         publisher::{Names, Publishers, publishers_of},
-        written_at,
     },
 };
 
@@ -71,9 +68,8 @@ pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings)
         }
         findings.note("managedFields show only the last writer of each field");
     }
-    let scheduler = &evidence.header.claim.scheduler;
-    let is_partly_named = scheduler.users.is_empty() || scheduler.field_managers.is_empty();
-    if is_partly_named && findings.list.iter().any(|finding| finding.advisory) {
+    let is_partly_claimed = !Who::<PlacementDecision>::of(evidence).is_wholly_claimed();
+    if is_partly_claimed && findings.list.iter().any(|finding| finding.advisory) {
         findings.note(SCHEDULER_NOT_NAMED.after("other writers of a slice are a hint only"));
     }
     findings.examined = examined.len();
@@ -127,19 +123,14 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
 /// The programs that own published parts of a slice, but those that wrote a day before the newest of them.
 fn owners(slice: &PlacementDecision) -> Vec<&str> {
     let publishers = publishers_of(slice);
-    let writers = slice.metadata.writers.as_deref().unwrap_or_default();
-    let owners = || {
-        writers
-            .iter()
-            .filter(|writer| publishers.contains(&*writer.manager))
-    };
-    let newest = owners().filter_map(written_at).max();
-    let is_current = |writer: &&Writer| {
-        let times = newest.zip(written_at(writer));
+    let owners = || entries(slice).filter(|entry| publishers.contains(entry.by()));
+    let newest = owners().filter_map(Entry::written_at).max();
+    let is_current = |entry: &Entry| {
+        let times = newest.zip(entry.written_at());
         times.is_none_or(|(newest, own)| newest.duration_since(own) < OUTDATED)
     };
     let mut known = BTreeSet::new();
-    let current = owners().filter(is_current).map(|writer| &*writer.manager);
+    let current = owners().filter(is_current).map(Entry::by);
     current.filter(|manager| known.insert(*manager)).collect()
 }
 

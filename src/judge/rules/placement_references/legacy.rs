@@ -7,7 +7,10 @@ use evidence::{Evidence, Request, api::PlacementDecision};
 use crate::{
     subjects::{Finding, Findings},
     text::{counted, redacted},
-    who::logged::{Logged, logged_key},
+    who::{
+        Sender, Who,
+        logged::{Logged, logged_key},
+    },
 };
 
 /// What stands before the keys of a reference among the parts of a body.
@@ -23,7 +26,8 @@ const PLACEMENT: &str = "placementRef";
 ///
 /// What producers send has no key of an older draft.
 ///
-/// Only request bodies show them: the hub stores none, and managedFields have none.
+/// What people send, and programs that write for them, does not count. Only request bodies show such keys: the hub stores
+/// none, and managedFields have none.
 pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findings) {
     let Some(requests) = &evidence.slice_requests else {
         findings.cannot_tell("the audit log has no requests on PlacementDecisions");
@@ -31,16 +35,11 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
     };
     findings.not_applicable("the audit log has no write of a decision");
     let slices = Logged::<PlacementDecision>::of(evidence);
-    let (consumers, scheduler) = (
-        &evidence.header.claim.consumer_users,
-        &evidence.header.claim.scheduler,
-    );
+    let who = Who::<PlacementDecision>::of(evidence);
     let is_by_producer = |request: &&Request| {
-        let is_consumer = consumers.iter().any(|user| **user == *request.user);
-        let is_named = scheduler.users.is_empty() || scheduler.has_user(&request.user);
         let writes =
             matches!(&*request.verb, "create" | "update" | "patch") && request.subresource.is_empty();
-        request.is_write() && writes && !request.is_the_suites() && !is_consumer && is_named
+        request.is_write() && writes && who.may_be_a_producers(request)
     };
     let mut found: BTreeMap<&str, Sent> = BTreeMap::new();
     let mut bodiless = 0;
@@ -71,7 +70,7 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
                 "sent in {}, first at {} by {}",
                 counted(sent.count, "request"),
                 sent.first.at,
-                redacted(&sent.first.user)
+                redacted(Sender::of(sent.first).name)
             )),
         );
     }

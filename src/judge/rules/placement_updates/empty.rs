@@ -38,12 +38,12 @@ pub(in crate::rules) fn no_empty_writes(evidence: &Evidence, findings: &mut Find
     };
     let counts = |request: &Request| {
         let users = updates(request).then(|| users_of(request))?;
-        (!users.are_known() || users.hold(&request.user)).then(|| users.are_known())
+        (!users.are_known() || users.hold_sender(request)).then(|| users.are_known())
     };
     let mut left_out = requests.events.iter().filter(|request| updates(request));
     let inferred = left_out.find_map(|request| {
         let users = users_of(request);
-        (users.are_known() && !users.are_said && !users.hold(&request.user)).then_some(users)
+        (users.are_known() && !users.are_said && !users.hold_sender(request)).then_some(users)
     });
     if let Some(users) = inferred {
         let alone = listed(users.all());

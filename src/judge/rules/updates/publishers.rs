@@ -73,7 +73,7 @@ pub(super) struct Counted {
 
 /// When the watch saw a profile written by its manager.
 pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted {
-    let publishing = Publishing::of(evidence, history);
+    let publishing = Publishing::of(evidence, [history]);
     let is_own = |write: &&Write| {
         let (before, after) = (&write.before.object, &write.after.object);
         let publishes = before.spec != after.spec || before.status != after.status;
@@ -90,7 +90,7 @@ pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted 
 /// Says if a profile is written too often only together with programs that nobody claimed: one may be the manager's second
 /// field manager, or a consumer that labels profiles for itself.
 pub(super) fn doubt_unclaimed(evidence: &Evidence, history: &ProfileHistory, findings: &mut Findings) {
-    if !may_overdraw(history) || Publishing::of(evidence, history).are_claimed {
+    if !may_overdraw(history) || Publishing::of(evidence, [history]).are_claimed {
         return;
     }
     let may_be_its = |write: &&Write| may_be_a_producers(&write.before.object, &write.after.object);

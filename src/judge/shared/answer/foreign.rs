@@ -8,12 +8,14 @@ use super::{
     verdict::Span,
 };
 use crate::{
+    shared::held_against::inferred,
     subjects::{Finding, Findings},
-    text::{by, listed},
+    text::by,
     time::Known,
     who::{
         Doing, Hand, Who,
         authors::{authors, writers},
+        entries,
         logged::Judged,
     },
 };
@@ -24,7 +26,7 @@ pub(crate) struct Foreigners<T> {
     pub(crate) action: DriverAction,
     /// The object of a step.
     pub(crate) object: fn(&DriverStep) -> Option<&ObjectRef>,
-    /// The part in which two versions differ.
+    /// The part in which two versions differ, beside managedFields. A hub may rewrite an object in storage without a change.
     pub(crate) changed: fn(&T, &T) -> Option<&'static str>,
     /// The message if it was changed.
     pub(crate) message_changed: &'static str,
@@ -66,14 +68,12 @@ pub(crate) fn untouched<T: Judged>(evidence: &Evidence, findings: &mut Findings,
             Some(doubt) if !found.iter().any(Touch::is_proven) => findings.cannot_tell(doubt),
             _ => findings.examine(),
         }
-        let named = T::said(&evidence.header.claim);
-        let is_partly_named = named.users.is_empty() || named.field_managers.is_empty();
         for touch in found {
             match touch.doing.hand {
-                Hand::Unknown if is_partly_named => {
+                Hand::Unknown if !who.is_wholly_claimed() => {
                     findings.cannot_tell(T::NOT_NAMED.after("whose doing it was is unknown"));
                 }
-                Hand::Producer { is_inferred: true } => findings.note(inferred(&touch.doing)),
+                Hand::Producer { is_inferred: true } => findings.note(inferred::<T>(&touch.doing)),
                 _ => {}
             }
             let is_proven = touch.is_proven();
@@ -84,14 +84,6 @@ pub(crate) fn untouched<T: Judged>(evidence: &Evidence, findings: &mut Findings,
             });
         }
     }
-}
-
-/// Says that nobody claimed the names by which a producer is known.
-pub(crate) fn inferred(doing: &Doing) -> String {
-    format!(
-        "{} counts as the judged one, as nobody else published what is judged (inferred)",
-        listed(&doing.by)
-    )
 }
 
 /// At most one change, and the deletion, but for what a gap may have hidden: that may be the run's own.
@@ -118,7 +110,8 @@ fn touches<'e, T: Judged>(
             Some(object) if going(before) || !going(object) => {
                 let authors = authors(before, object);
                 let is_own = after.at <= span.done() || (!authors.is_empty() && authors.is_subset(&own));
-                let path = (foreigners.changed)(before, object);
+                let path = (foreigners.changed)(before, object)
+                    .or_else(|| entries(before).ne(entries(object)).then_some("metadata"));
                 let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
                 if let Some(path) = path.filter(|_| is_seen && !is_own) {
                     let doing = who.step((before, pair[0].at), (object, after.at));

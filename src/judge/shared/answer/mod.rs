@@ -3,7 +3,6 @@
 //! A step allows time for an answer, and records until when the run looked for it. If the run did not look long enough, the
 //! watch missed the end of that time, or told the answer so late that it may have been in time, the answer is unknown.
 
-mod against;
 mod foreign;
 mod history;
 mod join;
@@ -11,8 +10,7 @@ mod leave;
 mod steps;
 mod verdict;
 
-pub(crate) use against::hold_against;
-pub(crate) use foreign::{Foreigners, inferred, untouched};
+pub(crate) use foreign::{Foreigners, untouched};
 pub(crate) use history::{alive, did, member, steps_about, timeline, to_the_second};
 pub(crate) use join::joined_profile;
 pub(crate) use leave::{falls_with_leave, is_true, path, status};

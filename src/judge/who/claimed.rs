@@ -1,0 +1,61 @@
+//! By which names the user said that producers and consumers are known.
+
+use evidence::Request;
+
+use super::{
+    hand::{Hand, Who},
+    logged::Judged,
+    sender::Sender,
+};
+
+impl<'e, T: Judged> Who<'e, T> {
+    /// Whether any user was claimed.
+    pub(crate) fn are_users_claimed(&self) -> bool {
+        !self.said(0).is_empty()
+    }
+
+    /// Whether both users and field managers were claimed, so that more names would tell nothing.
+    pub(crate) fn is_wholly_claimed(&self) -> bool {
+        (0..2).all(|place| !self.said(place).is_empty())
+    }
+
+    /// Whether a user was claimed.
+    pub(crate) fn is_claimed_user(&self, name: &str) -> bool {
+        self.is_claimed(0, name)
+    }
+
+    /// Whether a field manager was claimed.
+    pub(crate) fn is_claimed_field_manager(&self, name: &str) -> bool {
+        self.is_claimed(1, name)
+    }
+
+    /// Whether a user sent a request that was claimed to be a consumer's.
+    pub(crate) fn is_a_consumers(&self, request: &Request) -> bool {
+        let users = &self.evidence.header.claim.consumer_users;
+        users.iter().any(|user| user == Sender::of(request).name)
+    }
+
+    /// Whether a request may be a producer's: of users that were claimed, or else of whomever the log does not tell to be
+    /// somebody else.
+    pub(crate) fn may_be_a_producers(&self, request: &Request) -> bool {
+        match self.hand_of(request) {
+            Hand::Run => false,
+            _ if self.are_users_claimed() => self.is_claimed_user(&request.user),
+            hand => hand != Hand::Other && !self.is_a_consumers(request),
+        }
+    }
+
+    /// Whether the user (0) or the field manager (1) of that name was claimed.
+    pub(super) fn is_claimed(&self, place: usize, name: &str) -> bool {
+        self.said(place).iter().any(|said| said == name)
+    }
+
+    /// The users (0) or the field managers (1) that were claimed.
+    pub(super) fn said(&self, place: usize) -> &'e [String] {
+        let said = T::said(&self.evidence.header.claim);
+        match place {
+            0 => &said.users,
+            _ => &said.field_managers,
+        }
+    }
+}
