@@ -49,7 +49,7 @@ fn is_contradiction(profile: &ClusterProfile) -> bool {
 ///
 /// The profile of a joined member has a version and ControlPlaneHealthy once the grace period is over.
 pub(in crate::rules) fn status_follows_joined(profiles: &Profiles, findings: &mut Findings) {
-    findings.not_applicable("no profile is joined");
+    findings.not_applicable("no profile was joined for longer than the grace of 2 min");
     let state = State {
         called_by: &[CONDITION_JOINED],
         filled_later: true,

@@ -97,8 +97,7 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
                 let Some((was, is)) = times(old, new).filter(|_| !reported.contains(&*new.kind)) else {
                     continue;
                 };
-                let later = write.moment.by_stamp().earliest - earlier.since >= SURELY_LATER;
-                let stood_still = is_same(was, is) && later && !*missed;
+                let stood_still = is_same(was, is) && earlier.is_long_before(write.moment) && !*missed;
                 if !stood_still && !is_before(is, was) {
                     continue;
                 }
@@ -108,7 +107,12 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
                     .expected(format!("after {was}"))
                     .observed(new.last_transition_time.as_deref().unwrap_or_default());
                 let step = Step { before, after, new };
-                if !stood_still && transitions.may_be_clocks(&earlier, (was, is), write.moment) {
+                let is_doubtful = if stood_still {
+                    !earlier.is_surely_long_before(write.moment)
+                } else {
+                    transitions.may_be_clocks(&earlier, (was, is), write.moment)
+                };
+                if is_doubtful {
                     step.doubt_clocks(&who, &finding, findings);
                 } else if step.hold_against(&who, history, finding, findings) {
                     reported.insert(&new.kind);
@@ -133,10 +137,24 @@ struct Transitions<'e> {
 /// The last transition of a condition.
 #[derive(Clone, Copy)]
 struct Transition {
-    /// When the condition got its status.
+    /// When the condition got its status, at the latest.
     since: Micros,
+    /// The same, if one API server stamped all writes.
+    since_by_stamp: Micros,
     /// The last transition time that its arrival did not contradict.
     believed: Option<Timestamp>,
+}
+
+impl Transition {
+    /// Whether a change came so long after it that its time must differ, if one API server stamped both.
+    fn is_long_before(&self, change: WriteTime) -> bool {
+        change.by_stamp().earliest - self.since_by_stamp >= SURELY_LATER
+    }
+
+    /// The same, whichever servers stamped them.
+    fn is_surely_long_before(&self, change: WriteTime) -> bool {
+        change.earliest - self.since >= SURELY_LATER
+    }
 }
 
 impl<'e> Transitions<'e> {
@@ -163,6 +181,10 @@ impl<'e> Transitions<'e> {
         let transition = Transition {
             since: match before {
                 Some(before) if !is_new => before.since,
+                _ => moment.latest,
+            },
+            since_by_stamp: match before {
+                Some(before) if !is_new => before.since_by_stamp,
                 _ => moment.by_stamp().latest,
             },
             believed: told.or(before.and_then(|before| before.believed)),
@@ -177,8 +199,10 @@ impl<'e> Transitions<'e> {
         let text = condition.last_transition_time.as_deref();
         let told = text.and_then(|text| on_our_clock(self.evidence, text));
         let arrival = self.first.at.as_microsecond();
+        let since = told.map_or(seen, |told| told.min(seen));
         Transition {
-            since: told.map_or(seen, |told| told.min(seen)),
+            since,
+            since_by_stamp: since,
             believed: time(condition).filter(|told| self.may_be_told(*told, arrival)),
         }
     }
@@ -216,7 +240,7 @@ impl<'e> Step<'e> {
     fn doubt_clocks(&self, who: &Who<'e, ClusterProfile>, finding: &Finding, findings: &mut Findings) {
         if !matches!(doing(who, self.before, self.after).hand, Hand::Run | Hand::Other) {
             findings.cannot_tell(format!(
-                "{}: lastTransitionTime of {} moved back, but the time before was told by a clock that was ahead",
+                "{}: lastTransitionTime of {} did not move forward, but the clocks that told the times may differ",
                 finding.object.path(),
                 redacted(&self.new.kind)
             ));
