@@ -311,8 +311,10 @@ mod tests {
     /// The functions of a suite's files, each with the first line of its documentation.
     fn functions(suite: &str) -> Vec<(String, String)> {
         let mut functions = Vec::new();
-        for file in fs::read_dir(source(suite)).expect("a folder for each suite") {
-            let text = fs::read_to_string(file.expect("an entry").path()).expect("a source file");
+        let entries = fs::read_dir(source(suite)).expect("a folder for each suite");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        for file in paths.filter(|path| path.is_file()) {
+            let text = fs::read_to_string(file).expect("a source file");
             let mut documentation: Option<&str> = None;
             for line in text.lines() {
                 if let Some(words) = line.strip_prefix("///") {

@@ -94,6 +94,14 @@ pub(crate) fn stamped(evidence: &Evidence, text: &str) -> Option<Edge> {
     Some(Edge::between(at.saturating_sub(error), at.saturating_add(error)))
 }
 
+/// When the deletion of an object began that waits for its finalizers, by the stamp of the hub, if its clock is known.
+pub(crate) fn deletion_began(evidence: &Evidence, object: &impl Tracked) -> Option<Edge> {
+    known_skew(evidence)?;
+    let at = stamped(evidence, object.metadata().deletion_timestamp.as_deref()?)?;
+    // The stamp has whole seconds.
+    Some(Edge::between(at.earliest, at.latest.saturating_add(SECOND)))
+}
+
 /// A time that the hub or a manager wrote, by the runner's clock.
 pub(crate) fn on_our_clock(evidence: &Evidence, text: &str) -> Option<Micros> {
     parse_time(text).map(|time| time.as_microsecond().saturating_sub(skew(evidence)))

@@ -36,7 +36,9 @@ pub(crate) use age::{Age, GRACE, age_at};
 pub(crate) use answered::{missed, told_by};
 pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
-pub(crate) use clock::{CLOCKS_APART, ManagerClock, SERVERS_APART, known_skew, on_our_clock, skew, stamped};
+pub(crate) use clock::{
+    CLOCKS_APART, ManagerClock, SERVERS_APART, deletion_began, known_skew, on_our_clock, skew, stamped,
+};
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};

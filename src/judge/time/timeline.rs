@@ -231,6 +231,16 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         &self.runs
     }
 
+    /// The timeline if the change that was seen at that time took place within `edge`, as something else tells.
+    pub(crate) fn narrowed(mut self, seen_at: Micros, edge: Edge) -> Self {
+        let is_it = |run: &&mut Run<T>| run.seen_at == seen_at && !matches!(run.seen, Seen::Nothing);
+        if let Some(run) = self.runs.iter_mut().find(is_it) {
+            run.from = run.from.and(edge);
+        }
+        put_in_order(self.runs.iter_mut().map(|run| &mut run.from));
+        self
+    }
+
     /// The steps from each version to the next one of the same life, with the time in which that was written. Several writes in
     /// a gap are one step. What was written after the window is none: it counts for nothing.
     pub(crate) fn steps(&self) -> impl Iterator<Item = (&'e Version<T>, &'e Version<T>, Edge)> {

@@ -1,21 +1,27 @@
 //! Profiles after a restart of the manager.
 
+mod kin;
+mod loss;
+mod twin;
+
+use std::collections::BTreeSet;
+
 use evidence::{
-    DriverAction, Evidence, ObjectRef, ProfileHistory, Scenario,
+    DriverAction, Evidence, Origin, ProfileHistory, Scenario,
     api::{ClusterProfile, names::CONDITION_JOINED},
 };
 use jiff::Timestamp;
 
+use self::{kin::Kin, loss::Loss};
 use crate::{
     shared::{
-        answer::{Span, alive, has_left, steps, to_the_second},
+        answer::{Span, alive, has_left, steps},
         held_against::is_held_against,
-        same_cluster::{Relation, by_everything},
     },
-    subjects::{Finding, Findings, has_status, sets::ClusterSets},
-    text::{by, redacted},
-    time::{Edge, Known, Seen, Timeline, timestamp},
-    who::{Doing, Who, untouched_within},
+    subjects::{Finding, Findings, Name, has_status, name, sets::ClusterSets},
+    text::by,
+    time::{Edge, Known, Why},
+    who::{Doing, Hand, Who, untouched_within},
 };
 
 /// `lifecycle/restart-keeps-profiles`
@@ -23,45 +29,68 @@ use crate::{
 /// A restart of the manager neither deletes, recreates nor duplicates profiles.
 ///
 /// The audit log is asked who did it, if there is one. Without one, the restart is the only known cause. Each deletion and
-/// each second profile counts, however soon it is undone: consumers act on what they see.
+/// each second profile counts, however soon it is undone: consumers act on what they see. A profile that somebody else deleted
+/// and the manager made anew is asked for again.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
     let who = Who::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
-        let restart = Restart {
-            evidence,
-            sets: ClusterSets::of(evidence),
-            who: &who,
-            newborns: span.newborns().collect(),
-            span,
-        };
-        let untouched = untouched_within(evidence, restart.span.from, restart.span.looked);
-        let there = untouched.filter_map(|history| {
-            let profile = alive(history, restart.span.from)?;
-            (!restart.has_left(profile, restart.span.from)).then_some((history, profile))
-        });
-        let there: Vec<(&ProfileHistory, &ClusterProfile)> = there.collect();
-        if there.is_empty() {
-            findings.cannot_tell(format!("there was no profile before {}", restart.span.did()));
+        let lives = lives(evidence, &span);
+        let there = lives
+            .iter()
+            .filter(|life| alive(life, span.from).is_some())
+            .count();
+        if there == 0 {
+            findings.cannot_tell(format!("there was no profile before {}", span.did()));
             continue;
         }
-        let found: Vec<Breach> = there
-            .iter()
-            .flat_map(
-                |(history, profile)| match Loss::of(evidence, history, &restart.span) {
-                    Some(loss) => restart.lost(profile, loss).into_iter().collect(),
-                    None => restart.doubled(history, profile),
-                },
-            )
-            .collect();
-        match restart.span.doubt(None).filter(|_| found.is_empty()) {
+        let sets = ClusterSets::of(evidence);
+        let restart = Restart {
+            evidence,
+            who: &who,
+            kin: Kin::of(&sets, lives, span.newborns()),
+            sets,
+            span,
+        };
+        let losses = (0..restart.kin.lives.len()).filter_map(|life| restart.lost(life));
+        let found: Vec<Breach> = losses.chain(restart.doubled()).collect();
+        match span.doubt(None).filter(|_| found.is_empty()) {
             Some(doubt) => findings.cannot_tell(doubt),
-            None => there.iter().for_each(|_| findings.examine()),
+            None => (0..there).for_each(|_| findings.examine()),
         }
+        restart.kin.note_uncertain(findings);
         for breach in found {
             breach.report(&who, findings);
         }
     }
+}
+
+/// The lives, at some time since a restart, of the profiles that were there before it and whose members had not left.
+fn lives<'e>(evidence: &'e Evidence, span: &Span<'e>) -> Vec<&'e ProfileHistory> {
+    let untouched = || untouched_within(evidence, span.from, span.looked);
+    let is_there = |life: &&ProfileHistory| {
+        let profile = alive(life, span.from);
+        profile.is_some_and(|profile| !has_left_by(evidence, profile, span.from))
+    };
+    let there = untouched().filter(is_there).map(|life| name(life.last()));
+    let there: BTreeSet<Name> = there.collect();
+    let lives = untouched().filter(|life| {
+        let is_born = is_born(life, span);
+        (is_born || alive(life, span.from).is_some()) && there.contains(&name(life.last()))
+    });
+    lives.collect()
+}
+
+/// Whether a profile appeared while the run looked for the effects of a restart.
+fn is_born(life: &ProfileHistory, span: &Span) -> bool {
+    let first = life.versions[0].at;
+    life.origin != Origin::Listed && span.from <= first && first < span.looked
+}
+
+/// Whether the driver had made a profile's member leave by then, so that it may go.
+fn has_left_by(evidence: &Evidence, profile: &ClusterProfile, by: Timestamp) -> bool {
+    let (namespace, name) = name(profile);
+    has_left(evidence, namespace, name, by)
 }
 
 /// What happened to a profile after a restart.
@@ -70,21 +99,26 @@ struct Breach<'e> {
     doing: Doing<'e>,
     /// When the watch showed it.
     seen: Timestamp,
-    /// Whether it came after the restart began.
-    is_after_restart: Known,
+    /// Whether it came after the restart began, and nothing excuses it.
+    counts: Known,
 }
 
 impl Breach<'_> {
     /// Reports it, unless it was not the restarted manager's doing, or the evidence does not tell whose.
     fn report(self, who: &Who<ClusterProfile>, findings: &mut Findings) {
         let Self { finding, doing, .. } = self;
-        match self.is_after_restart {
+        match self.counts {
             Known::No => {}
-            Known::Unknown(_) if doing.hand.is_producer() != Known::No => findings.cannot_tell(format!(
-                "{}: {}{}, or at another time: the watch may have told it late",
+            Known::Unknown(whys) if doing.hand.is_producer() != Known::No => findings.cannot_tell(format!(
+                "{}: {}{}, {}",
                 finding.object.path(),
                 finding.message,
-                by(&doing.by)
+                by(&doing.by),
+                if whys.contains(&Why::Hand) {
+                    "but somebody else may have written whether its member is joined"
+                } else {
+                    "or at another time: the watch may have told it late"
+                }
             )),
             _ => {
                 if is_held_against::<ClusterProfile>(&doing, &finding, who.is_logged(self.seen), findings) {
@@ -95,216 +129,50 @@ impl Breach<'_> {
     }
 }
 
-/// The deletion of a profile. Finalizers may keep it for a while.
-struct Loss<'e> {
-    /// The profile when it was deleted.
-    profile: &'e ClusterProfile,
-    /// When the watch saw that.
-    seen: Timestamp,
-    /// When it was.
-    at: Edge,
-    /// The first version since the restart that called the member gone, with the one before it and when it was written.
-    called_gone: Option<CalledGone<'e>>,
-}
-
-/// A step to a version, each with its arrival, and when it was.
-struct CalledGone<'e> {
-    before: (&'e ClusterProfile, Timestamp),
-    after: (&'e ClusterProfile, Timestamp),
-    at: Edge,
-}
-
-impl<'e> Loss<'e> {
-    /// The first loss while the run looked for the effects of a restart.
-    fn of(evidence: &'e Evidence, history: &'e ProfileHistory, span: &Span) -> Option<Self> {
-        let is_going = |profile: &ClusterProfile| profile.metadata.deletion_timestamp.is_some();
-        // When it stops looking, the run itself may remove its members.
-        let is_within = |at: Timestamp| span.from <= at && at < span.looked;
-        // Nearly all profiles are kept, so no timeline is made.
-        let mut versions = history.versions.iter();
-        let is_lost = history.deleted.is_some_and(is_within)
-            || versions.any(|version| is_within(version.at) && is_going(&version.object));
-        if !is_lost {
-            return None;
-        }
-        let timeline = Timeline::of(evidence, &[history]);
-        let mut last: Option<(&ClusterProfile, Timestamp)> = None;
-        let mut called_gone = None;
-        for run in timeline.runs() {
-            let seen = timestamp(run.seen_at);
-            let profile = match &run.seen {
-                Seen::Nothing => continue,
-                Seen::Absence => None,
-                Seen::Version(version) => Some(&version.object),
-            };
-            if profile.is_none_or(is_going) && is_within(seen) {
-                return Some(Self {
-                    profile: profile.or(last.map(|(profile, _)| profile))?,
-                    seen,
-                    at: run.from,
-                    called_gone,
-                });
-            }
-            if let (Some(after), Some(before)) = (profile, last)
-                && is_within(seen)
-                && has_status(after, CONDITION_JOINED, "False")
-            {
-                called_gone.get_or_insert(CalledGone {
-                    before,
-                    after: (after, seen),
-                    at: run.from,
-                });
-            }
-            last = profile.map(|profile| (profile, seen));
-        }
-        None
-    }
-}
-
 /// A restart of the manager, and what is asked of it.
 struct Restart<'e, 'w> {
     evidence: &'e Evidence,
     sets: ClusterSets<'e>,
     who: &'w Who<'e, ClusterProfile>,
     span: Span<'e>,
-    newborns: Vec<&'e ProfileHistory>,
+    kin: Kin<'e>,
 }
 
 impl<'e> Restart<'e, '_> {
-    /// Whether the driver had made a profile's member leave by then, so that it may go.
-    fn has_left(&self, profile: &ClusterProfile, by: Timestamp) -> bool {
-        has_left(
-            self.evidence,
-            &profile.metadata.namespace,
-            &profile.metadata.name,
-            by,
-        )
-    }
-
-    /// Whether something came after the restart began. The log may tell better than the watch.
-    fn is_after(&self, at: Edge, doing: &Doing) -> Known {
-        let at = doing.at.map_or(at, |logged| at.and(logged));
+    /// Whether something came after the restart began.
+    fn is_after(&self, at: Edge) -> Known {
         at.is_before(self.span.from.as_microsecond()).not()
     }
 
-    /// The same for what the watch showed at that time. Without a gap and a log that tell otherwise, the restart is the only
-    /// known cause of what was seen after it.
-    fn is_effect(&self, at: Edge, seen: Timestamp, doing: &Doing) -> Known {
-        match self.is_after(at, doing) {
-            Known::Unknown(_) if self.span.missed_before(None, seen).is_none() => Known::Yes,
+    /// The same for what the watch showed at that time. Without a gap, and a log or a stamp that tells the time, the restart
+    /// is the only known cause of what was seen after it.
+    fn is_effect(&self, at: Edge, is_told: bool, seen: Timestamp) -> Known {
+        match self.is_after(at) {
+            Known::Unknown(_) if !is_told && self.span.missed_before(None, seen).is_none() => Known::Yes,
             known => known,
         }
     }
 
-    /// A profile that disappeared, unless its member had left, or had been called gone before the restart.
-    fn lost(&self, before: &ClusterProfile, loss: Loss<'e>) -> Option<Breach<'e>> {
-        let profile = loss.profile;
-        if self.has_left(profile, loss.seen) {
-            return None;
-        }
-        let mut heirs = self.newborns.iter().map(|newborn| newborn.last());
-        let heir = heirs.find(|heir| {
-            heir.metadata.name == profile.metadata.name
-                && heir.metadata.namespace == profile.metadata.namespace
-                || is_of_one(&self.sets, profile, heir)
-        });
-        if heir.is_none() && has_status(before, CONDITION_JOINED, "False") {
-            return None;
-        }
-        let (message, observed) = match heir {
-            Some(heir) => (
-                "a profile was recreated when the manager restarted",
-                format!(
-                    "{} of {}",
-                    redacted(&heir.metadata.uid),
-                    ObjectRef::from(heir).path()
-                ),
-            ),
-            None => (
-                "a profile was deleted when the manager restarted",
-                format!("deleted at {}", to_the_second(loss.seen)),
-            ),
+    /// Whether a profile was to be kept when it was lost: what had been called gone before the restart may go, unless it was
+    /// called joined again. What the restarted manager itself called gone excuses nothing.
+    fn was_to_be_kept(&self, life: &ProfileHistory, loss: &Loss<'e>) -> Known {
+        let is_gone = has_status(loss.before, CONDITION_JOINED, "False");
+        let Some(turn) = &loss.turn else {
+            let excuses = is_gone && !is_born(life, &self.span);
+            return if excuses { Known::No } else { Known::Yes };
         };
-        let finding = Finding::on(profile, message)
-            .at("metadata.uid")
-            .expected(format!(
-                "{} as before {}",
-                redacted(&profile.metadata.uid),
-                self.span.did()
-            ))
-            .observed(observed);
-        let doing = self.who.deletion(profile, loss.seen);
-        let mut is_after_restart = self.is_effect(loss.at, loss.seen, &doing);
-        // What the restarted manager itself called gone excuses nothing.
-        if let (None, Some(called)) = (heir, loss.called_gone) {
-            let calling = self.who.step(called.before, called.after);
-            is_after_restart = is_after_restart.and(self.is_after(called.at, &calling));
+        let turning = self.who.step(turn.before, turn.after);
+        let is_after = self.is_after(turning.at.map_or(turn.at, |logged| turn.at.and(logged)));
+        let is_managers = || match turning.hand {
+            Hand::Producer { .. } => Known::Yes,
+            // As with what was lost, there is no other known cause.
+            Hand::Unknown if turning.by.is_empty() && !self.who.is_logged(turn.after.1) => Known::Yes,
+            _ => Known::unknown(Why::Hand),
+        };
+        match (is_gone, is_after) {
+            (true, is_after) => is_after.and(is_managers()),
+            (false, Known::No) => Known::Yes,
+            (false, _) => is_managers(),
         }
-        Some(Breach {
-            finding,
-            doing,
-            seen: loss.seen,
-            is_after_restart,
-        })
     }
-
-    /// Second profiles beside one that was there.
-    fn doubled(&self, history: &'e ProfileHistory, profile: &'e ClusterProfile) -> Vec<Breach<'e>> {
-        let twins = self.newborns.iter().filter_map(|newborn| {
-            let mut versions = newborn.versions.iter().map(|version| &version.object);
-            let twin = versions.find(|twin| is_of_one(&self.sets, profile, twin))?;
-            let seen = newborn.versions[0].at;
-            if self.has_left(profile, seen) {
-                return None;
-            }
-            let doing = self.who.creation(newborn);
-            let finding = Finding::on(
-                twin,
-                "a second profile of a member appeared when the manager restarted",
-            )
-            .at("metadata.name")
-            .expected(format!(
-                "{} alone, as before {}",
-                redacted(&profile.metadata.name),
-                self.span.did()
-            ))
-            .observed(format!(
-                "{}, beside {}",
-                redacted(&twin.metadata.name),
-                ObjectRef::from(profile).path()
-            ));
-            Some(Breach {
-                finding,
-                is_after_restart: self.were_both(history, newborn, &doing),
-                doing,
-                seen,
-            })
-        });
-        twins.collect()
-    }
-
-    /// Whether a second profile came after the restart, and was there at the same time as the first while the run looked.
-    fn were_both(&self, history: &'e ProfileHistory, newborn: &'e ProfileHistory, creation: &Doing) -> Known {
-        let [one, other] = [history, newborn].map(|life| Timeline::of(self.evidence, &[life]));
-        let both = one.with(&other, |one, other| {
-            [one, other]
-                .iter()
-                .all(|profile| profile.metadata.deletion_timestamp.is_none())
-                && is_of_one(&self.sets, one, other)
-        });
-        let mut runs = other.runs().iter();
-        let born = runs.find(|run| matches!(run.seen, Seen::Version(_)));
-        let is_new = born.map_or(Known::No, |born| {
-            self.is_effect(born.from, timestamp(born.seen_at), creation)
-        });
-        let from = self.span.from.as_microsecond();
-        is_new.and(both.within(Edge::at(from), self.span.looked.as_microsecond() - from))
-    }
-}
-
-/// Whether two profiles are of one manager and one cluster.
-fn is_of_one<'a>(sets: &ClusterSets<'a>, one: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
-    one.metadata.namespace == other.metadata.namespace
-        && one.manager() == other.manager()
-        && by_everything(sets, one, other) == Relation::Same
 }
