@@ -1,6 +1,6 @@
 //! What the profile of a member that left tells of it.
 
-use evidence::{DriverAction, Evidence, Scenario, api::ClusterProfile};
+use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario, StepOutcome, api::ClusterProfile};
 use jiff::Timestamp;
 
 use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
@@ -11,7 +11,7 @@ use crate::{
     },
     subjects::{Finding, Findings, has_status},
     text::{ABSENT, redacted},
-    time::{Known, Micros, Set},
+    time::{Known, Micros, Set, While},
 };
 
 /// Judges whether, after a member left, its profile goes away or one of its conditions leaves True, until the driver joins
@@ -33,6 +33,10 @@ pub(crate) fn falls_with_leave(
         let has_fallen = |profile: Option<&ClusterProfile>| !stands(profile, kind);
         let may_have_fallen = match span.answer(profile, &left.timeline, has_fallen) {
             Answer::Given => true,
+            Answer::Missing if left.may_have_joined(evidence, span.deadline) => {
+                findings.cannot_tell(after_failed_join(profile, kind));
+                continue;
+            }
             Answer::Missing => false,
             Answer::Unknown(_) => span.cut_short().is_none(),
         };
@@ -62,14 +66,22 @@ const FALLEN: &str = "no profile, or False or Unknown";
 /// Returns whether it may be.
 fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, kind: &str) -> bool {
     let deadline = left.step.deadline().as_microsecond();
-    let rejoined = left
-        .joined_again(evidence)
-        .map_or(Micros::MAX, Timestamp::as_microsecond);
-    let again = left.timeline.while_(|profile| stands(Some(profile), kind));
-    let again = again.without(&Set::of([(Micros::MIN, deadline), (rejoined, Micros::MAX)]));
-    let known = again.lasting_beyond_sight(GRACE);
-    if known == Known::No && !again.is_hidden(GRACE) {
-        return false;
+    let standing = left.timeline.while_(|profile| stands(Some(profile), kind));
+    let again_until = |rejoined: Option<Timestamp>| {
+        let rejoined = rejoined.map_or(Micros::MAX, Timestamp::as_microsecond);
+        standing.without(&Set::of([(Micros::MIN, deadline), (rejoined, Micros::MAX)]))
+    };
+    let lasts = |again: &While| again.lasting_beyond_sight(GRACE);
+    let may_last = |again: &While| lasts(again) != Known::No || again.is_hidden(GRACE);
+    // Even a join that failed may have had its effect.
+    let again = again_until(left.joined_again(evidence, |_| true));
+    let known = lasts(&again);
+    if !may_last(&again) {
+        let may_be_back = may_last(&again_until(left.joined_again(evidence, is_done)));
+        if may_be_back {
+            findings.cannot_tell(after_failed_join(left.profile, kind));
+        }
+        return may_be_back;
     }
     let mut versions = left.states.iter().rev().filter_map(|state| state.object);
     let Some(last) = versions.find(|profile| stands(Some(profile), kind)) else {
@@ -97,6 +109,25 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
         ));
     }
     true
+}
+
+impl ExecutedStep<'_> {
+    /// Whether the driver tried to join the member again by then, and nobody knows whether it did.
+    fn may_have_joined(&self, evidence: &Evidence, by: Timestamp) -> bool {
+        let tried = self.joined_again(evidence, |step| !is_done(step));
+        tried.is_some_and(|tried| tried <= by)
+    }
+}
+
+fn is_done(step: &DriverStep) -> bool {
+    step.outcome == StepOutcome::Done
+}
+
+fn after_failed_join(profile: &ObjectRef, kind: &str) -> String {
+    format!(
+        "{kind} of {} was True after a `join` that failed, which may have had its effect",
+        profile.path()
+    )
 }
 
 /// Whether a profile is there and its condition is True.

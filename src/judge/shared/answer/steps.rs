@@ -141,9 +141,12 @@ impl<'a> ExecutedStep<'a> {
         known.last()?.object
     }
 
-    /// When the driver next began to join the same member, or one with the same profile. Even a join that failed may have
-    /// had its effect.
-    pub(crate) fn joined_again(&self, evidence: &Evidence) -> Option<Timestamp> {
+    /// When the driver next began to join the same member, or one with the same profile, by a step of which that holds.
+    pub(super) fn joined_again(
+        &self,
+        evidence: &Evidence,
+        holds: impl Fn(&DriverStep) -> bool,
+    ) -> Option<Timestamp> {
         let is_same = |step: &&DriverStep| {
             step.member == self.step.member
                 || step.profile.as_ref().is_some_and(|profile| {
@@ -153,7 +156,7 @@ impl<'a> ExecutedStep<'a> {
         let drivers = evidence.driver.iter();
         let joins = drivers.flat_map(|driver| driver.steps_of(DriverAction::Join));
         let later = joins.filter(is_same).filter(|step| step.from >= self.step.from);
-        later.map(|step| step.from).min()
+        later.filter(|step| holds(step)).map(|step| step.from).min()
     }
 
     /// Drops the states before the run's own write appeared, which `is_own` recognizes. Records if it never appeared.
