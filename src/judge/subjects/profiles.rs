@@ -65,6 +65,13 @@ impl<'e> Profiles<'e> {
         self.histories.iter().copied()
     }
 
+    /// The histories of each object: more than one of what the run touched meanwhile, as what it did there is left out.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &[&'e ProfileHistory]> {
+        let uid = |life: &'e ProfileHistory| &*life.last().metadata.uid;
+        self.histories
+            .chunk_by(move |one, other| name(one.last()) == name(other.last()) && uid(one) == uid(other))
+    }
+
     /// The last versions of those that still exist.
     pub(crate) fn inventory(&self) -> impl Iterator<Item = &'e ClusterProfile> {
         self.histories().filter_map(ProfileHistory::current)

@@ -61,9 +61,10 @@ pub(in crate::rules) fn manager_immutable(profiles: &Profiles, findings: &mut Fi
 }
 
 fn judge_changes(profiles: &Profiles, findings: &mut Findings) {
-    for history in profiles.histories() {
+    for object in profiles.objects() {
         findings.examine();
-        for (before, after) in history.steps() {
+        let versions = || object.iter().flat_map(|history| &history.versions);
+        for (before, after) in versions().zip(versions().skip(1)) {
             let name = |version: &evidence::Version| {
                 let manager = version.object.spec.cluster_manager.as_ref();
                 manager.map(|manager| manager.name.clone())

@@ -12,8 +12,9 @@ use crate::{
 /// The location of a member, once set, never changes. Its temporary absence is no change.
 pub(in crate::rules) fn location_immutable(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile has the property location.topology.k8s.io");
-    for history in profiles.histories() {
-        let mut locations = history.versions.iter().filter_map(|version| {
+    for object in profiles.objects() {
+        let versions = object.iter().flat_map(|history| &history.versions);
+        let mut locations = versions.filter_map(|version| {
             let property = version.object.property(names::PROPERTY_LOCATION)?;
             (!property.value.is_empty()).then_some((&*property.value, &version.object))
         });
