@@ -25,7 +25,8 @@ type Slices<'e> = Who<'e, PlacementDecision>;
 ///
 /// A user may be scheduler and consumer at once: who creates slices may write those of its schedulers, and the user may name
 /// it as both. Where the log does not have a slice's creation, only the scheduler's named users tell whose it is: a slice is
-/// theirs if they write it, or others of its scheduler. A person with kubectl is not the consumer whose user it borrows.
+/// theirs if they write it, or others of its scheduler in its namespace. A copy of a slice names the scheduler of what it
+/// copies, so who makes one is not that scheduler. A person with kubectl is not the consumer whose user it borrows.
 pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumer_users;
     if consumers.is_empty() {
@@ -43,29 +44,35 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
     let names = Logged::<PlacementDecision>::of(evidence);
     let lives = lives(evidence, requests);
     let who = Who::of(evidence);
+    let named = Named::of(evidence, &who, &lives, &names);
     let mut is_doubtful = false;
     for user in consumers {
         findings.examine();
         let own = Own::of(user, &who, &lives, &names);
-        let named = Named::of(evidence, &who, &lives, &names);
+        let is_scheduler = own.is_a_scheduler_beside(&named);
         for (key, lives) in lives.iter().filter(|(key, _)| names.in_scope(**key)) {
-            let foreign = lives.iter().filter(|life| !own.holds(*key, life, &names));
-            let (sure, doubtful): (Vec<&Life>, Vec<&Life>) = foreign.partition(|life| match life.creator {
-                Some(_) if !own.may_write() => true,
-                _ => named.hold(*key, life, &names) || (named.are_any && own.may_write()),
-            });
-            let (mut doubtful, sure) = (writes_by(user, &doubtful), writes_by(user, &sure));
+            let (mut sure, mut doubtful) = (Vec::new(), Vec::new());
+            for life in lives {
+                let is_sure = match (own.holds(*key, life, &names, &named), life.creator) {
+                    (Some(true), _) => continue,
+                    (None, _) => false,
+                    (_, Some(_)) if !is_scheduler => true,
+                    _ => named.hold(*key, life, &names) || (named.are_any && is_scheduler),
+                };
+                let writes = if is_sure { &mut sure } else { &mut doubtful };
+                writes.extend(writes_by(user, life));
+            }
             let (sure, by_people): (Vec<&Request>, Vec<&Request>) =
                 sure.into_iter().partition(|write| is_by_program(write));
             doubtful.extend(by_people);
             if !sure.is_empty() {
                 findings.report(written(names.reference(*key), user, &sure));
             } else if !doubtful.is_empty() {
-                is_doubtful = true;
+                is_doubtful |= !named.are_any;
                 findings.report(written(names.reference(*key), user, &doubtful).advisory());
             }
         }
-        if own.may_write() {
+        if is_scheduler {
             findings.note(format!(
                 "{} is a scheduler too, so it may write its slices",
                 redacted(user)
@@ -87,7 +94,8 @@ pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut 
             let mut slices = evidence.slices.iter();
             let holds_slices = slices.any(|history| *history.last().metadata.namespace == *namespace);
             let is_sure = holds_slices
-                && named.are_any
+                && named.are_in(namespace)
+                && !own.creates()
                 && evidence.header.scope.scheduler.is_none()
                 && writes.iter().all(|write| is_by_program(write));
             is_doubtful |= !named.are_any;
@@ -109,8 +117,8 @@ fn is_of_slices(collection: &Request, lives: &BTreeMap<Key, Vec<Life>>) -> bool 
 struct Named<'w, 'e> {
     who: &'w Slices<'e>,
     are_any: bool,
-    /// The schedulers of the slices that they write; none if all judged slices are of one.
-    schedulers: Option<BTreeSet<&'e str>>,
+    /// The namespaces and schedulers of the slices that they write, or of all judged slices if these have one only.
+    places: BTreeSet<(&'e str, &'e str)>,
 }
 
 impl<'w, 'e> Named<'w, 'e> {
@@ -120,29 +128,43 @@ impl<'w, 'e> Named<'w, 'e> {
         lives: &BTreeMap<Key<'e>, Vec<Life<'e>>>,
         names: &Logged<'e, PlacementDecision>,
     ) -> Self {
-        let all: BTreeSet<&str> = evidence
-            .slice_histories()
-            .map(|history| history.last().scheduler())
+        let are_any = who.are_users_claimed();
+        let slices = evidence.slice_histories().map(|history| history.last());
+        let judged = slices.filter(|slice| evidence.header.scope.holds_slice(slice));
+        let mut places: BTreeSet<(&str, &str)> = judged
+            .map(|slice| (&*slice.metadata.namespace, slice.scheduler()))
             .collect();
-        let written = lives
-            .iter()
-            .filter(|(_, lives)| lives.iter().any(|life| is_written(who, life)));
-        let schedulers = (all.len() > 1 && evidence.header.scope.scheduler.is_none())
-            .then(|| written.flat_map(|(key, _)| schedulers(*key, names)).collect());
-        Self {
-            who,
-            are_any: who.are_users_claimed(),
-            schedulers,
+        if places.len() > 1 || !are_any {
+            places.clear();
         }
+        let of_named = |lives: &[Life]| lives.iter().any(|life| is_written(who, life));
+        for (key, _) in lives.iter().filter(|(_, lives)| of_named(lives)) {
+            places.extend(
+                schedulers(*key, names)
+                    .into_iter()
+                    .map(|scheduler| (key.0, scheduler)),
+            );
+        }
+        Self { who, are_any, places }
     }
 
-    /// Whether a slice is theirs.
+    /// Whether they are the users of a scheduler.
+    fn are_of(&self, scheduler: &str) -> bool {
+        self.places.iter().any(|place| place.1 == scheduler)
+    }
+
+    /// Whether a slice is theirs: they write it, or others of its scheduler in its namespace. Elsewhere, it may be a copy, and
+    /// several schedulers may leave their names out.
     fn hold(&self, key: Key<'e>, life: &Life, names: &Logged<'e, PlacementDecision>) -> bool {
-        let is_of = |known: &BTreeSet<&str>| {
-            let mut schedulers = schedulers(key, names).into_iter();
-            schedulers.any(|scheduler| known.contains(scheduler))
-        };
-        self.are_any && (is_written(self.who, life) || self.schedulers.as_ref().is_none_or(is_of))
+        let mut schedulers = schedulers(key, names)
+            .into_iter()
+            .filter(|scheduler| !scheduler.is_empty());
+        is_written(self.who, life) || schedulers.any(|scheduler| self.places.contains(&(key.0, scheduler)))
+    }
+
+    /// Whether they have slices in a namespace.
+    fn are_in(&self, namespace: &str) -> bool {
+        self.places.iter().any(|place| place.0 == namespace)
     }
 }
 
@@ -152,12 +174,9 @@ fn is_written(who: &Slices, life: &Life) -> bool {
     writes.any(|write| who.is_claimed_user(Sender::of(write).name))
 }
 
-fn writes_by<'e>(user: &str, lives: &[&Life<'e>]) -> Vec<&'e Request> {
-    let writes = lives.iter().flat_map(|life| &life.writes);
-    writes
-        .filter(|request| Sender::of(request).name == user)
-        .copied()
-        .collect()
+fn writes_by<'l, 'e>(user: &'l str, life: &'l Life<'e>) -> impl Iterator<Item = &'e Request> + use<'l, 'e> {
+    let writes = life.writes.iter().copied();
+    writes.filter(move |request| Sender::of(request).name == user)
 }
 
 /// What a consumer that is a scheduler too may write.
@@ -187,20 +206,43 @@ impl<'w, 'e> Own<'w, 'e> {
         }
     }
 
-    /// Whether a slice is its own. One whose creation the log does not have is, if its scheduler is.
-    fn holds(&self, key: Key<'e>, life: &Life<'e>, names: &Logged<'e, PlacementDecision>) -> bool {
-        match life.creator {
-            Some(creator) => creator == self.user || (self.is_scheduler && self.who.is_claimed_user(creator)),
-            None => {
-                let mut schedulers = schedulers(key, names).into_iter();
-                self.is_scheduler || schedulers.any(|scheduler| self.schedulers.contains(scheduler))
-            }
+    /// Whether a slice is its own; none if the evidence does not tell. One whose creation the log does not have is, if its
+    /// scheduler is: so it is not, if the scheduler's named users write it. What others write as well, or is of a scheduler
+    /// whose users were named, may be what it copied.
+    fn holds(
+        &self,
+        key: Key<'e>,
+        life: &Life<'e>,
+        names: &Logged<'e, PlacementDecision>,
+        named: &Named,
+    ) -> Option<bool> {
+        if let Some(creator) = life.creator {
+            return Some(creator == self.user || (self.is_scheduler && self.who.is_claimed_user(creator)));
+        } else if self.is_scheduler {
+            return Some(true);
         }
+        let schedulers = schedulers(key, names);
+        let is_made = schedulers
+            .iter()
+            .any(|scheduler| self.schedulers.contains(scheduler));
+        if !is_made || is_written(self.who, life) {
+            return Some(false);
+        }
+        let mut programs = life.writes.iter().filter(|write| is_by_program(write));
+        let is_shared = programs.any(|write| Sender::of(write).name != self.user);
+        let is_doubtful = is_shared || schedulers.iter().any(|scheduler| named.are_of(scheduler));
+        (!is_doubtful).then_some(true)
     }
 
-    /// Whether it is a scheduler, too.
-    fn may_write(&self) -> bool {
-        self.is_scheduler || !self.schedulers.is_empty()
+    /// Whether it created any slice, be it a copy.
+    fn creates(&self) -> bool {
+        !self.schedulers.is_empty()
+    }
+
+    /// Whether it is a scheduler, too, by the user's word or as it creates slices of other schedulers than those whose users
+    /// were named.
+    fn is_a_scheduler_beside(&self, named: &Named) -> bool {
+        self.is_scheduler || self.schedulers.iter().any(|scheduler| !named.are_of(scheduler))
     }
 }
 
@@ -254,7 +296,8 @@ pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &m
     let lives = requests.map(|requests| lives(evidence, requests));
     let lives = lives.unwrap_or_default();
     for access in &evidence.consumer_access {
-        if Own::of(&access.user, &who, &lives, &names).may_write() {
+        let own = Own::of(&access.user, &who, &lives, &names);
+        if own.is_scheduler || own.creates() {
             findings.note(format!(
                 "{} is not judged: it is a scheduler too, so it may write",
                 redacted(&access.user)
