@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use evidence::Request;
-use jiff::Timestamp;
 
 use super::{
     hand::{Hand, Who},
     logged::{Judged, is_creation},
+    succession::WriteSpan,
 };
 
 /// The users of one producer's name, as one: a user, or all that were claimed.
@@ -18,10 +18,8 @@ pub(crate) struct Creator<'e> {
     pub(crate) created: &'e Request,
     /// How many there are.
     pub(crate) count: usize,
-    /// The first write on objects of that producer.
-    pub(crate) from: Timestamp,
-    /// The last one.
-    pub(crate) until: Timestamp,
+    /// The writes on objects of that producer.
+    pub(crate) wrote: WriteSpan,
 }
 
 impl<'e, T: Judged> Who<'e, T> {
@@ -31,7 +29,7 @@ impl<'e, T: Judged> Who<'e, T> {
         &self,
         named: impl Fn(&'e Request) -> Option<&'e str>,
     ) -> BTreeMap<&'e str, Vec<Creator<'e>>> {
-        let mut spans: BTreeMap<(&str, Option<&str>), (Timestamp, Timestamp)> = BTreeMap::new();
+        let mut spans: BTreeMap<(&str, Option<&str>), WriteSpan> = BTreeMap::new();
         let mut created: BTreeMap<(&str, Option<&str>), (&Request, usize)> = BTreeMap::new();
         let requests = T::requests(self.evidence).into_iter();
         for request in requests.flat_map(|requests| &requests.events) {
@@ -41,21 +39,20 @@ impl<'e, T: Judged> Who<'e, T> {
             }
             let Some(producer) = named(request) else { continue };
             let user = Some(&*request.user).filter(|user| !self.is_claimed_user(user));
-            let span = spans.entry((producer, user)).or_insert((request.at, request.at));
-            *span = (span.0.min(request.at), span.1.max(request.at));
+            let write = WriteSpan::at(request.at);
+            let span = spans.entry((producer, user)).or_insert(write);
+            *span = span.and(write);
             if is_creation(request) {
                 created.entry((producer, user)).or_insert((request, 0)).1 += 1;
             }
         }
         let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
         for (key @ (producer, _), (created, count)) in created {
-            let (from, until) = spans[&key];
             creators.entry(producer).or_default().push(Creator {
                 by: &created.user,
                 created,
                 count,
-                from,
-                until,
+                wrote: spans[&key],
             });
         }
         for creators in creators.values_mut() {

@@ -31,5 +31,5 @@ pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
-pub(crate) use succession::{Succession, WriteSpan};
+pub(crate) use succession::{APART, Succession, WriteSpan};
 pub(crate) use touched::{before_and_after, is_touched, untouched_within};

@@ -1,9 +1,10 @@
 //! Successions: one identity may change hands. A new replica's certificate, a renamed account or another program takes over,
 //! and the one before writes no more.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use crate::time::SERVERS_APART;
+/// Longer than the clocks of two API servers differ, and than a request of the one before may still be under way.
+pub(crate) const APART: SignedDuration = SignedDuration::from_secs(10);
 
 /// The span of somebody's writes in a log, from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,8 @@ pub(crate) struct WriteSpan {
 pub(crate) enum Succession {
     /// It took over: the other one writes no more.
     Sure,
-    /// Both wrote within the time by which the clocks of two API servers may differ.
+    /// The other one wrote on for so short a time that its last writes may have been under way, or the clocks of two API
+    /// servers differ.
     Possible,
     /// Both write.
     None,
@@ -30,6 +32,11 @@ impl WriteSpan {
         Some(Self { from, until })
     }
 
+    /// The span of one write.
+    pub(crate) fn at(at: Timestamp) -> Self {
+        Self { from: at, until: at }
+    }
+
     /// When the first of the writes was.
     pub(crate) fn from(&self) -> Timestamp {
         self.from
@@ -37,10 +44,21 @@ impl WriteSpan {
 
     /// Whether who wrote then succeeds who wrote in another span. Two API servers stamp the log, and their clocks may differ.
     pub(crate) fn succeeds(&self, other: &Self) -> Succession {
-        match other.until.as_microsecond() - self.from.as_microsecond() {
-            ..0 => Succession::Sure,
-            0..=SERVERS_APART => Succession::Possible,
-            _ => Succession::None,
+        let overlap = other.until.duration_since(self.from);
+        if overlap.is_negative() {
+            Succession::Sure
+        } else if overlap <= APART {
+            Succession::Possible
+        } else {
+            Succession::None
+        }
+    }
+
+    /// The span of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
         }
     }
 }

@@ -7,9 +7,8 @@ use evidence::{Asked, Evidence, Kind, api::ClusterProfile};
 use crate::{
     subjects::{Finding, Findings},
     text::redacted,
-    time::SERVERS_APART,
     who::{
-        Who,
+        Succession, Who,
         authors::{program_of, tells_who},
         entries, is_touched,
         logged::{Logged, logged_key},
@@ -60,28 +59,29 @@ fn judge_users<'a>(
             continue;
         };
         for other in others {
-            if other.from > first.until {
-                findings.note(format!(
-                    "{} creates profiles of {} in succession to {}, which writes no more",
-                    redacted(other.by),
-                    redacted(manager),
-                    redacted(first.by)
-                ));
-                std::mem::swap(first, other);
-                continue;
-            }
-            // Two API servers stamp the log, and their clocks may differ.
-            let overlap = first.until.as_microsecond() - other.from.as_microsecond();
-            if overlap <= SERVERS_APART {
-                findings.cannot_tell(format!(
-                    "{} and {} wrote for {} within the time by which the clocks of API servers may differ: it may be a \
-                     succession",
-                    redacted(first.by),
-                    redacted(other.by),
-                    redacted(manager)
-                ));
-                std::mem::swap(first, other);
-                continue;
+            match other.wrote.succeeds(&first.wrote) {
+                Succession::Sure => {
+                    findings.note(format!(
+                        "{} creates profiles of {} in succession to {}, which writes no more",
+                        redacted(other.by),
+                        redacted(manager),
+                        redacted(first.by)
+                    ));
+                    std::mem::swap(first, other);
+                    continue;
+                }
+                Succession::Possible => {
+                    findings.cannot_tell(format!(
+                        "{} wrote for {} until {} did, or for a few seconds longer, and the clocks of API servers may \
+                         differ: it may be a succession",
+                        redacted(first.by),
+                        redacted(manager),
+                        redacted(other.by)
+                    ));
+                    std::mem::swap(first, other);
+                    continue;
+                }
+                Succession::None => {}
             }
             proven.insert(manager);
             findings.report(
@@ -97,7 +97,7 @@ fn judge_users<'a>(
                 ))
                 .observed(format!("created by {}", redacted(other.by))),
             );
-            first.until = first.until.max(other.until);
+            first.wrote = first.wrote.and(other.wrote);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Evidence, Request, Requests, SliceHistory, api::PlacementDecision};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{
     lives::{Life, lives},
@@ -13,7 +13,7 @@ use crate::{
     subjects::{Finding, Findings},
     text::{listed, redacted},
     who::{
-        Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
+        APART, Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
         authors::is_by_program,
         logged::{Key, Logged},
         publisher::{Names, Publishers},
@@ -289,9 +289,6 @@ fn writes<'e>(
     };
     lives.iter().map(of_life).collect()
 }
-
-/// Longer than the clocks of two API servers differ, and than a request of the one before may still be under way.
-const APART: SignedDuration = SignedDuration::from_secs(10);
 
 /// Whether two write in turns, each of them twice: neither has taken over from the other.
 pub(super) fn in_turns(one: &[Timestamp], other: &[Timestamp]) -> bool {
