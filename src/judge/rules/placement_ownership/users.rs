@@ -266,12 +266,8 @@ fn writes<'e>(
 ) -> Vec<Vec<Write<'e>>> {
     let counts =
         |write: &&&Request| is_by_program(write) && (users.hold_sender(write) || !who.is_a_consumers(write));
-    let all: Vec<&Request> = lives.iter().flat_map(|life| &life.writes).copied().collect();
-    let observed = Observed {
-        evidence,
-        writes: &all,
-        histories,
-    };
+    let all = lives.iter().flat_map(|life| &life.writes).copied().collect();
+    let observed = Observed::of(evidence, all, histories, publish_otherwise);
     let of_life = |life: &Life<'e>| {
         let writes = life.writes.iter().filter(counts);
         let writes = writes.map(|write| Write {
@@ -281,7 +277,7 @@ fn writes<'e>(
                 // What the scheduler writes is its own affair.
                 Effect::Unknown
             } else {
-                observed.effect(write, publish_otherwise)
+                observed.effect(write)
             },
             is_for_people: who.hand_of(write) == Hand::Other,
         });
