@@ -28,11 +28,14 @@ pub(crate) fn is_held_against<T: Judged>(
             "{}, and neither an audit log nor managedFields tell by whom",
             found()
         )),
-        Hand::Unknown => findings.cannot_tell(T::NOT_NAMED.after(format_args!(
-            "{}, which may be {} or somebody else",
-            found(),
-            T::ROLE
-        ))),
+        Hand::Unknown => {
+            let found = format!("{}, which may be {} or somebody else", found(), T::ROLE);
+            if doing.are_named {
+                findings.cannot_tell(found);
+            } else {
+                findings.cannot_tell(T::NOT_NAMED.after(found));
+            }
+        }
         Hand::Other => findings.note(format!("{}, which is not {}", found(), T::ROLE)),
         Hand::Run => {}
     }

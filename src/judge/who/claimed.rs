@@ -5,6 +5,7 @@ use evidence::Request;
 use super::{
     hand::{Hand, Who},
     logged::Judged,
+    program::{name_of, program_of},
     sender::Sender,
 };
 
@@ -27,6 +28,12 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whether a field manager was claimed.
     pub(crate) fn is_claimed_field_manager(&self, name: &str) -> bool {
         self.is_claimed(1, name)
+    }
+
+    /// Whether a field manager of a program was claimed. A log tells only the program: kubectl has several field managers.
+    pub(super) fn is_claimed_program(&self, user_agent: &str) -> bool {
+        let mut claimed = self.said(1).iter();
+        claimed.any(|name| program_of(name).eq_ignore_ascii_case(name_of(user_agent)))
     }
 
     /// Whether a user sent a request that was claimed to be a consumer's.

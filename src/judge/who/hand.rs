@@ -9,7 +9,7 @@ use super::{
     authors::authors,
     entry::{Entry, entries},
     logged::Judged,
-    program::{SUITE, is_actor, is_by_hub, is_for_people, is_program, tells_who},
+    program::{SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_program, tells_who},
     publisher::{Publishers, publishing},
 };
 use crate::{
@@ -42,6 +42,10 @@ pub(crate) struct Doing<'e> {
     pub(crate) by: BTreeSet<&'e str>,
     /// When it was, by the log; none if the log does not tell, or the hub's clock is unknown.
     pub(crate) at: Option<Edge>,
+    /// Whether the producer's names of that kind were claimed, and these tell nothing all the same.
+    pub(crate) are_named: bool,
+    /// Whether a program that people use may have done it.
+    is_by_tool: bool,
 }
 
 impl Hand {
@@ -60,7 +64,14 @@ impl Doing<'_> {
         hand: Hand::Unknown,
         by: BTreeSet::new(),
         at: None,
+        are_named: false,
+        is_by_tool: false,
     };
+
+    /// Whether it may be a person's, and the evidence does not tell.
+    pub(crate) fn may_be_a_persons(&self) -> bool {
+        self.hand == Hand::Unknown && self.is_by_tool
+    }
 }
 
 /// Tells whose doing things are with one kind of objects.
@@ -97,7 +108,7 @@ impl<'e, T: Judged> Who<'e, T> {
     pub(crate) fn moved(&self, before: &T, after: &'e T) -> Doing<'e> {
         let by = authors(before, after);
         let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
-        Doing { hand, by, at: None }
+        self.by_field_managers(hand, by)
     }
 
     /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
@@ -113,8 +124,18 @@ impl<'e, T: Judged> Who<'e, T> {
             let wrote = &owners & &authors(before.0, after.0);
             let by = if wrote.is_empty() { owners } else { wrote };
             let hand = one(by.iter().map(|name| self.publishing(name)));
-            Doing { hand, by, at: None }
+            self.by_field_managers(hand, by)
         })
+    }
+
+    fn by_field_managers(&self, hand: Hand, by: BTreeSet<&'e str>) -> Doing<'e> {
+        Doing {
+            hand,
+            is_by_tool: by.iter().any(|name| is_for_people(name)),
+            by,
+            at: None,
+            are_named: !self.said(1).is_empty(),
+        }
     }
 
     /// Whose a part of an object is, if all its owners are of one hand.
@@ -209,21 +230,21 @@ impl<'e, T: Judged> Who<'e, T> {
         let request = self.publishers().creation(history);
         let logged = request.map(|request| self.creator(request));
         let is_claimed = hand == (Hand::Producer { is_inferred: false });
-        let logged = logged.filter(|logged| logged.hand != Hand::Unknown || !self.said(0).is_empty());
+        let logged = logged.filter(|logged| {
+            // Whom the log leaves open, the program that they used does not tell either.
+            logged.hand != Hand::Unknown || !self.said(0).is_empty() || hand == Hand::Other
+        });
         match logged {
             Some(logged) if !is_claimed => logged,
-            _ => Doing { hand, by, at: None },
+            _ => self.by_field_managers(hand, by),
         }
     }
 
     /// Whose doing a logged creation is: who alone creates objects under a producer's name acts as that producer.
     pub(crate) fn creator(&self, request: &'e Request) -> Doing<'e> {
         let mut doing = self.told([request]);
-        if doing.hand == Hand::Other && !self.is_anothers(request) {
-            doing.hand = Hand::Unknown;
-        }
         let is_open = doing.hand == Hand::Unknown && self.said(0).is_empty();
-        if is_open && self.publishers().creates_alone(request) {
+        if is_open && !is_for_people(&request.user_agent) && self.publishers().creates_alone(request) {
             doing.hand = Hand::Producer { is_inferred: true };
         }
         doing
@@ -256,7 +277,10 @@ impl<'e, T: Judged> Who<'e, T> {
                 hand,
                 by: BTreeSet::new(),
                 at: logged_at(self.evidence, request),
+                are_named: !self.said(0).is_empty(),
+                is_by_tool: false,
             });
+            doing.is_by_tool |= is_for_people(&request.user_agent);
             doing.by.insert(&*request.user);
             // Which of several requests it was is unknown.
             let both = doing.at.zip(logged_at(self.evidence, request));
@@ -268,21 +292,34 @@ impl<'e, T: Judged> Who<'e, T> {
         told.unwrap_or(Doing::UNTOLD)
     }
 
-    /// Whose a request is.
+    /// Whose a request is. Who was claimed may use any program, and name it at will; but the hub's own users are reserved.
     pub(crate) fn hand_of(&self, request: &Request) -> Hand {
         if request.is_the_suites() {
             return Hand::Run;
         }
-        if is_by_hub(request) || is_for_people(&request.user_agent) {
-            return Hand::Other;
+        let is_claimed = self.is_claimed_user(&request.user) && !is_hub(&request.user);
+        if is_claimed || !(is_by_hub(request) || self.is_a_persons(request)) {
+            self.known(0, &request.user)
+        } else {
+            Hand::Other
         }
-        self.known(0, &request.user)
     }
 
-    /// Whether the log proves that a request is neither a producer's nor the run's. A producer may use people's programs, if
-    /// its users were claimed.
+    /// Whether a request is a person's, by its program. A producer may use the same one: it was claimed, or its user alone
+    /// created all that is judged.
+    fn is_a_persons(&self, request: &Request) -> bool {
+        let creates_all = || self.said(0).is_empty() && self.publishers().created_all(&request.user);
+        is_for_people(&request.user_agent) && !self.is_claimed_program(&request.user_agent) && !creates_all()
+    }
+
+    /// Whether the log proves that a request is neither a producer's nor the run's.
     pub(crate) fn is_anothers(&self, request: &Request) -> bool {
-        self.hand_of(request) == Hand::Other && !self.is_claimed_user(&request.user)
+        self.hand_of(request) == Hand::Other
+    }
+
+    /// Whether a program that people use sent a request, and the log does not tell for whom.
+    pub(crate) fn may_be_a_persons(&self, request: &Request) -> bool {
+        is_for_people(&request.user_agent) && self.hand_of(request) == Hand::Unknown
     }
 
     /// Whose a field manager is; by what all judged objects have in common, too, if that is asked for.

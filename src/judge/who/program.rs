@@ -51,7 +51,7 @@ pub(super) fn is_for_people(program: &str) -> bool {
 }
 
 /// The name of a program in its user agent or field manager.
-fn name_of(program: &str) -> &str {
+pub(super) fn name_of(program: &str) -> &str {
     let name = program.split(['/', ' ']).next().unwrap_or_default();
     name.strip_suffix(".exe").unwrap_or(name)
 }
@@ -96,7 +96,7 @@ pub(super) fn is_by_hub(request: &Request) -> bool {
 }
 
 /// Whether a user is the hub itself. Distributions run the storage version migrator in a namespace of its own.
-fn is_hub(user: &str) -> bool {
+pub(super) fn is_hub(user: &str) -> bool {
     let account = user.strip_prefix("system:serviceaccount:");
     HUB_CONTROLLERS.contains(&user)
         || account.is_some_and(|account| account.contains("storage-version-migrator"))

@@ -90,6 +90,8 @@ pub(crate) struct Publishers<'e> {
     creations: HashMap<Key<'e>, Vec<&'e Request>>,
     /// The users whose programs created objects under each name of a producer; under none if bodies do not tell.
     creators: BTreeMap<&'e str, BTreeSet<&'e str>>,
+    /// The user who created all judged objects, by the log; none if there are several, or it lacks a creation.
+    created_all: Option<&'e str>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
     untold: [Names<'e>; 2],
@@ -101,6 +103,7 @@ impl<'e> Publishers<'e> {
         let mut publishers = Self {
             creations: HashMap::new(),
             creators: BTreeMap::new(),
+            created_all: None,
             names: BTreeMap::new(),
             untold: [Names::said(&said.users), Names::said(&said.field_managers)],
         };
@@ -127,7 +130,15 @@ impl<'e> Publishers<'e> {
             names[0].infer(users);
             names[1].infer(managers);
         }
+        let mut users = judged::<T>(evidence).map(|history| Some(&*publishers.creation(history)?.user));
+        let first = users.next().flatten();
+        publishers.created_all = first.filter(|_| users.all(|user| user == first));
         publishers
+    }
+
+    /// Whether a user created all judged objects, by the log.
+    pub(super) fn created_all(&self, user: &str) -> bool {
+        self.created_all == Some(user)
     }
 
     /// The users and the field managers of a producer.

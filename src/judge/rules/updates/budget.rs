@@ -7,13 +7,14 @@ use super::{
     publishers::{Counted, Users, counted, sure_if},
 };
 use crate::{
+    reasons::MANAGER_NOT_NAMED,
     shared::{
         bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
         writes::{Write, status_writes},
     },
     subjects::{Finding, Findings, Profiles},
     time::{Events, Micros, SECOND},
-    who::{Hand, Who},
+    who::{Doing, Hand, Who},
 };
 
 /// Tells who wrote profiles.
@@ -41,7 +42,7 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
                 findings.examine();
                 let seen = seen_to_spend(evidence, &who, history);
                 excused += usize::from(seen.is_excused());
-                judge(seen.own, || Finding::on(history.last(), TOO_OFTEN), findings);
+                judge(seen, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
         note_excused(excused, findings);
@@ -53,12 +54,8 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
         findings.examine();
         let logged = log.spent(key);
         let mut is_excused = logged.is_excused();
-        let is_overdrawn = logged.own.overdraw().is_some();
-        judge(
-            logged.own,
-            || Finding::on(names.reference(key), TOO_OFTEN),
-            findings,
-        );
+        let is_overdrawn = logged.is_sure;
+        judge(logged, || Finding::on(names.reference(key), TOO_OFTEN), findings);
         if watched && !is_overdrawn {
             // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
             let histories = names.histories(key);
@@ -67,7 +64,7 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
             for history in histories {
                 let seen = seen_to_spend(evidence, &who, history);
                 is_excused |= seen.is_excused();
-                judge(seen.own, || Finding::on(history.last(), TOO_OFTEN), findings);
+                judge(seen, || Finding::on(history.last(), TOO_OFTEN), findings);
             }
         }
         excused += usize::from(is_excused);
@@ -96,13 +93,19 @@ pub(super) struct Spendable {
     all: Spent,
     /// By those that may be the manager's.
     pub(super) own: Spent,
+    /// Whether they overdraw it without those that may be a person's as well.
+    is_sure: bool,
 }
 
 impl Spendable {
-    /// `own` is asked for only if all writes exceed the budget.
-    pub(super) fn of(all: Spent, own: impl FnOnce() -> Spent) -> Self {
+    /// Less is asked for only if more exceeds the budget.
+    pub(super) fn of(all: Spent, own: impl FnOnce() -> Spent, sure: impl FnOnce() -> Spent) -> Self {
         let own = if all == Spent::Kept { all } else { own() };
-        Self { all, own }
+        Self {
+            all,
+            own,
+            is_sure: own.overdraw().is_some() && sure().overdraw().is_some(),
+        }
     }
 
     /// Whether the writes of others alone make it exceed the budget.
@@ -120,12 +123,14 @@ pub(super) fn seen_to_spend<'e>(
     history: &'e ProfileHistory,
 ) -> Spendable {
     if !may_overdraw(history) {
-        return Spendable::of(Spent::Kept, || Spent::Kept);
+        return Spendable::of(Spent::Kept, || Spent::Kept, || Spent::Kept);
     }
     let writes = status_writes(evidence, history);
-    Spendable::of(spent(&moments(&writes), BUDGET), || {
-        spent(&own_writes(who, writes), BUDGET)
-    })
+    Spendable::of(
+        spent(&moments(&writes), BUDGET),
+        || spent(&own_writes(who, writes.clone()), BUDGET),
+        || spent(&sure_writes(who, writes.clone()), BUDGET),
+    )
 }
 
 /// Whether the watch saw enough writes of any kind to overdraw the bucket. Of nearly all profiles it did not.
@@ -139,21 +144,38 @@ pub(super) fn moments(writes: &[Write]) -> Events {
 }
 
 /// When those took place that are not proven to be somebody else's than the manager's.
-pub(super) fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
-    writes.retain(|Write { before, after, .. }| {
-        let (old, new) = (&before.object, &after.object);
-        let step = who.step((old, before.at), (new, after.at));
-        // What others wrote in a gap is theirs all the same.
-        ![step, who.moved(old, new)]
-            .iter()
-            .any(|doing| doing.hand == Hand::Other)
+fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
+    writes.retain(|write| {
+        let [step, moved] = doings(who, write);
+        let is_untold = step.by.is_empty();
+        step.hand != Hand::Other && !(is_untold && moved.hand == Hand::Other)
     });
     moments(&writes)
 }
 
-fn judge(spent: Spent, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
-    match spent {
-        Spent::Overdrawn(found) => findings.report(too_often(finding(), found)),
+/// The same without those that may be a person's.
+pub(super) fn sure_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
+    writes.retain(|write| {
+        let mut doings = doings(who, write).into_iter();
+        !doings.any(|doing| doing.hand == Hand::Other || doing.may_be_a_persons())
+    });
+    moments(&writes)
+}
+
+/// Whose a write is, and whose the entries are that it moved: what others wrote in a gap is theirs all the same.
+fn doings<'e>(who: &Writers<'e>, write: &Write<'e>) -> [Doing<'e>; 2] {
+    let (before, after) = (write.before, write.after);
+    let (old, new) = (&before.object, &after.object);
+    [who.step((old, before.at), (new, after.at)), who.moved(old, new)]
+}
+
+fn judge(spent: Spendable, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+    match spent.own {
+        Spent::Overdrawn(found) if spent.is_sure => findings.report(too_often(finding(), found)),
+        Spent::Overdrawn(_) => findings.cannot_tell(MANAGER_NOT_NAMED.after(format_args!(
+            "{}: {TOO_OFTEN}, if those who use people's programs are the manager",
+            finding().object.path()
+        ))),
         Spent::Doubtful => findings.cannot_tell(TOO_CLOSE),
         Spent::Kept => {}
     }

@@ -116,30 +116,38 @@ pub(super) struct StatusLog<'a> {
     pub(super) all: Log<'a>,
     /// Those that are not proven to be somebody else's than the manager's, if there are others.
     own: Option<Log<'a>>,
+    /// Those of them that no program sent which people use, if there are others.
+    sure: Option<Log<'a>>,
 }
 
 impl<'a> StatusLog<'a> {
     /// None without a log.
     pub(super) fn read(evidence: &'a Evidence, who: &Writers<'a>) -> Option<Self> {
         let all = Log::read(evidence, Request::is_status_write)?;
-        let mut requests = evidence.requests.iter().flat_map(|requests| &requests.events);
-        let has_others = requests.any(|request| request.is_status_write() && who.is_anothers(request));
-        let may_be_own = |request: &Request| request.is_status_write() && !who.is_anothers(request);
-        let own = has_others.then(|| Log::read(evidence, may_be_own));
+        let without = |is_left_out: &dyn Fn(&Request) -> bool| {
+            let mut requests = evidence.requests.iter().flat_map(|requests| &requests.events);
+            let has_others = requests.any(|request| request.is_status_write() && is_left_out(request));
+            let counts = |request: &Request| request.is_status_write() && !is_left_out(request);
+            has_others.then(|| Log::read(evidence, counts)).flatten()
+        };
+        let is_anothers = |request: &Request| who.is_anothers(request);
+        let may_be_anothers = |request: &Request| who.is_anothers(request) || who.may_be_a_persons(request);
         Some(Self {
             all,
-            own: own.flatten(),
+            own: without(&is_anothers),
+            sure: without(&may_be_anothers),
         })
     }
 
-    /// Those that may be the manager's.
-    pub(super) fn own(&self) -> &Log<'a> {
-        self.own.as_ref().unwrap_or(&self.all)
+    /// Those that may be the manager's, and no person's.
+    pub(super) fn sure(&self) -> &Log<'a> {
+        self.sure.as_ref().unwrap_or(&self.all)
     }
 
     /// What they spend of the buckets of the profiles of that name.
     pub(super) fn spent(&self, key: Key<'a>) -> Spendable {
-        Spendable::of(self.all.spent(key), || self.own().spent(key))
+        let own = self.own.as_ref().unwrap_or(&self.all);
+        Spendable::of(self.all.spent(key), || own.spent(key), || self.sure().spent(key))
     }
 }
 

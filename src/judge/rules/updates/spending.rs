@@ -4,7 +4,7 @@ use evidence::Evidence;
 use jiff::Timestamp;
 
 use super::{
-    budget::{Writers, is_told_by, own_writes, was_watched},
+    budget::{Writers, is_told_by, sure_writes, was_watched},
     log::{Names, StatusLog},
 };
 use crate::{
@@ -61,7 +61,7 @@ impl<'a> Spendings<'a> {
     }
 
     /// The buckets of the profiles with one name, one after the other, without those that were never written. Like
-    /// the rule, uses the log, and the watch where it saw more or proves more.
+    /// the rule, uses the log, and the watch where it saw more or proves more, without what may be a person's.
     pub fn of_profile(&self, namespace: &'a str, name: &'a str) -> Vec<Spending> {
         let key = (namespace, name);
         let mut spendings = Vec::new();
@@ -74,13 +74,13 @@ impl<'a> Spendings<'a> {
         let mut is_told = false;
         if let Some(log) = &self.log {
             let ahead = skew(self.evidence);
-            let lives = log.own().lives(key).iter().map(|life| &life.writes);
+            let lives = log.sure().lives(key).iter().map(|life| &life.writes);
             spendings.extend(lives.map(|writes| Spending::of(Source::AuditLog, writes, ahead)));
             is_told = is_told_by(&log.all, key, watched().map(|writes| writes.len()).sum());
         }
         if was_watched(self.evidence) && !spendings.iter().any(Spending::is_overdrawn) {
-            let own = watched().map(|writes| own_writes(&self.who, writes));
-            let seen = own.map(|writes| Spending::of(Source::Watch, &writes, 0));
+            let sure = watched().map(|writes| sure_writes(&self.who, writes));
+            let seen = sure.map(|writes| Spending::of(Source::Watch, &writes, 0));
             spendings.extend(seen.filter(|spending| !is_told || spending.is_overdrawn()));
         }
         spendings.retain(|spending| !spending.draws.is_empty());
