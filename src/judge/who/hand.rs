@@ -1,15 +1,16 @@
 //! Whose doing something is.
 
-use std::{cell::OnceCell, collections::BTreeSet, marker::PhantomData};
+use std::{cell::OnceCell, collections::BTreeSet};
 
-use evidence::{Evidence, History, ObjectRef, Origin, Request, parse_time};
+use evidence::{Evidence, History, Origin, Request, parse_time};
 use jiff::Timestamp;
 
 use super::{
-    authors::authors,
+    authors::authors as moved,
     entry::{Entry, entries},
-    logged::Judged,
-    program::{SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_program, tells_who},
+    logged::{Judged, Key},
+    matching::{Matching, Parts, changed, part_of},
+    program::{Program, SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_program, tells_who},
     publisher::{Publishers, publishing},
 };
 use crate::{
@@ -78,8 +79,8 @@ impl Doing<'_> {
 pub(crate) struct Who<'e, T> {
     pub(super) evidence: &'e Evidence,
     publishers: OnceCell<Publishers<'e>>,
-    writes: OnceCell<Writes<'e>>,
-    kind: PhantomData<T>,
+    deletions: OnceCell<Deletions<'e>>,
+    matching: Matching<'e, T>,
 }
 
 impl<'e, T: Judged> Who<'e, T> {
@@ -87,8 +88,8 @@ impl<'e, T: Judged> Who<'e, T> {
         Self {
             evidence,
             publishers: OnceCell::new(),
-            writes: OnceCell::new(),
-            kind: PhantomData,
+            deletions: OnceCell::new(),
+            matching: Matching::of(evidence),
         }
     }
 
@@ -100,13 +101,14 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
     /// one of them was claimed, else by the log, else by the field managers.
     pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
-        self.best(before, after, || self.moved(before.0, after.0))
+        let parts = changed(before.0, after.0);
+        self.best(before, after, parts, || self.moved(before.0, after.0))
     }
 
     /// Whose the entries of managedFields are that differ between two versions. Over a gap, others may have written, too, of
     /// whom nothing is left.
     pub(crate) fn moved(&self, before: &T, after: &'e T) -> Doing<'e> {
-        let by = authors(before, after);
+        let by = moved(before, after);
         let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
         self.by_field_managers(hand, by)
     }
@@ -119,12 +121,15 @@ impl<'e, T: Judged> Who<'e, T> {
         after: (&'e T, Timestamp),
         part: &str,
     ) -> Doing<'e> {
-        self.best(before, after, || {
+        self.best(before, after, part_of(part), || {
             let owners = owners(after.0, part);
-            let wrote = &owners & &authors(before.0, after.0);
-            let by = if wrote.is_empty() { owners } else { wrote };
-            let hand = one(by.iter().map(|name| self.publishing(name)));
-            self.by_field_managers(hand, by)
+            let wrote = &owners & &moved(before.0, after.0);
+            // Entries keep whole seconds, so that a second write within one moves none: any owner may have written.
+            if wrote.is_empty() {
+                return self.by_field_managers(self.owners(after.0, part), owners);
+            }
+            let hand = one(wrote.iter().map(|name| self.publishing(name)));
+            self.by_field_managers(hand, wrote)
         })
     }
 
@@ -167,31 +172,41 @@ impl<'e, T: Judged> Who<'e, T> {
         &self,
         before: (&T, Timestamp),
         after: (&'e T, Timestamp),
+        parts: Parts,
         field_managers: impl FnOnce() -> Doing<'e>,
     ) -> Doing<'e> {
-        let ((_, since), (after, seen)) = (before, after);
-        let metadata = after.metadata();
-        if missed::<T>(
-            self.evidence,
-            Some((&metadata.namespace, &metadata.name)),
-            since,
-            seen,
-        )
-        .is_some()
-        {
+        let ((old, since), (new, seen)) = (before, after);
+        let metadata = new.metadata();
+        let name = (&*metadata.namespace, &*metadata.name);
+        if missed::<T>(self.evidence, Some(name), since, seen).is_some() {
             return Doing::UNTOLD;
         }
         let authors = field_managers();
         if authors.hand == (Hand::Producer { is_inferred: false }) {
             return authors;
         }
-        let logged = self.logged(&after.object_ref(), seen, |request| {
-            matches!(&*request.verb, "update" | "patch")
-                && request.changed != Some(false)
-                && *request.name == *metadata.name
-        });
+        let requests = self.matching.requests(name, seen, parts);
+        // The program that wrote moved its entry.
+        let moved = moved(old, new);
+        let may_be = |request: &&Request| {
+            let mut moved = moved.iter();
+            moved.len() == 0 || moved.any(|name| Program::of(name) == Program::sent(request))
+        };
+        let (those, others): (Vec<&Request>, Vec<&Request>) = requests.into_iter().partition(may_be);
+        if those.is_empty() && !others.is_empty() {
+            // The log lacks the request, or somebody wrote by another one's name.
+            let mut doing = self.told(others);
+            doing.by.extend(moved);
+            doing.is_by_tool = true;
+            doing.hand = Hand::Unknown;
+            doing.are_named = false;
+            return doing;
+        }
+        let logged = self.told(those);
+        // Whom the log leaves open, the program that they used does not tell either.
+        let is_open = !logged.by.is_empty() && authors.hand == Hand::Other;
         let is_unclaimed = logged.by.len() == 1 && !self.said(0).is_empty();
-        if logged.hand != Hand::Unknown || is_unclaimed {
+        if logged.hand != Hand::Unknown || is_unclaimed || is_open {
             logged
         } else {
             authors
@@ -200,17 +215,17 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// Whose doing a deletion is, by the log. `seen` is when the watch showed the object terminating or gone.
     pub(crate) fn deletion(&self, object: &T, seen: Timestamp) -> Doing<'e> {
-        let created = object.metadata().creation_timestamp.as_deref();
-        let created = created.and_then(parse_time);
-        self.logged(&object.object_ref(), seen, |request| {
+        let metadata = object.metadata();
+        let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
+        let deletions = self.deletions.get_or_init(|| deletions::<T>(self.evidence));
+        // Deletions of collections name no object.
+        let of_name = ["", &metadata.name].into_iter();
+        let of_name = of_name.filter_map(|name| deletions.get(&(&*metadata.namespace, name)));
+        let of_name = of_name.flatten().copied().filter(|request| {
             // A name may have been deleted and made again just before.
-            created.is_none_or(|created| created <= request.at)
-                && match &*request.verb {
-                    "delete" => *request.name == *object.metadata().name && request.subresource.is_empty(),
-                    "deletecollection" => true,
-                    _ => false,
-                }
-        })
+            created.is_none_or(|created| created <= request.at) && is_at(self.evidence, request, seen)
+        });
+        self.told(of_name)
     }
 
     /// Whose doing an object's creation is, by the log.
@@ -259,16 +274,7 @@ impl<'e, T: Judged> Who<'e, T> {
         })
     }
 
-    /// The hand of the requests that the log holds of what the watch saw at that time; unknown if there are several.
-    fn logged(&self, object: &ObjectRef, seen: Timestamp, is_it: impl Fn(&Request) -> bool) -> Doing<'e> {
-        let writes = self.writes.get_or_init(|| writes::<T>(self.evidence));
-        // Deletions of collections name no object.
-        let of_name = ["", &object.name].into_iter();
-        let of_name = of_name.filter_map(|name| writes.get(&(&*object.namespace, name)));
-        let of_name = of_name.flatten().copied();
-        self.told(of_name.filter(|request| is_it(request) && is_at(self.evidence, request, seen)))
-    }
-
+    /// Whose these requests are; unknown if they are several's.
     fn told(&self, requests: impl IntoIterator<Item = &'e Request>) -> Doing<'e> {
         let mut told: Option<Doing> = None;
         for request in requests {
@@ -346,18 +352,25 @@ impl<'e, T: Judged> Who<'e, T> {
     }
 }
 
-/// The writes of a log by the namespace and the name that they give.
-type Writes<'e> = HashMap<(&'e str, &'e str), Vec<&'e Request>>;
+/// The deletions of a log by the namespace and the name that they give.
+type Deletions<'e> = HashMap<Key<'e>, Vec<&'e Request>>;
 
-fn writes<T: Judged>(evidence: &Evidence) -> Writes<'_> {
-    let mut writes: Writes = HashMap::default();
+fn deletions<T: Judged>(evidence: &Evidence) -> Deletions<'_> {
+    let mut deletions = Deletions::default();
     let requests = T::requests(evidence).into_iter();
     let requests = requests.flat_map(|requests| &requests.events);
     for request in requests.filter(|request| request.is_write()) {
-        let name = (&*request.namespace, &*request.name);
-        writes.entry(name).or_default().push(request);
+        let name = match &*request.verb {
+            "delete" if request.subresource.is_empty() => &*request.name,
+            "deletecollection" => "",
+            _ => continue,
+        };
+        deletions
+            .entry((&*request.namespace, name))
+            .or_default()
+            .push(request);
     }
-    writes
+    deletions
 }
 
 /// The field managers that own a part of an object.

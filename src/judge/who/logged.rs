@@ -39,6 +39,9 @@ pub(crate) trait Judged: Tracked {
     /// Whether only its producer sets a part of an object.
     fn is_published(part: &str) -> bool;
 
+    /// The parts that only such objects have, and whether two versions differ in them.
+    fn differs(&self, other: &Self) -> [(&'static str, bool); 2];
+
     /// By which names the user said the producer is known.
     fn said(claim: &Claim) -> &Identity;
 }
@@ -72,6 +75,13 @@ impl Judged for ClusterProfile {
         part.starts_with("spec.clusterManager")
             || part.starts_with("status.")
             || label.and_then(|label| label.strip_suffix(']')) == Some(names::LABEL_MANAGER)
+    }
+
+    fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {
+        [
+            ("status", self.status != other.status),
+            ("spec", self.spec != other.spec),
+        ]
     }
 
     fn said(claim: &Claim) -> &Identity {
@@ -109,6 +119,13 @@ impl Judged for PlacementDecision {
             || part.starts_with("decisions.")
             || part == "schedulerName"
             || label.is_some_and(|key| key.starts_with(names::GROUP))
+    }
+
+    fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {
+        [
+            ("decisions", self.decisions != other.decisions),
+            ("schedulerName", self.scheduler_name != other.scheduler_name),
+        ]
     }
 
     fn said(claim: &Claim) -> &Identity {

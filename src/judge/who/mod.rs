@@ -15,6 +15,7 @@ mod effect;
 mod entry;
 mod hand;
 pub(crate) mod logged;
+mod matching;
 mod program;
 pub(crate) mod publisher;
 #[cfg(test)]
@@ -28,6 +29,7 @@ mod touched;
 pub(crate) use effect::{Effect, Observed};
 pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
+pub(crate) use matching::has_status_subresource;
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;

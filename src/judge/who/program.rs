@@ -10,6 +10,37 @@ pub(crate) fn is_actor(field_manager: &str) -> bool {
     !matches!(field_manager, "before-first-apply" | "ancient-changes")
 }
 
+/// What kind of program wrote, by its own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// This suite.
+    Suite,
+    /// People's, or the hub itself.
+    Others,
+    /// A program of its own, such as a producer.
+    Own,
+}
+
+impl Program {
+    /// Whose a field manager is.
+    pub(super) fn of(field_manager: &str) -> Self {
+        match field_manager {
+            SUITE => Self::Suite,
+            name if is_for_people(name) || !is_program(name) => Self::Others,
+            _ => Self::Own,
+        }
+    }
+
+    /// Which sent a request.
+    pub(super) fn sent(request: &Request) -> Self {
+        match request {
+            request if request.is_the_suites() => Self::Suite,
+            request if is_by_hub(request) || is_for_people(&request.user_agent) => Self::Others,
+            _ => Self::Own,
+        }
+    }
+}
+
 /// Whether a user agent or field manager is kubectl, which says so itself: it has one for each of its subcommands and plugins.
 pub(crate) fn is_kubectl(program: &str) -> bool {
     let name = name_of(program);

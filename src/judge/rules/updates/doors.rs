@@ -10,7 +10,7 @@ use crate::{
     subjects::{Finding, Findings, Profiles},
     text::redacted,
     time::is_logged_around,
-    who::{Entry, Sender, entries, is_status},
+    who::{Entry, Sender, entries, has_status_subresource, is_status},
 };
 
 /// Time before and after a write in which its sender may send a part again, through the right endpoint. Clients that
@@ -25,7 +25,7 @@ const MOMENTS: SignedDuration = SignedDuration::from_secs(10);
 /// through the right one, as controller-runtime's `CreateOrPatch` does with one patch for both.
 pub(in crate::rules) fn status_by_subresource(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
-    if lacks_subresource(evidence) {
+    if !has_status_subresource(evidence) {
         findings
             .not_applicable("the hub's CRD has no status subresource: there is no other way to write status");
         return;
@@ -38,17 +38,6 @@ pub(in crate::rules) fn status_by_subresource(profiles: &Profiles, findings: &mu
         examine_owners(profiles, findings);
     } else if findings.examined == 0 {
         findings.cannot_tell("neither managedFields nor request bodies in the audit log were available");
-    }
-}
-
-/// Whether the version that was read has no status subresource.
-fn lacks_subresource(evidence: &Evidence) -> bool {
-    let hub = &evidence.header.hub;
-    let read = hub.api_version.as_deref().unwrap_or_default();
-    let read = read.rsplit('/').next().unwrap_or_default();
-    match hub.served.iter().find(|served| served.name == read) {
-        Some(served) => !served.status_subresource,
-        None => !hub.served.is_empty() && hub.served.iter().all(|served| !served.status_subresource),
     }
 }
 
