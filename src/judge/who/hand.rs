@@ -225,7 +225,15 @@ impl<'e, T: Judged> Who<'e, T> {
             // A name may have been deleted and made again just before.
             created.is_none_or(|created| created <= request.at) && is_at(self.evidence, request, seen)
         });
-        self.told(of_name)
+        let of_name: Vec<&Request> = of_name.collect();
+        // Who deletes a collection may have chosen others of it. Only an emptied namespace keeps none.
+        let met = |request: &&Request| &*request.verb == "delete" || is_by_hub(request);
+        let is_met = of_name.iter().any(|request| met(request));
+        let mut doing = self.told(of_name);
+        if doing.hand == Hand::Other && !is_met {
+            doing.hand = Hand::Unknown;
+        }
+        doing
     }
 
     /// Whose doing an object's creation is, by the log.

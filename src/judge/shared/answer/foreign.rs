@@ -34,6 +34,8 @@ pub(crate) struct Foreigners<T> {
     pub(crate) message_deleted: &'static str,
 }
 
+const UNKNOWN: &str = "whose doing it was is unknown";
+
 /// What was done to an object of another producer.
 struct Touch<'e> {
     finding: Finding,
@@ -70,9 +72,15 @@ pub(crate) fn untouched<T: Judged>(evidence: &Evidence, findings: &mut Findings,
         }
         for touch in found {
             match touch.doing.hand {
-                Hand::Unknown if !who.is_wholly_claimed() => {
-                    findings.cannot_tell(T::NOT_NAMED.after("whose doing it was is unknown"));
+                Hand::Unknown if who.is_wholly_claimed() => {}
+                Hand::Unknown if touch.doing.are_named => {
+                    findings.cannot_tell(format!(
+                        "{}{}, {UNKNOWN}",
+                        touch.finding.message,
+                        by(&touch.doing.by)
+                    ));
                 }
+                Hand::Unknown => findings.cannot_tell(T::NOT_NAMED.after(UNKNOWN)),
                 Hand::Producer { is_inferred: true } => findings.note(inferred::<T>(&touch.doing)),
                 _ => {}
             }
