@@ -228,7 +228,7 @@ impl<'e, T: Judged> Who<'e, T> {
         let of_name: Vec<&Request> = of_name.collect();
         // Who deletes a collection may have chosen others of it. Only an emptied namespace keeps none.
         let met = |request: &&Request| &*request.verb == "delete" || is_by_hub(request);
-        let is_met = of_name.iter().any(|request| met(request));
+        let is_met = of_name.iter().any(met);
         let mut doing = self.told(of_name);
         if doing.hand == Hand::Other && !is_met {
             doing.hand = Hand::Unknown;

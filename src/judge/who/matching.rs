@@ -1,7 +1,9 @@
 //! Which requests of a log may be a step that the watch saw.
 
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
 
 use evidence::{Evidence, Request};
 use jiff::Timestamp;
@@ -28,11 +30,11 @@ const OTHERS: Parts = 1 << PARTS.len();
 
 /// The part in which a field is.
 pub(super) fn part_of(field: &str) -> Parts {
-    let is_in = |part: &&str| {
-        let rest = field.strip_prefix(*part);
+    let is_in = |part: &str| {
+        let rest = field.strip_prefix(part);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
-    let place = PARTS.iter().position(|part| is_in(&part));
+    let place = PARTS.iter().position(|part| is_in(part));
     place.map_or(OTHERS, |place| 1 << place)
 }
 
