@@ -10,7 +10,9 @@ use super::{
     entry::{Entry, entries},
     logged::{Judged, Key},
     matching::{Matching, Parts, changed, part_of},
-    program::{Program, SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_program, tells_who},
+    program::{
+        Program, SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_kubectl, is_program, tells_who,
+    },
     publisher::{Publishers, publishing},
 };
 use crate::{
@@ -320,9 +322,13 @@ impl<'e, T: Judged> Who<'e, T> {
     }
 
     /// Whether a request is a person's, by its program. A producer may use the same one: it was claimed, or its user alone
-    /// created all that is judged.
+    /// created all that is judged with kubectl, as a script does. A tool that restores backups is nobody's script.
     fn is_a_persons(&self, request: &Request) -> bool {
-        let creates_all = || self.said(0).is_empty() && self.publishers().created_all(&request.user);
+        let creates_all = || {
+            is_kubectl(&request.user_agent)
+                && self.said(0).is_empty()
+                && self.publishers().created_all(&request.user)
+        };
         is_for_people(&request.user_agent) && !self.is_claimed_program(&request.user_agent) && !creates_all()
     }
 
