@@ -448,11 +448,8 @@ impl<T: Tracked> Watch<T> {
 
 pub(super) fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: impl Into<Reason>) -> Gap {
     Gap {
-        kind: T::WATCHED,
         from: Some(from),
         until: Some(until),
-        object: None,
-        share: None,
-        reason: reason.into(),
+        ..Gap::of(T::WATCHED, reason)
     }
 }

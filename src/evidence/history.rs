@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::{ClusterProfile, PlacementDecision};
+use crate::{
+    Tracked,
+    api::{ClusterProfile, PlacementDecision},
+};
 
 /// One profile (one uid) in every version seen.
 pub type ProfileHistory = History<ClusterProfile>;
@@ -78,6 +81,17 @@ impl<T> History<T> {
     /// Each version with the one before it.
     pub fn steps(&self) -> impl Iterator<Item = (&Version<T>, &Version<T>)> {
         self.versions.windows(2).map(|pair| (&pair[0], &pair[1]))
+    }
+}
+
+impl<T: Tracked> History<T> {
+    /// The object when it was deleted, and when the run saw that; none if it was not. Finalizers may keep it terminating for
+    /// a while.
+    pub fn went(&self) -> Option<(&T, Timestamp)> {
+        let mut versions = self.versions.iter();
+        let terminating = versions.find(|version| version.object.metadata().deletion_timestamp.is_some());
+        let terminating = terminating.map(|version| (&version.object, version.at));
+        terminating.or_else(|| Some((self.last(), self.deleted?)))
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct Reason {
-    /// What sort of reason it is; none if nobody has to tell it from others.
+    /// Its sort, for programs that act on it; none for all others.
     pub id: Option<ReasonId>,
     words: Cow<'static, str>,
 }
@@ -68,7 +68,7 @@ pub enum ReasonId {
     NoObject,
     /// The rule applies to nothing on the hub.
     NotApplicable,
-    /// Evidence was asked for and could not be had, or does not tell.
+    /// Evidence was asked for, but could not be collected or does not decide.
     Untold,
     /// Every violation is waived.
     Waived,

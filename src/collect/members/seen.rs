@@ -89,12 +89,8 @@ impl Seen {
 
 fn gap(object: Option<ObjectRef>, reason: impl Into<Reason>) -> Gap {
     Gap {
-        kind: Kind::Members,
-        from: None,
-        until: None,
         object,
-        share: None,
-        reason: reason.into(),
+        ..Gap::of(Kind::Members, reason)
     }
 }
 

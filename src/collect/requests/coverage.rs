@@ -138,11 +138,8 @@ pub(super) fn uncovered(
 /// A gap in the requests.
 pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &str) -> Gap {
     Gap {
-        kind: Kind::Requests,
         from,
         until,
-        object: None,
-        share: None,
-        reason: reason.to_owned().into(),
+        ..Gap::of(Kind::Requests, reason.to_owned())
     }
 }

@@ -7,8 +7,8 @@ use crate::{
 };
 
 /// Whether what was found is held against the producer. What somebody else did is noted, and what may be somebody else's doing
-/// is doubted. What nobody is known to have done is doubted if the evidence is asked for it: else, there is no other known
-/// cause than the producer.
+/// is doubted. Without a known author, it is doubted where evidence `is_asked` for one; elsewhere, the producer is the only
+/// known cause.
 pub(crate) fn is_held_against<T: Judged>(
     doing: &Doing,
     finding: &Finding,

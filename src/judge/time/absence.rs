@@ -2,7 +2,10 @@
 
 use evidence::{Asked, Evidence, History, Origin, Tracked};
 
-use super::{LATE, Micros, Set, Timeline, While, timeline::span_of};
+use super::{
+    LATE, Micros, Set, Timeline, While,
+    timeline::{lost_in, span_of},
+};
 
 /// When there was no object of that namespace and name, by all of its lives, if it had any. The first list, which was read
 /// by `listed`, showed that there was none, unless it showed one. What came and went within a gap, nobody saw.
@@ -17,11 +20,7 @@ pub(crate) fn absent<'e, T: Tracked>(
     let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
     let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
     let gaps = Set::of(gaps.map(span_of).filter(|_| window.is_some()));
-    let lost = gaps
-        .spans()
-        .iter()
-        .map(|(from, until)| (from.saturating_sub(LATE), *until));
-    let lost = Set::of(lost);
+    let lost = lost_in(gaps.spans());
     let seen = |from: Micros, until: Micros| Set::of([(from, until)]);
     if lives.is_empty() {
         let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());

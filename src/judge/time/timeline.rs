@@ -216,9 +216,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             builder.hidden.clear();
         }
         put_in_order(builder.runs.iter_mut().map(|run| &mut run.from));
-        let lost = builder.gaps.iter();
         Self {
-            lost: Set::of(lost.map(|(from, until)| (from.saturating_sub(LATE), *until))),
+            lost: lost_in(&builder.gaps),
             runs: builder.runs,
             hidden: Set::of(builder.hidden),
             end,
@@ -590,6 +589,14 @@ impl<'e, T: Tracked> Builder<'e, T> {
             self.hide(from.max(self.arrived), end.max(self.arrived));
         }
     }
+}
+
+/// The time of which such gaps lost what happened: what was on its way when the watch broke was never told.
+pub(super) fn lost_in(gaps: &[(Micros, Micros)]) -> Set {
+    Set::of(
+        gaps.iter()
+            .map(|(from, until)| (from.saturating_sub(LATE), *until)),
+    )
 }
 
 /// The span of a gap. One without a beginning or an end goes on for ever there.

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::{
     Edge, Event, Micros, SECOND, Timeline,
-    clock::{SERVERS_APART, known_skew, new_stamp},
+    clock::{SERVERS_APART, new_stamp, skew},
     timeline::span_of,
 };
 
@@ -34,8 +34,13 @@ pub(crate) fn is_logged_around(
         log.covers.from.as_microsecond(),
         log.covers.until.as_microsecond(),
     );
+    covers.0 <= from && until <= covers.1 && !is_log_broken(evidence, from, until)
+}
+
+/// Whether a log has a gap in a closed span, in which anybody may have written.
+pub(crate) fn is_log_broken(evidence: &Evidence, from: Micros, until: Micros) -> bool {
     let mut gaps = evidence.gaps(Kind::Requests).map(span_of);
-    covers.0 <= from && until <= covers.1 && !gaps.any(|(start, stop)| start <= until && stop >= from)
+    gaps.any(|(start, stop)| start <= until && stop >= from)
 }
 
 /// The writes between successive versions of an object that differ, stamped by the writers that count.
@@ -51,7 +56,7 @@ pub(crate) fn writes<'e, T: Tracked>(
     {
         return Vec::new();
     }
-    let skew = known_skew(evidence).unwrap_or(0);
+    let skew = skew(evidence);
     let timeline = Timeline::of(evidence, &[history]);
     let steps = timeline
         .steps()

@@ -6,7 +6,7 @@ use evidence::Request;
 
 use super::{
     hand::{Hand, Who},
-    logged::{Judged, is_creation},
+    logged::{Judged, events, is_creation},
     succession::WriteSpan,
 };
 
@@ -31,8 +31,7 @@ impl<'e, T: Judged> Who<'e, T> {
     ) -> BTreeMap<&'e str, Vec<Creator<'e>>> {
         let mut spans: BTreeMap<(&str, Option<&str>), WriteSpan> = BTreeMap::new();
         let mut created: BTreeMap<(&str, Option<&str>), (&Request, usize)> = BTreeMap::new();
-        let requests = T::requests(self.evidence).into_iter();
-        for request in requests.flat_map(|requests| &requests.events) {
+        for request in events::<T>(self.evidence) {
             let is_left_out = matches!(self.hand_of(request), Hand::Run | Hand::Other);
             if is_left_out || !request.is_write() || &*request.verb == "deletecollection" {
                 continue;

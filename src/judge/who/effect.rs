@@ -2,11 +2,11 @@
 
 use std::{cell::OnceCell, ops::Range};
 
-use evidence::{Evidence, History, Kind, Origin, Request};
+use evidence::{Evidence, History, Origin, Request};
 use jiff::Timestamp;
 
-use super::logged::{Judged, creates};
-use crate::time::{LATE, Micros, SECOND, SERVERS_APART, known_skew, missed};
+use super::logged::{Judged, creates, served_at};
+use crate::time::{LATE, Micros, SECOND, SERVERS_APART, is_log_broken, known_skew, missed};
 
 /// What a write did to what only a producer publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,6 @@ pub(crate) struct Observed<'a, T> {
 
 /// What the watch saw of the writes, by the runner's clock. No deletion is among them.
 struct Steps<'a> {
-    skew: Micros,
     /// In the order of their arrival.
     all: Vec<Step<'a>>,
     /// When all versions of all writes that made one were seen.
@@ -110,7 +109,7 @@ impl<'a, T: Judged> Observed<'a, T> {
         let Some(steps) = self.steps.get_or_init(|| self.steps()) else {
             return Effect::Unknown;
         };
-        let sent = write.at.as_microsecond().saturating_sub(steps.skew);
+        let sent = served_at(self.evidence, write);
         let may_be_its = steps.within(shown(sent, 0));
         let mut own = may_be_its.iter().filter(|step| step.by == Some(&*write.user));
         if own.any(|step| step.differs) {
@@ -138,7 +137,7 @@ impl<'a, T: Judged> Observed<'a, T> {
         for write in &self.writes {
             if write.changed != Some(false) && !creates(write) && !write.verb.starts_with("delete") {
                 writes.push(Sent {
-                    at: write.at.as_microsecond().saturating_sub(skew),
+                    at: served_at(self.evidence, write),
                     by: &write.user,
                     made_one: write.changed == Some(true),
                 });
@@ -152,7 +151,8 @@ impl<'a, T: Judged> Observed<'a, T> {
                 continue;
             }
             let at = after.at.as_microsecond();
-            let is_one_write = !self.was_missed(after.at, after.at) && !self.has_hole(at - LATE, at + LATE);
+            let is_one_write =
+                !self.was_missed(after.at, after.at) && !is_log_broken(self.evidence, at - LATE, at + LATE);
             all.push(Step {
                 at,
                 differs: (self.differ)(&before.object, &after.object),
@@ -161,7 +161,6 @@ impl<'a, T: Judged> Observed<'a, T> {
         }
         all.sort_by_key(|step| step.at);
         let mut steps = Steps {
-            skew,
             all,
             seen: Vec::new(),
         };
@@ -218,17 +217,7 @@ impl<'a, T: Judged> Observed<'a, T> {
             let (from, until) = (covers.from.as_microsecond(), covers.until.as_microsecond());
             from.saturating_sub(skew) <= span.start && until.saturating_sub(skew) >= span.end
         });
-        is_covered && !self.has_hole(span.start, span.end)
-    }
-
-    /// Whether the log has a hole in a closed span, in which another user may have written.
-    fn has_hole(&self, from: Micros, until: Micros) -> bool {
-        let mut holes = self.evidence.gaps(Kind::Requests);
-        holes.any(|hole| {
-            let begins = hole.from.map_or(Micros::MIN, Timestamp::as_microsecond);
-            let ends = hole.until.map_or(Micros::MAX, Timestamp::as_microsecond);
-            begins <= until && ends >= from
-        })
+        is_covered && !is_log_broken(self.evidence, span.start, span.end)
     }
 
     /// Whether the watch went on until a time.

@@ -6,9 +6,9 @@ use evidence::{Evidence, History, Origin, Request, parse_time};
 use jiff::Timestamp;
 
 use super::{
-    authors::authors as moved,
+    authors::authors,
     entry::{Entry, entries},
-    logged::{Judged, Key},
+    logged::{Judged, Key, events, served_at},
     matching::{Matching, Parts, changed, part_of},
     program::{
         Program, SUITE, is_actor, is_by_hub, is_for_people, is_hub, is_kubectl, is_program, tells_who,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     hash::HashMap,
-    time::{Edge, Known, LATE, Micros, SECOND, Why, known_skew, missed},
+    time::{Edge, Known, LATE, SECOND, Why, known_skew, missed, skew},
 };
 
 /// Whose doing something is, as far as the evidence tells.
@@ -104,13 +104,17 @@ impl<'e, T: Judged> Who<'e, T> {
     /// one of them was claimed, else by the log, else by the field managers.
     pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
         let parts = changed(before.0, after.0);
-        self.best(before, after, parts, || self.moved(before.0, after.0))
+        self.best(before, after, parts, |moved| self.of_entries(moved.clone()))
     }
 
     /// Whose the entries of managedFields are that differ between two versions. Over a gap, others may have written, too, of
     /// whom nothing is left.
     pub(crate) fn moved(&self, before: &T, after: &'e T) -> Doing<'e> {
-        let by = moved(before, after);
+        self.of_entries(authors(before, after))
+    }
+
+    /// Whose the entries of these field managers are.
+    fn of_entries(&self, by: BTreeSet<&'e str>) -> Doing<'e> {
         let hand = one(by.iter().map(|name| self.hand_of_field_manager(name, true)));
         self.by_field_managers(hand, by)
     }
@@ -123,9 +127,9 @@ impl<'e, T: Judged> Who<'e, T> {
         after: (&'e T, Timestamp),
         part: &str,
     ) -> Doing<'e> {
-        self.best(before, after, part_of(part), || {
+        self.best(before, after, part_of(part), |moved| {
             let owners = owners(after.0, part);
-            let wrote = &owners & &moved(before.0, after.0);
+            let wrote = &owners & moved;
             // Entries keep whole seconds, so that a second write within one moves none: any owner may have written.
             if wrote.is_empty() {
                 return self.by_field_managers(self.owners(after.0, part), owners);
@@ -175,7 +179,7 @@ impl<'e, T: Judged> Who<'e, T> {
         before: (&T, Timestamp),
         after: (&'e T, Timestamp),
         parts: Parts,
-        field_managers: impl FnOnce() -> Doing<'e>,
+        field_managers: impl FnOnce(&BTreeSet<&'e str>) -> Doing<'e>,
     ) -> Doing<'e> {
         let ((old, since), (new, seen)) = (before, after);
         let metadata = new.metadata();
@@ -183,13 +187,13 @@ impl<'e, T: Judged> Who<'e, T> {
         if missed::<T>(self.evidence, Some(name), since, seen).is_some() {
             return Doing::UNTOLD;
         }
-        let authors = field_managers();
+        // The program that wrote moved its entry.
+        let moved = authors(old, new);
+        let authors = field_managers(&moved);
         if authors.hand == (Hand::Producer { is_inferred: false }) {
             return authors;
         }
         let requests = self.matching.requests(name, seen, parts);
-        // The program that wrote moved its entry.
-        let moved = moved(old, new);
         let may_be = |request: &&Request| {
             let mut moved = moved.iter();
             moved.len() == 0 || moved.any(|name| Program::of(name) == Program::sent(request))
@@ -278,7 +282,7 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whether a log covers that time, so that it is asked who did what the watch saw then.
     pub(crate) fn is_logged(&self, seen: Timestamp) -> bool {
         T::requests(self.evidence).is_some_and(|requests| {
-            let seen = seen.as_microsecond() + known_skew(self.evidence).unwrap_or(0);
+            let seen = seen.as_microsecond() + skew(self.evidence);
             let (from, until) = (requests.covers.from, requests.covers.until);
             from.as_microsecond() <= seen && seen <= until.as_microsecond() + SECOND
         })
@@ -371,9 +375,7 @@ type Deletions<'e> = HashMap<Key<'e>, Vec<&'e Request>>;
 
 fn deletions<T: Judged>(evidence: &Evidence) -> Deletions<'_> {
     let mut deletions = Deletions::default();
-    let requests = T::requests(evidence).into_iter();
-    let requests = requests.flat_map(|requests| &requests.events);
-    for request in requests.filter(|request| request.is_write()) {
+    for request in events::<T>(evidence).filter(|request| request.is_write()) {
         let name = match &*request.verb {
             "delete" if request.subresource.is_empty() => &*request.name,
             "deletecollection" => "",
@@ -405,7 +407,8 @@ fn one(hands: impl Iterator<Item = Hand>) -> Hand {
 
 /// When the hub served a request, as far as its clock is known.
 fn logged_at(evidence: &Evidence, request: &Request) -> Option<Edge> {
-    let at = request.at.as_microsecond().saturating_sub(known_skew(evidence)?);
+    known_skew(evidence)?;
+    let at = served_at(evidence, request);
     Some(Edge::between(
         at.saturating_sub(SECOND),
         at.saturating_add(SECOND),
@@ -414,8 +417,6 @@ fn logged_at(evidence: &Evidence, request: &Request) -> Option<Edge> {
 
 /// Whether a request may be what the watch saw at that time.
 pub(crate) fn is_at(evidence: &Evidence, request: &Request, seen: Timestamp) -> bool {
-    let skew: Micros = known_skew(evidence).unwrap_or(0);
-    let at = request.at.as_microsecond().saturating_sub(skew);
     let seen = seen.as_microsecond();
-    (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&at)
+    (seen.saturating_sub(LATE)..=seen.saturating_add(LATE)).contains(&served_at(evidence, request))
 }

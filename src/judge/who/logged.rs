@@ -8,7 +8,10 @@ use evidence::{
     parse_time,
 };
 
-use crate::{reasons, time::Micros};
+use crate::{
+    reasons,
+    time::{Micros, skew},
+};
 
 /// Namespace and name: the audit log does not identify objects in any other way.
 pub(crate) type Key<'a> = (&'a str, &'a str);
@@ -261,6 +264,17 @@ impl<'a> Creations<'a> {
         let later = times.partition_point(|created| *created > at);
         times.split_off(later).into_iter().rev().collect()
     }
+}
+
+/// The requests of a log on objects of one kind.
+pub(super) fn events<T: Judged>(evidence: &Evidence) -> impl Iterator<Item = &Request> {
+    let requests = T::requests(evidence).into_iter();
+    requests.flat_map(|requests| &requests.events)
+}
+
+/// When the hub served a request, by the runner's clock.
+pub(super) fn served_at(evidence: &Evidence, request: &Request) -> Micros {
+    request.at.as_microsecond().saturating_sub(skew(evidence))
 }
 
 /// The object of a request. The name of a created one may be in the body only; it is empty if the log does not tell.

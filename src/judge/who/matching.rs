@@ -8,10 +8,10 @@ use std::{
 use evidence::{Evidence, Request};
 use jiff::Timestamp;
 
-use super::logged::{Judged, Key, Logged, creates};
+use super::logged::{Judged, Key, Logged, creates, events, served_at};
 use crate::{
     hash::HashMap,
-    time::{LATE, Micros, known_skew},
+    time::{LATE, Micros},
 };
 
 /// Parts of an object, a bit each. Those that have no name here share one.
@@ -139,11 +139,10 @@ impl<'e, T: Judged> Matching<'e, T> {
             (after.at.as_microsecond(), changed)
         });
         let has_status = has_status_subresource(self.evidence);
-        let skew = known_skew(self.evidence).unwrap_or(0);
         let writes = self.writes.get_or_init(|| updates::<T>(self.evidence));
         let writes = writes.get(&key).into_iter().flatten().map(|request| {
-            let at = request.at.as_microsecond().saturating_sub(skew);
-            (at, sent(request, has_status), *request)
+            let sent = sent(request, has_status);
+            (served_at(self.evidence, request), sent, *request)
         });
         let (mut steps, mut writes): (Vec<_>, Vec<_>) = (steps.collect(), writes.collect());
         steps.sort_by_key(|(at, _)| *at);
@@ -155,13 +154,11 @@ impl<'e, T: Judged> Matching<'e, T> {
 /// The updates and patches of a log that may have changed something, by name.
 fn updates<T: Judged>(evidence: &Evidence) -> HashMap<Key<'_>, Vec<&Request>> {
     let mut updates: HashMap<Key, Vec<&Request>> = HashMap::default();
-    let requests = T::requests(evidence).into_iter();
-    let requests = requests.flat_map(|requests| &requests.events);
     let may_change = |request: &&Request| {
         let is_update = matches!(&*request.verb, "update" | "patch") && !creates(request);
         is_update && request.is_write() && request.changed != Some(false)
     };
-    for request in requests.filter(may_change) {
+    for request in events::<T>(evidence).filter(may_change) {
         updates
             .entry((&request.namespace, &request.name))
             .or_default()

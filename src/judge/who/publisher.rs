@@ -9,7 +9,7 @@ use evidence::{Evidence, History, Request, parse_time};
 
 use super::{
     authors::{is_actor, is_by_program, is_program},
-    logged::{Judged, Key, is_creation, judged, key_of, logged_key},
+    logged::{Judged, Key, events, is_creation, judged, key_of, logged_key},
     program::is_for_people,
 };
 use crate::time::{Micros, SECOND};
@@ -107,9 +107,7 @@ impl<'e> Publishers<'e> {
             names: BTreeMap::new(),
             untold: [Names::said(&said.users), Names::said(&said.field_managers)],
         };
-        let requests = T::requests(evidence).into_iter();
-        let requests = requests.flat_map(|requests| &requests.events);
-        for request in requests.filter(|request| is_creation(request)) {
+        for request in events::<T>(evidence).filter(|request| is_creation(request)) {
             let key = logged_key(request);
             publishers.creations.entry(key).or_default().push(request);
             if is_by_program(request) && !is_for_people(&request.user_agent) {

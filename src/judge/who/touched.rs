@@ -5,10 +5,10 @@ use evidence::{
     DriverAction, DriverStep, Evidence, ObjectKey, Origin, ProfileHistory, Request, Requests,
     api::{ClusterProfile, names},
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use super::logged::{Key, key_of, logged_key};
-use crate::time::skew;
+use super::logged::{Key, key_of, logged_key, served_at};
+use crate::time::timestamp;
 
 /// A time in which a profile was not the manager's alone: from the run's write to the version that undid it.
 struct Touch {
@@ -73,7 +73,7 @@ pub(crate) fn untouched_within(
 
 /// Whether the run had its hands in the profile of a request when the hub served it.
 pub(crate) fn is_touched(evidence: &Evidence, request: &Request) -> bool {
-    let at = served_at(evidence, request);
+    let at = timestamp(served_at(evidence, request));
     was_touched(evidence, logged_key(request), |touch| touch.holds(at))
 }
 
@@ -88,12 +88,6 @@ fn was_touched(evidence: &Evidence, (namespace, name): Key, when: impl Fn(&Touch
     };
     let lives: Vec<&ProfileHistory> = evidence.histories_named(namespace, name).collect();
     evidence.header.other_runs.contains(&key) || touches(evidence, &key, &lives).iter().any(when)
-}
-
-/// When the hub served a request, by the runner's clock.
-fn served_at(evidence: &Evidence, request: &Request) -> Timestamp {
-    let skew = SignedDuration::from_micros(skew(evidence));
-    request.at.saturating_sub(skew).unwrap_or(request.at)
 }
 
 /// When the run had its hands in a profile. Always, if it created it, or if no step tells when.
@@ -197,7 +191,7 @@ fn requests<'e>(
 ) -> impl Iterator<Item = &'e Request> {
     let events = evidence.requests.iter().flat_map(|requests| &requests.events);
     events.filter(move |event| {
-        let at = served_at(evidence, event);
+        let at = timestamp(served_at(evidence, event));
         let is_on = logged_key(event) == (key.namespace.as_str(), key.name.as_str());
         is_on && !event.is_the_suites() && !touches.iter().any(|touch| touch.holds(at))
     })

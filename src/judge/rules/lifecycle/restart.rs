@@ -30,7 +30,7 @@ use crate::{
 ///
 /// The audit log is asked who did it, if there is one. Without one, the restart is the only known cause. Each deletion and
 /// each second profile counts, however soon it is undone: consumers act on what they see. A profile that somebody else deleted
-/// and the manager made anew is asked for again.
+/// and the manager created again is judged again.
 pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &mut Findings) {
     let who = Who::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {

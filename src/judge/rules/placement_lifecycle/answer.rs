@@ -14,10 +14,10 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    shared::answer::{alive, did, late, missed_since, steps, to_the_second},
+    shared::answer::{alive, did, missed_from, steps, to_the_second},
     subjects::{Finding, Findings, has_status},
     text::{counted, redacted},
-    time::{Micros, missed, surely_between},
+    time::{Micros, missed, surely_between, told_by},
 };
 
 /// A step that asked something of the scheduler, or tampered with its answer.
@@ -113,7 +113,7 @@ impl<'e> Request<'e> {
         let mut first_right = None;
         // What was written before the run gave up may have been seen after it.
         let looked = self.looked();
-        let until = late(looked);
+        let until = told_by(looked);
         self.each_state(since, until, |at, slices| {
             if first_right.is_none() && wanted(slices) {
                 first_right = Some(at);
@@ -123,7 +123,7 @@ impl<'e> Request<'e> {
                 last = slices.to_vec();
             }
         });
-        let in_time = late(self.step.deadline());
+        let in_time = told_by(self.step.deadline());
         match first_right {
             Some(at) if at <= in_time => return Answer::Given,
             Some(at) => {
@@ -218,7 +218,7 @@ impl<'e> Request<'e> {
                 did(self.step)
             ));
         }
-        self.missed(since, late(self.step.last_deadline()))
+        self.missed(since, told_by(self.step.last_deadline()))
             .or_else(|| self.unreached())
             .or_else(|| self.ambiguous())
     }
@@ -226,7 +226,7 @@ impl<'e> Request<'e> {
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Timestamp, until: Timestamp) -> Option<String> {
         let missed = missed::<PlacementDecision>(self.evidence, None, since, until)?;
-        Some(missed_since(self.step, missed))
+        Some(missed_from(self.step, missed))
     }
 
     /// Explains that the requests of the run may not reach the scheduler, if so.

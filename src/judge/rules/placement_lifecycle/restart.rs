@@ -48,7 +48,7 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             .collect();
         let mut found = Vec::new();
         for (history, slice) in &there {
-            let went = went(history).filter(|(_, at)| *at < span.looked);
+            let went = history.went().filter(|(_, at)| *at < span.looked);
             let until = went.map_or(span.looked, |(_, at)| at);
             let finding = match went {
                 Some((last, at)) => lost(evidence, slice, at, &newborns, &span)
@@ -68,14 +68,6 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
             }
         }
     }
-}
-
-/// A slice when it was deleted, and when the watch saw that. Finalizers may have kept it for a while.
-fn went(history: &SliceHistory) -> Option<(&PlacementDecision, Timestamp)> {
-    let mut versions = history.versions.iter();
-    let leaving = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
-    let leaving = leaving.map(|version| (&version.object, version.at));
-    leaving.or_else(|| Some((history.last(), history.deleted?)))
 }
 
 /// A slice that was recreated, or one of the run's own placement that was deleted.

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Evidence, Request, Requests, SliceHistory};
-use jiff::Timestamp;
+use evidence::{Evidence, Request, Requests};
 
 use crate::who::{
     Sender, is_at,
@@ -75,7 +74,8 @@ fn deleted<'e>(evidence: &'e Evidence, requests: &'e Requests, collection: &Requ
         **namespace == *collection.namespace
     });
     let gone = in_namespace.filter(|history| {
-        let Some(gone) = went(history).filter(|gone| is_at(evidence, collection, *gone)) else {
+        let went = history.went().map(|(_, at)| at);
+        let Some(gone) = went.filter(|gone| is_at(evidence, collection, *gone)) else {
             return false;
         };
         let mut events = requests.events.iter().filter(|event| event.is_write());
@@ -84,11 +84,4 @@ fn deleted<'e>(evidence: &'e Evidence, requests: &'e Requests, collection: &Requ
         })
     });
     gone.map(key_of).collect()
-}
-
-/// When the watch saw that a slice was deleted. Finalizers may have kept it for a while.
-fn went(history: &SliceHistory) -> Option<Timestamp> {
-    let mut versions = history.versions.iter();
-    let leaving = versions.find(|version| version.object.metadata.deletion_timestamp.is_some());
-    leaving.map(|version| version.at).or(history.deleted)
 }

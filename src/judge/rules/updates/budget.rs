@@ -28,7 +28,7 @@ const LONG_ENOUGH: i64 = 600;
 /// The status writes on each profile stay within its token bucket.
 ///
 /// In the audit log those that change nothing count, too. What is proven to be somebody else's than the manager's, such as a
-/// person's with kubectl, spends none of the manager's budget. What nobody is known to have written does.
+/// person's with kubectl, spends none of the manager's budget. A write by an unknown author does.
 pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     let who = Writers::of(evidence);

@@ -112,7 +112,7 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
 }
 
 impl ExecutedStep<'_> {
-    /// Whether the driver tried to join the member again by then, and nobody knows whether it did.
+    /// Whether the driver tried to join the member again by then and failed, so that it may have joined all the same.
     fn may_have_joined(&self, evidence: &Evidence, by: Timestamp) -> bool {
         let tried = self.joined_again(evidence, |step| !is_done(step));
         tried.is_some_and(|tried| tried <= by)

@@ -15,6 +15,4 @@ pub(crate) use history::{alive, did, member, steps_about, timeline, to_the_secon
 pub(crate) use join::joined_profile;
 pub(crate) use leave::{falls_with_leave, is_true, path, status};
 pub(crate) use steps::{ExecutedStep, executed, has_left, steps};
-pub(crate) use verdict::{Answer, Shortfall, Span, missed_from as missed_since};
-
-pub(crate) use crate::time::told_by as late;
+pub(crate) use verdict::{Answer, Shortfall, Span, missed_from};

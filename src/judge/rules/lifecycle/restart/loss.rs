@@ -46,9 +46,7 @@ impl<'e> Restart<'e, '_> {
         // When it stops looking, the run itself may remove its members.
         let is_within = |at: Timestamp| self.span.from <= at && at < self.span.looked;
         // Nearly all profiles are kept, so no timeline is made.
-        let going = life.versions.iter().find(|version| is_going(&version.object));
-        let seen = going.map(|going| going.at).or(life.deleted);
-        if !seen.is_some_and(is_within) {
+        if !life.went().is_some_and(|(_, at)| is_within(at)) {
             return None;
         }
         let timeline = Timeline::of(self.evidence, &[life]);
