@@ -730,13 +730,13 @@ fn a_reader_who_has_read_enough_is_no_reason_to_fail() {
 fn rules_are_listed_and_explained() {
     let table = expect(0, &["list"]);
     assert!(
-        table.contains("MUST    identity/manager-label-present\n"),
+        table.contains("MUST    explicit  identity/manager-label-present\n"),
         "{table}"
     );
     assert!(!table.contains("identity/member-id-non-empty"), "{table}");
     let other = expect(0, &["list", "--edition", "2026-09"]);
     assert!(
-        other.contains("MUST    identity/member-id-non-empty\n"),
+        other.contains("MUST    explicit  identity/member-id-non-empty\n"),
         "{other}"
     );
     let json: Value = serde_json::from_str(&expect(0, &["list", "--format", "json"])).expect("JSON");

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 }
 
 fn is_must(rule: &str) -> bool {
-    rules::find(rule).is_some_and(|rule| rule.facts.level == Level::Must)
+    rules::find(rule).is_some_and(|rule| rule.facts.first().level == Level::Must)
 }
 
 fn every_rule_has_a_fault() -> Result<(), Failed> {

@@ -44,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn is_must(rule: &str) -> bool {
-    rules::find(rule).is_some_and(|rule| rule.facts.level == Level::Must)
+    rules::find(rule).is_some_and(|rule| rule.facts.first().level == Level::Must)
 }
 
 /// Whether a fault shows only in a run that has the scheduler act.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Exit, Failure,
     print::{print, width},
-    rule::{edition, editions, evidence, named},
+    rule::{by_edition, edition, editions, evidence, named, weight},
 };
 
 /// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and
@@ -59,7 +59,8 @@ fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
 /// Explains a rule in all its editions, or in one.
 fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> String {
     let mut page = Page::new(width);
-    page.marked(0, &format!("[{}]", rule.facts.level), rule.id);
+    let weight = weight(only.unwrap_or(rule.facts.first()));
+    page.marked(0, &format!("[{weight}]"), rule.id);
     page.gap();
     page.paragraph(2, &rule.facts.title);
     page.gap();
@@ -94,26 +95,34 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
     let facts = &rule.facts;
     match only {
         Some(applies) => {
-            page.field(2, "source", applies.source.as_ref().unwrap_or(&facts.source));
+            page.field(2, "source", &applies.source);
             page.field(2, "edition", &edition(applies));
         }
         None => {
-            page.field(2, "source", &facts.source);
-            for applies in &facts.editions {
-                if let Some(source) = &applies.source {
-                    page.field(2, "", &format!("{source} (edition {})", applies.edition));
-                }
-            }
+            fields(
+                page,
+                "source",
+                &by_edition(facts, |applies| applies.source.clone()),
+            );
             page.field(2, "editions", &editions(facts));
+            let levels = by_edition(facts, weight);
+            if levels.len() > 1 {
+                fields(page, "levels", &levels);
+            }
         }
     }
     if !facts.keywords.is_empty() {
         page.field(2, "keywords", &facts.keywords.join(", "));
     }
-    match &facts.reasoning {
-        Some(reasoning) => page.field(2, "derived", reasoning),
-        None => page.field(2, "explicit", "the documents state this directly"),
-    }
+    let basis = |applies: &Applies| match &applies.reasoning {
+        Some(reasoning) => reasoning.clone(),
+        None => "the documents state this demand with a keyword".to_owned(),
+    };
+    let told = match only {
+        Some(applies) => vec![basis(applies)],
+        None => by_edition(facts, basis),
+    };
+    fields(page, only.unwrap_or(facts.first()).basis.name(), &told);
     page.field(2, "evidence", &evidence(facts));
     if let Some(feature) = facts.feature {
         page.field(
@@ -131,6 +140,13 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
     }
     if let Some(why) = &facts.unjudged {
         page.field(2, "unjudged", why);
+    }
+}
+
+/// Shows a field of several lines.
+fn fields(page: &mut Page, name: &str, values: &[String]) {
+    for (place, value) in values.iter().enumerate() {
+        page.field(2, if place == 0 { name } else { "" }, value);
     }
 }
 
@@ -199,7 +215,7 @@ mod tests {
                 &verdict.findings[0].message,
                 &rule.facts.title,
                 &rule.facts.remedy,
-                &rule.facts.source,
+                &rule.facts.first().source,
             ] {
                 assert!(
                     told.contains(&words(text)),
@@ -216,11 +232,13 @@ mod tests {
         for applies in &rule.facts.editions {
             let told = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
             assert!(told.contains(&format!("edition   {}", applies.edition)), "{told}");
-            if let Some(source) = &applies.source {
-                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-                assert!(words(&told).contains(&words(source)), "{told}");
-                assert!(!words(&told).contains(&words(&rule.facts.source)), "{told}");
-            }
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words(&told).contains(&words(&applies.source)), "{told}");
+            let first = &rule.facts.first().source;
+            assert!(
+                applies.source == *first || !words(&told).contains(&words(first)),
+                "{told}"
+            );
         }
     }
 }

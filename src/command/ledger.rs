@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use evidence::api::Edition;
-use judge::rules::{Basis, Facts, PolicyFacts, Rule};
+use judge::rules::{PolicyFacts, Rule};
 
-use super::rule::{editions, evidence, examples};
+use super::rule::{by_edition, editions, evidence, examples};
 
 const HEAD: &str = "\
 | Rule | Level | Basis | Editions | Evidence | What holds | Source | Policy | Examples |
@@ -40,10 +40,6 @@ pub(super) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
 
 fn row(text: &mut String, rule: &Rule) {
     let facts = &rule.facts;
-    let basis = match facts.basis {
-        Basis::Explicit => "explicit",
-        Basis::Derived => "derived",
-    };
     let title = match &facts.unjudged {
         Some(why) => format!("{} (cannot be judged yet: {why})", facts.title),
         None => facts.title.clone(),
@@ -55,25 +51,15 @@ fn row(text: &mut String, rule: &Rule) {
     let [passing, failing, other] = examples(facts);
     let cells = [
         format!("`{}`", rule.id),
-        facts.level.to_string(),
-        basis.to_owned(),
+        by_edition(facts, |applies| applies.level).join("; "),
+        by_edition(facts, |applies| applies.basis).join("; "),
         editions(facts),
         evidence,
         title,
-        source(facts),
+        by_edition(facts, |applies| applies.source.clone()).join("; "),
         facts.policy.as_ref().map_or("", PolicyFacts::extent).to_owned(),
         format!("{passing} + {failing} + {other}"),
     ];
     let cells = cells.map(|cell| cell.replace('|', "\\|"));
     let _ = writeln!(text, "| {} |", cells.join(" | "));
-}
-
-fn source(facts: &Facts) -> String {
-    let mut source = facts.source.clone();
-    for applies in &facts.editions {
-        if let Some(other) = &applies.source {
-            let _ = write!(source, "; {other} (edition {})", applies.edition);
-        }
-    }
-    source
 }

@@ -53,7 +53,7 @@ impl List {
         let edition = self.edition.unwrap_or(api.default_edition());
         let text = match self.format {
             Format::Table => table(&rules_of(Some(edition)), edition),
-            Format::Json => json(&rules_of(Some(edition))),
+            Format::Json => json(&rules_of(Some(edition)), edition),
             Format::Markdown => {
                 let mut rules = rules_of(self.edition);
                 rules.retain(|rule| self.api.is_none_or(|api| rule.api() == api));
@@ -73,7 +73,8 @@ fn rules_of(edition: Option<Edition>) -> Vec<&'static Rule> {
 fn table(rules: &[&Rule], edition: Edition) -> String {
     let mut text = String::new();
     for rule in rules {
-        let _ = writeln!(text, "{:<6}  {}", rule.facts.level, rule.id);
+        let applies = rule.facts.in_edition(edition).unwrap_or(rule.facts.first());
+        let _ = writeln!(text, "{:<6}  {:<8}  {}", applies.level, applies.basis, rule.id);
     }
     let _ = writeln!(
         text,
@@ -83,20 +84,21 @@ fn table(rules: &[&Rule], edition: Edition) -> String {
     text
 }
 
-fn json(rules: &[&Rule]) -> String {
+fn json(rules: &[&Rule], edition: Edition) -> String {
     let rules: Vec<_> = rules
         .iter()
         .map(|rule| {
             let facts = &rule.facts;
+            let applies = facts.in_edition(edition).unwrap_or(facts.first());
             let [passing, failing, other] = examples(facts);
             json!({
                 "rule": rule.id,
                 "title": facts.title,
-                "level": facts.level,
-                "basis": facts.basis,
-                "reasoning": facts.reasoning,
+                "level": applies.level,
+                "basis": applies.basis,
+                "reasoning": applies.reasoning,
                 "editions": facts.editions.iter().map(|applies| applies.edition).collect::<Vec<_>>(),
-                "source": facts.source,
+                "source": applies.source,
                 "needs": facts.needs,
                 "needsOneOf": facts.needs_one_of,
                 "helpedBy": facts.helped_by,

@@ -185,7 +185,8 @@ impl Glances {
 fn early(selection: &Selection) -> Selection {
     let is_early = |rule: &&Rule| {
         let facts = &rule.facts;
-        facts.level == Level::Must
+        let is_must = facts.editions.iter().any(|applies| applies.level == Level::Must);
+        is_must
             && facts.needs == [Kind::Inventory]
             && facts.needs_one_of.is_empty()
             && facts.helped_by.is_empty()

@@ -57,6 +57,28 @@ pub fn edition(applies: &Applies) -> String {
     }
 }
 
+/// Lists what stands in each edition: that of the first one, then each that differs from the one before.
+pub fn by_edition<T: Display + PartialEq>(facts: &Facts, of: impl Fn(&Applies) -> T) -> Vec<String> {
+    let mut listed: Vec<String> = Vec::new();
+    let mut last = None;
+    for applies in &facts.editions {
+        let value = of(applies);
+        if last.as_ref() != Some(&value) {
+            listed.push(match &last {
+                None => value.to_string(),
+                Some(_) => format!("{value} (from edition {})", applies.edition),
+            });
+            last = Some(value);
+        }
+    }
+    listed
+}
+
+/// The level of a rule and whose words it has, such as `MUST explicit`.
+pub fn weight(applies: &Applies) -> String {
+    format!("{} {}", applies.level, applies.basis)
+}
+
 /// Lists the evidence that the rule is judged from.
 pub fn evidence(facts: &Facts) -> String {
     let mut parts = Vec::new();

@@ -23,9 +23,9 @@ pub(super) struct Group<'a> {
 /// Shows all details of a broken rule. The command is what the reader types to call the suite.
 pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
     let facts = &verdict.rule.facts;
-    let level = facts.level.name();
+    let level = verdict.level().name();
     page.marked(0, level, &facts.title);
-    page.paragraph(level.len() + 1, &facts.source);
+    page.paragraph(level.len() + 1, &verdict.applies.source);
     page.paragraph(level.len() + 1, &extent(verdict));
     show_findings(page, verdict);
     page.gap();
@@ -57,7 +57,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     let rule = verdict.rule;
     page.marked(
         2,
-        &format!("[{}]", rule.facts.level),
+        &format!("[{}]", verdict.level()),
         &format!("{}: {}", rule.id, extent(verdict)),
     );
     let groups = of_one_message(&verdict.findings);

@@ -237,8 +237,8 @@ impl<'a> Entry<'a> {
         Self {
             rule: verdict.rule.id,
             title: &facts.title,
-            level: facts.level,
-            source: &facts.source,
+            level: verdict.level(),
+            source: &verdict.applies.source,
             verdict: verdict.verdict,
             examined: verdict.examined,
             reason: report.reason(verdict),

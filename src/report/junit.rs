@@ -174,7 +174,7 @@ impl<'a> Case<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
         let facts = &verdict.rule.facts;
         let details = failure::in_plain_text(report, verdict);
-        let head = format!("[{}] {}", facts.level, facts.title);
+        let head = format!("[{}] {}", verdict.level(), facts.title);
         let (outcome, output) = match verdict.verdict {
             Verdict::Pass => (None, details),
             _ => (Some(Outcome::of(report, verdict, &head, &details)), String::new()),
@@ -192,7 +192,7 @@ impl<'a> Case<'a> {
             ("name", rule.id),
             // Surefire's schema wants one. Judging takes almost none, and a replay must give the same report.
             ("time", "0"),
-            ("classname", &format!("{}.{}", rule.suite(), rule.facts.level)),
+            ("classname", &format!("{}.{}", rule.suite(), self.verdict.level())),
         ]);
         if self.outcome.is_none() && self.output.is_empty() {
             case.write_empty()?;
@@ -233,7 +233,7 @@ impl Outcome {
         };
         let matter = escape::line(&matter);
         let (element, kind) = match verdict.verdict {
-            Verdict::Fail => (FAILURE, verdict.rule.facts.level.name()),
+            Verdict::Fail => (FAILURE, verdict.level().name()),
             Verdict::Inconclusive => (ERROR, name),
             _ => (SKIPPED, name),
         };

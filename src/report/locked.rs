@@ -24,7 +24,10 @@ pub(crate) fn locked(report: &Report) -> Vec<Locked> {
     let locked = judge::locked(report.judgement, report.evidence).into_iter();
     let mut locked: Vec<Locked> = locked
         .filter_map(|(kind, rules)| {
-            let must = rules.iter().filter(|rule| rule.facts.level == Level::Must);
+            let claim = &report.evidence.header.claim;
+            let must = rules
+                .iter()
+                .filter(|rule| rule.facts.level_in(claim) == Some(Level::Must));
             Some(Locked {
                 kind,
                 reason: report.told(not_asked.get(&kind)?, None),

@@ -136,7 +136,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
             ""
         },
         verdict.rule.id,
-        facts.level,
+        verdict.level(),
         facts.title,
         failure::extent(verdict),
     );
@@ -160,7 +160,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
     let _ = writeln!(
         text,
         "\n**Remedy**: {}\n\n**Source**: {}\n\n</details>\n",
-        facts.remedy, facts.source
+        facts.remedy, verdict.applies.source
     );
 }
 
@@ -203,7 +203,7 @@ fn unjudged(report: &Report) -> String {
             text,
             "| {} | {} | {} | {} |",
             verdict.rule.id,
-            verdict.rule.facts.level,
+            verdict.level(),
             verdict.verdict.name(),
             code(&report.reason(verdict).unwrap_or_default()),
         );

@@ -12,7 +12,7 @@ use std::{
 use evidence::ObjectRef;
 use judge::{
     RuleVerdict, Verdict,
-    rules::{Finding, Level},
+    rules::{Applies, Finding, Level},
 };
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -83,27 +83,33 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 /// Describes a rule independently of its verdict: readers identify rules across runs.
 fn rule(verdict: &RuleVerdict) -> Value {
     let facts = &verdict.rule.facts;
-    let meaning = facts.reasoning.as_deref().unwrap_or(&facts.title);
+    let Applies {
+        level: of_level,
+        reasoning,
+        source,
+        ..
+    } = verdict.applies;
+    let meaning = reasoning.as_deref().unwrap_or(&facts.title);
     json!({
         "id": verdict.rule.id,
         "name": name(verdict.rule.id),
         "shortDescription": {"text": escape::short(&facts.title, DESCRIPTION)},
         "fullDescription": {"text": escape::short(meaning, DESCRIPTION)},
         "help": {
-            "text": format!("{}\n\nSource: {}", facts.remedy, facts.source),
-            "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, facts.source),
+            "text": format!("{}\n\nSource: {}", facts.remedy, source),
+            "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, source),
         },
-        "helpUri": documents(&facts.source),
-        "defaultConfiguration": {"level": level(facts.level)},
+        "helpUri": documents(source),
+        "defaultConfiguration": {"level": level(*of_level)},
         "properties": {
-            "level": facts.level,
+            "level": of_level,
             "precision": "very-high",
-            "problem.severity": match facts.level {
+            "problem.severity": match of_level {
                 Level::Must => "error",
                 Level::Should => "warning",
                 Level::May => "recommendation",
             },
-            "tags": [verdict.rule.suite(), facts.level.name()],
+            "tags": [verdict.rule.suite(), of_level.name()],
         },
     })
 }
@@ -210,7 +216,7 @@ fn result(
     json!({
         "ruleId": verdict.rule.id,
         "ruleIndex": index,
-        "level": if finding.advisory { "warning" } else { level(verdict.rule.facts.level) },
+        "level": if finding.advisory { "warning" } else { level(verdict.level()) },
         "message": {"text": message(finding)},
         "locations": [location(&finding.object, &finding.path)],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint(verdict, finding, twins)},

@@ -161,8 +161,10 @@ mod tests {
     #[test]
     fn every_rule_cites_a_document() {
         for rule in rules::all() {
-            let cited = cited(&rule.facts.source);
-            assert!(cited[0].address.is_some(), "{}: {}", rule.id, rule.facts.source);
+            for applies in &rule.facts.editions {
+                let cited = cited(&applies.source);
+                assert!(cited[0].address.is_some(), "{}: {}", rule.id, applies.source);
+            }
         }
     }
 }

@@ -70,14 +70,14 @@ fn to_mend(page: &mut Page, report: &Report) {
     if failing.len() < 2 {
         return;
     }
-    failing.sort_by_key(|verdict| verdict.rule.facts.level);
+    failing.sort_by_key(|verdict| verdict.level());
     page.heading("to mend, in this order");
     for verdict in failing {
         let rule = verdict.rule;
         let extent = count(verdict.findings.len(), "finding");
         page.marked(
             2,
-            &format!("[{}]", rule.facts.level),
+            &format!("[{}]", verdict.level()),
             &format!("{} ({extent})", rule.id),
         );
         page.paragraph(6, &rule.facts.remedy);

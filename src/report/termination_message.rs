@@ -29,10 +29,10 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     for verdict in of(Verdict::Fail) {
         let Rule { id, facts, .. } = verdict.rule;
         let extent = failure::extent(verdict);
-        lines.push(format!("[{}] {id}: {} ({extent})", facts.level, facts.title));
+        lines.push(format!("[{}] {id}: {} ({extent})", verdict.level(), facts.title));
     }
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for verdict in of(Verdict::Inconclusive).filter(|verdict| verdict.rule.facts.level == Level::Must) {
+    for verdict in of(Verdict::Inconclusive).filter(|verdict| verdict.level() == Level::Must) {
         let reason = report.reason(verdict).unwrap_or_default();
         reasons.entry(reason).or_default().push(verdict.rule.id);
     }

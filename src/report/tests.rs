@@ -40,8 +40,10 @@ fn verdict(id: &'static str, level: &str, verdict: Verdict, findings: Vec<Findin
         verdict,
         Verdict::Inconclusive | Verdict::NotApplicable | Verdict::Skipped
     );
+    let rule = rule(id, level);
     RuleVerdict {
-        rule: rule(id, level),
+        rule,
+        applies: rule.facts.first(),
         verdict,
         examined: if tells_why { 0 } else { 20 },
         reasons: tells_why

@@ -27,7 +27,7 @@ pub fn list(report: &Report) -> String {
     let longest = longest.unwrap_or_default();
     let mut text = title(&picked);
     for verdict in &picked {
-        let level = format!("[{}]", verdict.rule.facts.level);
+        let level = format!("[{}]", verdict.level());
         let id = verdict.rule.id;
         let _ = writeln!(text, "test {level:<8} {id:<longest$} ... {}", outcome(verdict));
     }
@@ -94,7 +94,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
         }
         _ => Ok(Completion::ignored_with(describe(verdict))),
     };
-    Trial::ignorable_test(verdict.rule.id, move || outcome).with_kind(verdict.rule.facts.level.name())
+    Trial::ignorable_test(verdict.rule.id, move || outcome).with_kind(verdict.level().name())
 }
 
 /// Returns the verdicts on the selected rules.

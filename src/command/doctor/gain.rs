@@ -3,10 +3,7 @@
 use std::fmt;
 
 use evidence::{Asked, Evidence, Kind, ReasonId, api::Feature};
-use judge::{
-    Prospect, Selection, gained, prospects,
-    rules::{Level, Rule},
-};
+use judge::{Prospect, Selection, gained, prospects, rules::Level};
 use report::count;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,7 +46,10 @@ pub fn rules(evidence: &Evidence, selection: &Selection) -> Rules {
     let is_selected = |prospect: &Prospect| !matches!(prospect, Prospect::LeftOut(why) if why.id == Some(ReasonId::Deselected));
     let of = |counts: &dyn Fn(&Prospect) -> bool| {
         let counted = all.iter().filter(|(_, prospect)| counts(prospect));
-        counted.map(|(rule, _)| *rule).collect()
+        let claim = &evidence.header.claim;
+        counted
+            .filter_map(|(rule, _)| rule.facts.level_in(claim))
+            .collect()
     };
     Rules {
         selected: of(&is_selected),
@@ -84,16 +84,19 @@ fn gain(with: &str, evidence: &Evidence, selection: &Selection, change: impl FnO
     let new = gained(evidence, &more, selection);
     Gain {
         with: with.to_owned(),
-        amount: new.iter().copied().collect(),
+        amount: new
+            .iter()
+            .filter_map(|rule| rule.facts.level_in(&more.header.claim))
+            .collect(),
         rules: new.iter().map(|rule| rule.id).collect(),
     }
 }
 
-impl FromIterator<&'static Rule> for Amount {
-    fn from_iter<I: IntoIterator<Item = &'static Rule>>(rules: I) -> Self {
+impl FromIterator<Level> for Amount {
+    fn from_iter<I: IntoIterator<Item = Level>>(levels: I) -> Self {
         let mut amount = Self::default();
-        for rule in rules {
-            match rule.facts.level {
+        for level in levels {
+            match level {
                 Level::Must => amount.must += 1,
                 Level::Should => amount.should += 1,
                 Level::May => amount.may += 1,

@@ -85,7 +85,7 @@ impl Figures {
         };
         let mut labels = Labels::default();
         for verdict in &judgement.verdicts {
-            let (rule, level) = (verdict.rule.id, verdict.rule.facts.level);
+            let (rule, level) = (verdict.rule.id, verdict.level());
             figures.verdicts.push((rule, level, verdict.verdict));
             for finding in &verdict.findings {
                 let object = &finding.object;

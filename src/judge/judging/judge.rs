@@ -58,10 +58,10 @@ fn verdicts(
         |((rule, _), verdict): (&(&'static Rule, _), &Option<_>)| verdict.is_none().then_some(*rule);
     let examined: Vec<&'static Rule> = rules.iter().zip(&unexamined).filter_map(is_examined).collect();
     let mut found = findings(&examined, evidence).into_iter();
-    let verdicts = rules.iter().zip(unexamined).map(|((rule, _), verdict)| {
+    let verdicts = rules.iter().zip(unexamined).map(|((rule, applies), verdict)| {
         verdict.unwrap_or_else(|| {
             let found = found.next().expect("what each examined rule found");
-            conclude(rule, evidence, found)
+            conclude(rule, applies, evidence, found)
         })
     });
     verdicts.collect()
@@ -114,13 +114,14 @@ fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
 /// Returns the verdict on a rule that is not examined, if so.
 fn without_examining(
     rule: &'static Rule,
-    applies: &Applies,
+    applies: &'static Applies,
     evidence: &Evidence,
     selection: &Selection,
 ) -> Option<RuleVerdict> {
     let unexamined = |verdict, reasons: Vec<Reason>| {
         Some(RuleVerdict {
             rule,
+            applies,
             verdict,
             examined: 0,
             reasons,
@@ -152,13 +153,19 @@ fn without_examining(
 }
 
 /// The verdict on a rule by what it found in all of the evidence.
-fn conclude(rule: &'static Rule, evidence: &Evidence, findings: Findings) -> RuleVerdict {
+fn conclude(
+    rule: &'static Rule,
+    applies: &'static Applies,
+    evidence: &Evidence,
+    findings: Findings,
+) -> RuleVerdict {
     let mut found = findings.conclude();
     excuse(rule, evidence, &mut found);
     found.doubts.extend(missing(rule, evidence));
-    let (verdict, reasons) = weigh(rule, evidence, &found);
+    let (verdict, reasons) = weigh(rule, applies.level, evidence, &found);
     RuleVerdict {
         rule,
+        applies,
         verdict,
         examined: found.examined,
         reasons,
@@ -237,8 +244,8 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 }
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
-fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
-    if let Some(told) = weigh_found(rule, &found.list, &found.doubts, evidence.header.claim.strict) {
+fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
+    if let Some(told) = weigh_found(level, &found.list, &found.doubts, evidence.header.claim.strict) {
         return told;
     }
     if found.examined > 0 {
@@ -269,13 +276,13 @@ fn weigh(rule: &Rule, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<
 
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
-    rule: &Rule,
+    level: Level,
     found: &[Finding],
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
     if found.iter().any(|finding| !finding.advisory) {
-        let counts = match rule.facts.level {
+        let counts = match level {
             Level::Must => true,
             Level::Should => strict,
             Level::May => false,

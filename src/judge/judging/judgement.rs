@@ -9,7 +9,7 @@ use crate::{
         verdict::Verdict,
         waivers::WaiverOutcome,
     },
-    rules::{Finding, Rule},
+    rules::{Applies, Basis, Finding, Level, Rule},
 };
 
 /// The verdict on one rule, with its basis.
@@ -17,6 +17,8 @@ use crate::{
 pub struct RuleVerdict {
     /// The rule.
     pub rule: &'static Rule,
+    /// How it stands in the edition that it was judged by.
+    pub applies: &'static Applies,
     /// The verdict.
     pub verdict: Verdict,
     /// How many things were examined.
@@ -93,6 +95,16 @@ impl Judgement {
 }
 
 impl RuleVerdict {
+    /// The rule's level in the edition that it was judged by.
+    pub fn level(&self) -> Level {
+        self.applies.level
+    }
+
+    /// Whether the edition's documents state the rule, or it follows from them.
+    pub fn basis(&self) -> Basis {
+        self.applies.basis
+    }
+
     /// Why it did not pass, fail or warn, in one sentence; none if it did.
     pub fn reason(&self) -> Option<String> {
         joined(&self.reasons)
@@ -117,7 +129,7 @@ impl RuleVerdict {
 
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome {
-            level: self.rule.facts.level,
+            level: self.level(),
             verdict: self.verdict,
             skip: self.reason_id().and_then(|reason| Skip::of(self.verdict, reason)),
         }

@@ -79,8 +79,9 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
     if verdict.waived.is_empty() {
         return;
     }
-    (verdict.verdict, verdict.reasons) = weigh_found(rule, &verdict.findings, &verdict.doubts, strict)
-        .unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
+    (verdict.verdict, verdict.reasons) =
+        weigh_found(verdict.level(), &verdict.findings, &verdict.doubts, strict)
+            .unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
 }
 
 /// Returns why a rule counts as waived: the reasons of the waivers that cover it.

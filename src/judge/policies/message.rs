@@ -3,14 +3,14 @@
 //! The API server drops a message with a line break or a control character, and cuts long warnings after 256 characters:
 //! so the rule comes first and the remedy last.
 
-use crate::rules::{Expected, PolicyFacts, Rule};
+use crate::rules::{Expected, Level, PolicyFacts, Rule};
 
 /// The most characters of what was observed.
 const LONGEST: usize = 100;
 
 /// CEL: the message of a broken rule. `wrong` names the variable with the observed faults.
-pub(super) fn expression(rule: &Rule, policy: &PolicyFacts, wrong: &str) -> String {
-    let id = format!("{} ({}): expected ", rule.id, rule.facts.level);
+pub(super) fn expression(rule: &Rule, level: Level, policy: &PolicyFacts, wrong: &str) -> String {
+    let id = format!("{} ({level}): expected ", rule.id);
     let expected = match &policy.expected {
         Expected::Text(text) => literal(&format!("{id}{text}, observed ")),
         Expected::Computed { cel } => {
@@ -25,9 +25,9 @@ pub(super) fn expression(rule: &Rule, policy: &PolicyFacts, wrong: &str) -> Stri
 }
 
 /// The message where the expression fails: it says what it can without looking at the object.
-pub(super) fn plain(rule: &Rule) -> String {
+pub(super) fn plain(rule: &Rule, level: Level) -> String {
     let facts = &rule.facts;
-    format!("{} ({}): {}; {}", rule.id, facts.level, facts.title, facts.remedy)
+    format!("{} ({level}): {}; {}", rule.id, facts.title, facts.remedy)
 }
 
 /// CEL, to be appended to a list of strings: makes each fit to be shown.

@@ -78,14 +78,21 @@ impl Options {
     fn holds(&self, rule: &Rule) -> bool {
         let claimed = |feature: &Feature| self.features.contains(feature);
         let counts = rule.facts.in_edition(self.edition).is_some_and(|applies| {
-            !applies.only_if_claimed || rule.facts.feature.is_some_and(|f| claimed(&f))
+            let is_required = !applies.only_if_claimed || rule.facts.feature.is_some_and(|f| claimed(&f));
+            // A MUST is the least level.
+            is_required && self.level.is_none_or(|level| applies.level <= level)
         });
-        // A MUST is the least level.
-        counts && self.level.is_none_or(|level| rule.facts.level <= level) && self.selection.holds(rule.id)
+        counts && self.selection.holds(rule.id)
+    }
+
+    /// The level of a rule in the edition.
+    fn level_of(&self, rule: &Rule) -> Level {
+        let applies = rule.facts.in_edition(self.edition);
+        applies.expect("only rules of the edition become policies").level
     }
 
     fn action(&self, rule: &Rule) -> Action {
-        if self.denies && rule.facts.level == Level::Must {
+        if self.denies && self.level_of(rule) == Level::Must {
             Action::Deny
         } else {
             Action::Warn

@@ -40,7 +40,7 @@ pub(super) fn with_binding(
             "variables": variables(resource, rules),
             // The API server's own annotation keeps one failure of each write, of all policies together.
             "auditAnnotations": [{"key": AUDIT_KEY, "valueExpression": broken_rules(&ids)}],
-            "validations": rules.iter().map(|(rule, facts)| validation(rule, facts)).collect::<Vec<_>>(),
+            "validations": rules.iter().map(|(rule, facts)| validation(options, rule, facts)).collect::<Vec<_>>(),
         },
     });
     let manager = options.scope.cluster_manager.as_deref();
@@ -158,12 +158,13 @@ fn broken_rules(ids: &[&str]) -> String {
     format!("[{}].filter(id, id != '').join(',')", broken.join(", "))
 }
 
-fn validation(rule: &Rule, facts: &PolicyFacts) -> Value {
+fn validation(options: &Options, rule: &Rule, facts: &PolicyFacts) -> Value {
+    let level = options.level_of(rule);
     let wrong = of_rule(rule.id);
     json!({
         "expression": format!("variables.{wrong}.size() == 0"),
-        "message": message::plain(rule),
-        "messageExpression": message::expression(rule, facts, &wrong),
+        "message": message::plain(rule, level),
+        "messageExpression": message::expression(rule, level, facts, &wrong),
     })
 }
 

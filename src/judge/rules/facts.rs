@@ -21,13 +21,13 @@ use super::{
 pub struct Facts {
     /// What holds if the rule is kept, as a headline.
     pub title: String,
-    /// The level.
-    pub level: Level,
-    /// Whether the documents state it, or it follows from them.
-    pub basis: Basis,
-    /// The step from the documents to the rule; required for derived rules.
+    /// The level in the first edition; `editions` has that of each.
+    level: Level,
+    /// Whether the first edition's documents state it, or it follows from them.
+    basis: Basis,
+    /// The step from the documents to the rule; required where it is derived.
     #[serde(default)]
-    pub reasoning: Option<String>,
+    reasoning: Option<String>,
     /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
     #[serde(default)]
     pub added: Option<Date>,
@@ -42,8 +42,8 @@ pub struct Facts {
     /// The editions that have the rule, oldest first, and how it stands in each.
     #[serde(skip)]
     pub editions: Vec<Applies>,
-    /// Document and section.
-    pub source: String,
+    /// Document and section in the first edition.
+    source: String,
     /// The words by which the sentences there demand it, as they are written; none if they only say what is.
     #[serde(default)]
     pub keywords: Vec<String>,
@@ -81,6 +81,15 @@ pub struct Facts {
 struct Difference {
     /// The first edition in which it is so.
     since: Edition,
+    /// The level, if another.
+    #[serde(default)]
+    level: Option<Level>,
+    /// The basis, if another.
+    #[serde(default)]
+    basis: Option<Basis>,
+    /// The step from the documents to the rule, if another.
+    #[serde(default)]
+    reasoning: Option<String>,
     /// The document and section, if others.
     #[serde(default)]
     source: Option<String>,
@@ -94,8 +103,14 @@ struct Difference {
 pub struct Applies {
     /// The edition.
     pub edition: Edition,
-    /// Its document and section, if they are not those of the first edition.
-    pub source: Option<String>,
+    /// The level.
+    pub level: Level,
+    /// Whether its documents state the rule, or it follows from them.
+    pub basis: Basis,
+    /// The step from its documents to the rule; none where they state it.
+    pub reasoning: Option<String>,
+    /// Its document and section.
+    pub source: String,
     /// Whether the rule counts only once its feature is claimed.
     pub only_if_claimed: bool,
 }
@@ -115,10 +130,10 @@ pub enum Level {
 }
 
 /// How the documents support a rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// The documents use the keyword or an equal word.
+    /// The documents use the keyword for this very demand.
     Explicit,
     /// It follows from the text by a step of reasoning, which the file gives.
     Derived,
@@ -141,9 +156,11 @@ pub enum FactsError {
         /// The rule's id.
         rule: &'static str,
     },
-    /// The rule is derived, and its reasoning is missing.
-    #[error("failed to read the facts of {rule}: a derived rule states its reasoning")]
-    NoReasoning {
+    /// The rule is derived, and its reasoning is missing; or it is explicit everywhere, and has one.
+    #[error(
+        "failed to read the facts of {rule}: a derived rule states its reasoning, an explicit one has none"
+    )]
+    Reasoning {
         /// The rule's id.
         rule: &'static str,
     },
@@ -163,10 +180,17 @@ impl Facts {
         if facts.examples.are_missing() {
             return Err(FactsError::NoExamples { rule });
         }
-        if facts.basis == Basis::Derived && facts.reasoning.is_none() {
-            return Err(FactsError::NoReasoning { rule });
-        }
         facts.editions = facts.since_until();
+        let derived = || {
+            facts
+                .editions
+                .iter()
+                .filter(|applies| applies.basis == Basis::Derived)
+        };
+        let is_needless = facts.reasoning.is_some() && derived().next().is_none();
+        if is_needless || derived().any(|applies| applies.reasoning.is_none()) {
+            return Err(FactsError::Reasoning { rule });
+        }
         Ok(facts)
     }
 
@@ -179,18 +203,41 @@ impl Facts {
             .map(|edition| {
                 let mut differences = self.differs.iter().rev();
                 let difference = differences.find(|difference| difference.since <= edition);
+                let basis = difference
+                    .and_then(|difference| difference.basis)
+                    .unwrap_or(self.basis);
+                let reasoning = difference.and_then(|difference| difference.reasoning.as_ref());
+                let source = difference.and_then(|difference| difference.source.as_ref());
                 Applies {
                     edition,
-                    source: difference.and_then(|difference| difference.source.clone()),
+                    level: difference
+                        .and_then(|difference| difference.level)
+                        .unwrap_or(self.level),
+                    basis,
+                    reasoning: match basis {
+                        Basis::Explicit => None,
+                        Basis::Derived => reasoning.or(self.reasoning.as_ref()).cloned(),
+                    },
+                    source: source.unwrap_or(&self.source).clone(),
                     only_if_claimed: difference.is_some_and(|difference| difference.only_if_claimed),
                 }
             })
             .collect()
     }
 
+    /// How the rule stands in the first edition that has it.
+    pub fn first(&self) -> &Applies {
+        self.editions.first().expect("a rule is in an edition at least")
+    }
+
     /// How the rule stands in the edition that a claim names of its API; none where that edition does not have it.
     pub fn in_claim(&self, claim: &Claim) -> Option<&Applies> {
         claim.editions().find_map(|edition| self.in_edition(edition))
+    }
+
+    /// The level in the edition that a claim names of its API; none where that edition does not have it.
+    pub fn level_in(&self, claim: &Claim) -> Option<Level> {
+        self.in_claim(claim).map(|applies| applies.level)
     }
 
     /// How the rule stands in an edition; none where the edition does not have it.
@@ -207,6 +254,22 @@ impl Level {
             Level::Should => "SHOULD",
             Level::May => "MAY",
         }
+    }
+}
+
+impl Basis {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Explicit => "explicit",
+            Basis::Derived => "derived",
+        }
+    }
+}
+
+impl fmt::Display for Basis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

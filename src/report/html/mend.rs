@@ -76,7 +76,7 @@ impl<'a> Broken<'a> {
         Self {
             id: verdict.rule.id,
             sign: sign::of(verdict.verdict),
-            level: facts.level,
+            level: verdict.level(),
             title: &facts.title,
             remedy: &facts.remedy,
             objects: count(objects.len(), "object"),

@@ -72,7 +72,7 @@ impl<'a> Rules<'a> {
         let mut order: Vec<usize> = (0..verdicts.len()).collect();
         order.sort_by_key(|place| {
             let verdict = &verdicts[*place];
-            (sign::rank(verdict.verdict), verdict.rule.facts.level, *place)
+            (sign::rank(verdict.verdict), verdict.level(), *place)
         });
         let rules = order.iter().enumerate();
         Self {
@@ -90,7 +90,7 @@ impl<'a> Rules<'a> {
 impl<'a> Suite<'a> {
     fn of(verdicts: &'a [RuleVerdict]) -> Self {
         let of_level = |level| {
-            let of_level = verdicts.iter().filter(move |v| v.rule.facts.level == level);
+            let of_level = verdicts.iter().filter(move |v| v.level() == level);
             (level, of_level.map(Cell::of).collect())
         };
         let is_judged = |verdict: &&RuleVerdict| {
@@ -125,7 +125,7 @@ impl<'a> Cell<'a> {
             title: format!(
                 "{} ({}): {}, {}",
                 verdict.rule.id,
-                verdict.rule.facts.level,
+                verdict.level(),
                 sign.word,
                 extent(verdict)
             ),
@@ -171,12 +171,12 @@ fn view<'a>(
         id: verdict.rule.id,
         place,
         rank,
-        level: facts.level,
+        level: verdict.level(),
         sign: sign::of(verdict.verdict),
         title: &facts.title,
-        source: cited(&facts.source),
+        source: cited(&verdict.applies.source),
         keywords: &facts.keywords,
-        reasoning: facts.reasoning.as_deref(),
+        reasoning: verdict.applies.reasoning.as_deref(),
         remedy: &facts.remedy,
         extent: extent(verdict),
         reason: report.reason(verdict).as_deref().map(shown),

@@ -126,6 +126,12 @@ impl<'a> Listed<'a> {
     }
 }
 
+/// Whether a rule is a MUST in that edition.
+fn is_must(rule: &str, edition: Edition) -> bool {
+    let applies = rules::find(rule).and_then(|rule| rule.facts.in_edition(edition));
+    applies.is_some_and(|applies| applies.level == Level::Must)
+}
+
 impl Standings {
     pub(super) fn of(version: &Version) -> Self {
         let submission = &version.submission;
@@ -134,7 +140,7 @@ impl Standings {
         let must: Vec<(&str, Option<Verdict>)> = version
             .told
             .iter()
-            .filter(|(rule, _)| rules::find(rule).is_some_and(|rule| rule.facts.level == Level::Must))
+            .filter(|(rule, _)| is_must(rule, document.edition))
             .map(|(rule, told)| (*rule, told.verdict()))
             .collect();
         // What the evidence shows to fail does, whatever the report says.

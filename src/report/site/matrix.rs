@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::api::Edition;
-use judge::rules::{self, Level, Rule};
+use judge::rules::{self, Applies, Level, Rule};
 
 use super::{board::Version, cells::Cell};
 
@@ -50,10 +50,10 @@ impl Matrix {
     pub(super) fn of(edition: Edition, versions: &[&Version], name: impl Fn(&Version) -> String) -> Self {
         let of_edition = rules::all()
             .iter()
-            .filter(|rule| rule.facts.in_edition(edition).is_some());
+            .filter_map(|rule| Some((rule, rule.facts.in_edition(edition)?)));
         let mut suites: Vec<Suite> = Vec::new();
         let mut number = 0;
-        for rule in of_edition {
+        for (rule, applies) in of_edition {
             let (suite, short) = rule.id.split_once('/').unwrap_or((rule.id, rule.id));
             if suites.last().is_none_or(|last| last.name != suite) {
                 suites.push(Suite {
@@ -63,7 +63,7 @@ impl Matrix {
             }
             number += 1;
             if let Some(last) = suites.last_mut() {
-                last.rows.push(Row::of(rule, short, versions));
+                last.rows.push(Row::of(rule, applies, short, versions));
             }
         }
         Self {
@@ -98,7 +98,7 @@ impl Column {
 }
 
 impl Row {
-    fn of(rule: &'static Rule, name: &'static str, versions: &[&Version]) -> Self {
+    fn of(rule: &'static Rule, applies: &Applies, name: &'static str, versions: &[&Version]) -> Self {
         let cells: Vec<Option<Cell>> = versions
             .iter()
             .map(|version| Cell::of(version, rule.id))
@@ -114,7 +114,7 @@ impl Row {
             id: rule.id,
             name,
             title: &rule.facts.title,
-            level: rule.facts.level,
+            level: applies.level,
             cells,
             traits: traits.join(" "),
         }

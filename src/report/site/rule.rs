@@ -39,7 +39,7 @@ impl<'a> RulePage<'a> {
         Self {
             frame,
             rule,
-            source: cited(&rule.facts.source),
+            source: cited(&rule.facts.first().source),
             editions: editions
                 .map(|edition| OfEdition::of(board, rule, edition))
                 .collect(),

@@ -97,7 +97,7 @@ impl Submission {
         }
         self.document
             .rules()
-            .filter_map(|rule| match told.remove(rule.id) {
+            .filter_map(|(rule, _)| match told.remove(rule.id) {
                 Some(entry) => Some((rule.id, Told::Entry(entry))),
                 None if is_whole => None,
                 None => Some((rule.id, Told::Nothing)),

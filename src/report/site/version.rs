@@ -204,6 +204,7 @@ fn rules_of(version: &Version) -> Vec<RuleRow> {
     let mut rows: Vec<(usize, RuleRow)> = rules::all()
         .iter()
         .filter_map(|rule| {
+            let applies = rule.facts.in_edition(submission.document.edition)?;
             let told = version.told.get(rule.id)?;
             let entry: Option<&Entry> = match told {
                 Told::Entry(entry) => Some(entry),
@@ -218,7 +219,7 @@ fn rules_of(version: &Version) -> Vec<RuleRow> {
             let row = RuleRow {
                 id: rule.id,
                 title: &rule.facts.title,
-                level: rule.facts.level,
+                level: applies.level,
                 sign: signs::of(standing, verdict, judged),
                 extent: extent(told).unwrap_or_default(),
                 reasons: reasons.join("; "),

@@ -76,7 +76,7 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
     };
     Entry {
         rule: verdict.rule.id.to_owned(),
-        level: verdict.rule.facts.level,
+        level: verdict.level(),
         verdict: verdict.verdict,
         title: verdict.rule.facts.title.clone(),
         examined: verdict.examined,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use judge::{
     Verdict, rules,
-    rules::{Facts, Rule},
+    rules::{Applies, Facts, Rule},
 };
 
 use super::{
@@ -68,7 +68,10 @@ impl Document {
         }
         let entries: Vec<Entry> = self
             .rules()
-            .map(|rule| told.remove(rule.id).cloned().unwrap_or_else(|| passed(rule)))
+            .map(|(rule, applies)| {
+                let entry = told.remove(rule.id).cloned();
+                entry.unwrap_or_else(|| passed(rule, applies))
+            })
             .collect();
         if let Some(rule) = told.keys().next() {
             return Err(self.inconsistent(format!("{rule}: edition {} has no such rule", self.edition)));
@@ -80,8 +83,9 @@ impl Document {
     }
 
     /// The rules that it judged or says why not: those of its edition that its suite had.
-    pub(crate) fn rules(&self) -> impl Iterator<Item = &'static Rule> {
-        rules::all().iter().filter(|rule| self.has(&rule.facts))
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&'static Rule, &'static Applies)> {
+        let rules = rules::all().iter().filter(|rule| self.has(&rule.facts));
+        rules.filter_map(|rule| Some((rule, rule.facts.in_edition(self.edition)?)))
     }
 
     /// Whether its edition has a rule with these facts, and its suite had it.
@@ -121,10 +125,10 @@ fn contradiction(change: &Change) -> String {
 }
 
 /// A rule that the report does not list has passed.
-fn passed(rule: &Rule) -> Entry {
+fn passed(rule: &Rule, applies: &Applies) -> Entry {
     Entry {
         rule: rule.id.to_owned(),
-        level: rule.facts.level,
+        level: applies.level,
         verdict: Verdict::Pass,
         title: rule.facts.title.clone(),
         examined: 0,

@@ -183,7 +183,7 @@ fn message(entry: &Entry) -> String {
 
 /// Where the rule's document stands; nothing where that is not known.
 fn link(rule: &str) -> &'static str {
-    let source = rules::find(rule).map_or("", |rule| &*rule.facts.source);
+    let source = rules::find(rule).map_or("", |rule| &*rule.facts.first().source);
     let found = DOCUMENTS
         .iter()
         .find(|(document, _)| source.starts_with(document));

@@ -44,7 +44,7 @@ pub fn page(maps: &[Map]) -> String {
     let entries = || maps.iter().flat_map(Map::all_entries);
     for rule in rules::all() {
         if !entries().any(|(_, entry)| entry.names(rule.id)) {
-            let _ = writeln!(page, "- `{}`: {}", rule.id, rule.facts.source);
+            let _ = writeln!(page, "- `{}`: {}", rule.id, rule.facts.first().source);
         }
     }
     page

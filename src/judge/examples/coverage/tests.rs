@@ -63,8 +63,7 @@ fn is_judged_by(text: &Text, rule: &str) -> bool {
 
 /// Where a rule stands in an edition.
 fn source_in(rule: &'static Rule, edition: Edition) -> Option<&'static str> {
-    let applies = rule.facts.in_edition(edition)?;
-    Some(applies.source.as_ref().unwrap_or(&rule.facts.source))
+    Some(&rule.facts.in_edition(edition)?.source)
 }
 
 /// The documents and paths that a source cites, such as `KEP-4322 › Status › Version; Terminology (and more)`: a part that
@@ -135,7 +134,12 @@ fn rules_cite_sections_and_quote_the_keywords_of_their_sentences_there() {
                     keywords.extend(entry.keyword.iter().flat_map(|words| words.split(", ")));
                 }
             }
-            if rule.facts.basis == Basis::Explicit && !is_named {
+            if rule
+                .facts
+                .in_edition(edition)
+                .is_some_and(|applies| applies.basis == Basis::Explicit)
+                && !is_named
+            {
                 problems.push(format!(
                     "{} is explicit, and no sentence of {source} names it",
                     rule.id

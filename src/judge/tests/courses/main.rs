@@ -67,7 +67,7 @@ fn complaints<T: Strategy>(
 /// A manager that keeps every rule breaks no MUST, whoever else writes and whatever is seen of it.
 #[test]
 fn no_honest_manager_is_blamed() {
-    let is_less = |verdict: &RuleVerdict| verdict.rule.facts.level != Level::Must;
+    let is_less = |verdict: &RuleVerdict| verdict.level() != Level::Must;
     let complaints = complaints(
         || (honest(), watches()),
         |(course, watch)| {
@@ -98,7 +98,7 @@ fn a_fault_that_is_seen_does_not_pass() {
                 return Err(TestCaseError::fail(format!("seen by this watch: {rule} passes")));
             }
             blames_nobody("seen by this watch", &seen, |verdict| {
-                let is_may = verdict.rule.facts.level == Level::May;
+                let is_may = verdict.level() == Level::May;
                 let complete = &complete[verdict.rule.id];
                 // A later arrival may tell more exactly how long something lasted.
                 is_may || is_broken(complete) || complete.verdict == Verdict::Inconclusive

@@ -258,7 +258,7 @@ fn a_missing_share_leaves_rules_inconclusive_and_hides_no_violation() {
             "without share {missing}"
         );
         for verdict in judgement.verdicts {
-            let passes = verdict.verdict == Verdict::Pass && verdict.rule.facts.level == Level::Must;
+            let passes = verdict.verdict == Verdict::Pass && verdict.level() == Level::Must;
             assert!(!passes, "{} passes without share {missing}", verdict.rule.id);
         }
     }

@@ -17,7 +17,7 @@ fn every_rule_is_described_within_limits() {
     assert_eq!(described, world.judgement.verdicts.len());
     for rule in rules::all() {
         assert!(rule.facts.title.chars().count() <= 1000, "{}", rule.id);
-        let reasoning = rule.facts.reasoning.as_deref().unwrap_or_default();
+        let reasoning = rule.facts.first().reasoning.as_deref().unwrap_or_default();
         assert!(
             reasoning.chars().count() <= 1000,
             "{}: its description is cut",
@@ -96,11 +96,11 @@ fn no_more_is_told_than_github_takes_and_the_gravest_stays() {
     }
     let should = verdicts
         .iter()
-        .position(|verdict| verdict.rule.facts.level.name() == "SHOULD")
+        .position(|verdict| verdict.level().name() == "SHOULD")
         .expect("one");
     let must = verdicts
         .iter()
-        .rposition(|verdict| verdict.rule.facts.level.name() == "MUST")
+        .rposition(|verdict| verdict.level().name() == "MUST")
         .expect("one");
     for (place, many) in [(should, 25_000), (must, 10)] {
         verdicts[place].findings = (0..many)

@@ -46,7 +46,7 @@ impl World {
             let mut verdicts = world.judgement.verdicts.iter();
             let found = verdicts.find(|verdict| {
                 let broken = matches!(verdict.verdict, Verdict::Fail | Verdict::Warn);
-                broken && verdict.rule.facts.level.name() == level
+                broken && verdict.level().name() == level
             });
             found.expect("a broken rule").rule.id
         };
