@@ -274,10 +274,21 @@ fn a_narrowed_run_never_calls_itself_conformant() {
         .collect();
     let narrowed = [&["run", "--from", "conforming.yaml", "version/"][..], &flags].concat();
     let told = expect(0, &narrowed);
-    let (_, decision) = told.split_once("no violation among the ").expect("a decision");
-    let (selected, _) = decision.split_once(" MUST rules selected").expect("numbers");
+    let (_, decision) = told.split_once("no violation found: ").expect("a decision");
+    let (judged, _) = decision.split_once(" MUST rules judged").expect("numbers");
+    assert!(
+        told.contains("; the rest needs ") && told.contains("all rules selected"),
+        "{told}"
+    );
     assert_eq!(folder.json("json")["decision"], "no-violation");
-    assert!(folder.text("badge").contains(&selected.replace(" of ", "/")));
+    assert!(folder.text("badge").contains(&judged.replace(" of ", "/")));
+    // Who wants nothing less than all of it says so.
+    let complete = [
+        &["run", "--from", "conforming.yaml", "version/"][..],
+        &["--complete"],
+    ]
+    .concat();
+    assert_eq!(call(&complete).code, Some(3));
     for (flag, _) in &paths {
         let text = folder.text(&flag[2..]).replace("ClusterProfile conformance", "");
         let claims = text.contains("conformant with")
@@ -287,7 +298,7 @@ fn a_narrowed_run_never_calls_itself_conformant() {
     }
     // A filter that leaves out nothing narrows nothing.
     let whole = ["run", "--from", "conforming.yaml", "/"];
-    assert!(!expect(0, &whole).contains("selected"));
+    assert!(!expect(0, &whole).contains("all rules selected"));
 }
 
 #[test]
@@ -590,14 +601,15 @@ fn the_lab_shows_what_a_run_is_like() {
 }
 
 #[test]
-fn a_conforming_dump_is_conformant() {
+fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
     let told = expect(0, &["run", "--from", "conforming.yaml"]);
-    assert!(told.contains("conformant with edition standard"), "{told}");
-    let words: Vec<&str> = told.split_whitespace().collect();
-    assert!(
-        words.join(" ").ends_with("over 2 profiles, single snapshot"),
-        "{told}"
-    );
+    assert!(!told.contains("conformant with"), "{told}");
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no violation found: "), "{told}");
+    let (_, needs) = words
+        .split_once("over 2 profiles, single snapshot; the rest needs ")
+        .expect("it says what a dump cannot show");
+    assert!(needs.contains("timeline") && needs.contains("driver"), "{needs}");
     assert!(!told.contains('\u{1b}'), "no colours in a pipe: {told:?}");
 }
 
@@ -622,7 +634,7 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         |line: &str| line.starts_with("not conformant with edition") && line.contains("single snapshot");
     assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
     // How many rules there are besides is not of this test.
-    let others = Regex::new(r"\d+ filtered out|\d+ of \d+ MUST rules\s+judged \([^)]*\)").expect("a pattern");
+    let others = Regex::new(r"\d+ filtered out|\d+ of \d+\s+MUST rules\s+judged \([^)]*\)").expect("a pattern");
     assert_eq!(others.find_iter(&done.out).count(), 2, "{}", done.out);
     insta::assert_snapshot!(others.replace_all(&done.out, "[others]"));
 }
@@ -639,7 +651,10 @@ fn should_rules_count_under_strict() {
     let told = expect(0, &warned);
     assert!(told.contains("... warn: 1\n"), "{told}");
     let told = expect(1, &[&warned[..], &["--strict"]].concat());
-    assert!(told.contains("1 SHOULD rule (strict) fails"), "{told}");
+    assert!(
+        told.contains("1 SHOULD rule fails (") && told.contains(", strict)"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -702,7 +717,7 @@ fn the_list_can_be_short_or_for_machines() {
     for line in done.out.lines() {
         serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
     }
-    assert!(done.err.contains("no violation among the 1 of "), "{}", done.err);
+    assert!(done.err.contains("no violation found: 1 of "), "{}", done.err);
 }
 
 #[test]
@@ -723,7 +738,7 @@ fn a_reader_who_has_read_enough_is_no_reason_to_fail() {
     let done = run.wait_with_output().expect("it ends");
     assert_eq!(done.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&done.stderr), "");
-    assert_eq!(folder.json("report.json")["decision"], "conformant");
+    assert_eq!(folder.json("report.json")["decision"], "no-violation");
 }
 
 #[test]
@@ -747,7 +762,7 @@ fn rules_are_listed_and_explained() {
     assert!(of_edition("2026-09").contains("| `identity/member-id-set` | SHOULD | explicit | 2026-09 |"));
     let told = expect(0, &["explain", "identity/manager-label-present"]);
     for part in [
-        "[MUST] identity/manager-label-present",
+        "[MUST explicit] identity/manager-label-present",
         "KEP-4322",
         "remedy",
         "passes:",

@@ -113,6 +113,7 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         | ReasonId::NotAsked
         | ReasonId::NoObject
         | ReasonId::NotApplicable
+        | ReasonId::NothingHappened
         | ReasonId::Untold
         | ReasonId::Waived => return String::new(),
     };

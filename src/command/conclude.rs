@@ -4,13 +4,13 @@ use std::{collections::BTreeSet, path::Path};
 
 use collect::clock::Clock;
 use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
-use judge::{Selection, Waivers, judge, rules};
+use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
 
 use super::{
     Exit, Failure, advice,
     called::called,
-    output::Format,
+    output::{Format, OutputFlags},
     print::{print, width},
 };
 
@@ -35,7 +35,7 @@ pub fn conclude(
     waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
-    format: Format,
+    flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
     let mut judgement = judge(evidence, selection);
@@ -56,19 +56,24 @@ pub fn conclude(
         ..submitted
     };
     let left = leave(&shown, &submitted, None, outputs, read_from);
-    // The reports show what was found; the run itself was cut short.
-    let exit = if judgement.partial {
-        Exit::Inconclusive
-    } else {
-        judgement.decision.into()
-    };
-    match (left, show(&shown, format)) {
+    let exit = exit(&judgement, flags.complete);
+    match (left, show(&shown, flags.format)) {
         (Ok(()), Ok(())) => Ok(exit),
         (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
         (Err(unwritten), Err(unshown)) => {
             unshown.print();
             Err(unwritten)
         }
+    }
+}
+
+/// How the run ends.
+fn exit(judgement: &Judgement, complete: bool) -> Exit {
+    match judgement.decision {
+        // The reports show what was found; the run itself was cut short.
+        _ if judgement.partial => Exit::Inconclusive,
+        Decision::NoViolation if complete => Exit::Inconclusive,
+        decision => decision.into(),
     }
 }
 

@@ -21,6 +21,9 @@ pub struct OutputFlags {
     /// How to print the list of rules
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// End with exit code 3 unless each MUST rule was judged, or the evidence shows that it does not apply
+    #[arg(long, help_heading = "Rules")]
+    pub complete: bool,
 }
 
 /// Which reports to write: `--NAME FILE` for each format, and those below.

@@ -166,7 +166,7 @@ impl Run {
                     waivers.as_ref(),
                     outputs,
                     None,
-                    self.outputs.format,
+                    &self.outputs,
                 )
             }
             Err(failure) => {
@@ -245,14 +245,7 @@ pub fn from_files(
         }),
         _ => None,
     };
-    conclude(
-        &evidence,
-        &selection,
-        waivers.as_ref(),
-        outputs,
-        from,
-        flags.format,
-    )
+    conclude(&evidence, &selection, waivers.as_ref(), outputs, from, flags)
 }
 
 fn read(

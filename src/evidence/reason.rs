@@ -68,6 +68,8 @@ pub enum ReasonId {
     NoObject,
     /// The rule applies to nothing on the hub.
     NotApplicable,
+    /// Nothing happened during the run that the rule judges.
+    NothingHappened,
     /// Evidence was asked for, but could not be collected or does not decide.
     Untold,
     /// Every violation is waived.

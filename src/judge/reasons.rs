@@ -57,26 +57,19 @@ pub(crate) fn not_claimed(edition: Edition, feature: Feature) -> Reason {
 
 /// The rule compares namespaces, and the run observed a share of them.
 pub(crate) fn part_of_fleet(shard: Shard) -> Reason {
-    Reason::of(ReasonId::PartOfFleet, format!("{PART_OF_FLEET}{shard}"))
+    Reason::of(
+        ReasonId::PartOfFleet,
+        format!("the rule compares all namespaces of the fleet, and this is share {shard}"),
+    )
 }
 
 /// No namespace with profiles falls to the run's share.
 pub(crate) fn empty_share(shard: Shard) -> Reason {
-    Reason::of(ReasonId::EmptyShare, format!("{EMPTY_SHARE}{shard}"))
+    Reason::of(ReasonId::EmptyShare, format!("no profile falls to share {shard}"))
 }
 
-const PART_OF_FLEET: &str = "the rule compares all namespaces of the fleet, and this is share ";
-const EMPTY_SHARE: &str = "no profile falls to share ";
-
-/// The sort of a reason in a report to submit, which holds words alone; none for those that decide nothing.
-pub fn id_of(words: &str) -> Option<ReasonId> {
-    if DESELECTED == words {
-        Some(ReasonId::Deselected)
-    } else if words.starts_with(PART_OF_FLEET) {
-        Some(ReasonId::PartOfFleet)
-    } else if words.starts_with(EMPTY_SHARE) {
-        Some(ReasonId::EmptyShare)
-    } else {
-        None
-    }
+/// Nothing happened during the run that the rule judges. Unlike a thing that is seen to be absent, this does not show that
+/// the rule does not apply.
+pub(crate) const fn nothing_happened(words: &'static str) -> Reason {
+    Reason::known(ReasonId::NothingHappened, words)
 }

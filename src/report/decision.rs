@@ -1,60 +1,67 @@
 //! The decision in words, with its basis.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Window, api::Api, runs};
+use evidence::{ReasonId, Window, api::Api, runs};
 use jiff::SignedDuration;
-use judge::{Count, Decision, Judgement, RuleVerdict};
+use judge::{
+    Count, Decision, Judgement, Part, RuleVerdict, Verdict,
+    rules::{Basis, Level},
+};
 
 use super::{Coverage, Report, escape, locked::locked, number::count};
 
-/// The decision in one sentence.
+/// The decision in one sentence; of several editions, a sentence for each.
 pub fn headline(report: &Report) -> String {
-    let edition = report.judgement.editions();
-    let tally = &report.judgement.tally;
-    let shard = report.judgement.scope.shard;
-    let share = shard.map_or_else(String::new, |shard| format!(" in share {shard}"));
-    let waived = match report.judgement.waived() {
+    let judgement = report.judgement;
+    let parts = judgement.parts();
+    let sentences: Vec<String> = parts.iter().map(|part| sentence(judgement, part)).collect();
+    let sentences = sentences.join("; ");
+    // Only waivers spoil it more than the rules do.
+    if judgement.decision
+        > parts
+            .iter()
+            .map(|part| part.decision)
+            .max()
+            .unwrap_or(judgement.decision)
+    {
+        return format!("not conformant: a waiver has expired or waives nothing (strict); {sentences}");
+    }
+    sentences
+}
+
+/// The decision by one edition.
+fn sentence(judgement: &Judgement, part: &Part) -> String {
+    let Part { edition, tally, .. } = part;
+    let share = judgement
+        .scope
+        .shard
+        .map_or_else(String::new, |shard| format!(" in share {shard}"));
+    let counted = tally.must.waived + tally.should.waived + tally.may.waived;
+    let waived = match counted {
         0 => String::new(),
         waived => format!(", {} waived", count(waived, "rule")),
     };
-    match report.judgement.decision {
+    match part.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
-        Decision::NoViolation if tally.is_narrowed() => format!(
-            "no violation{share} among the {} of {} selected, edition {edition}{waived}",
-            tally.selected_must(),
-            count(tally.must.rules, "MUST rule")
-        ),
         Decision::NoViolation if tally.empty_share > 0 => {
             format!("no profile{share}, edition {edition}; the merged shares decide")
         }
-        Decision::NoViolation => {
-            format!("no violation{share}, edition {edition}{waived}; the merged shares decide")
-        }
-        Decision::NotConformant => {
-            let mut broken = Vec::new();
-            if tally.must.failed > 0 {
-                broken.push(count(tally.must.failed, "MUST rule"));
-            }
-            if tally.should.failed > 0 {
-                broken.push(format!("{} (strict)", count(tally.should.failed, "SHOULD rule")));
-            }
-            if broken.is_empty() {
-                return format!(
-                    "not conformant with edition {edition}{share}: a waiver has expired or waives nothing (strict)"
-                );
-            }
-            let verb = if tally.must.failed + tally.should.failed == 1 {
-                "fails"
+        Decision::NoViolation => format!(
+            "no violation found{share}: {} of {} judged, edition {edition}{waived}{}",
+            tally.must.judged(),
+            count(tally.must.rules, "MUST rule"),
+            if tally.is_of_share() {
+                "; the merged shares decide"
             } else {
-                "fail"
-            };
-            format!(
-                "not conformant with edition {edition}{share}: {} {verb}",
-                broken.join(" and ")
-            )
-        }
-        Decision::Inconclusive if report.judgement.partial => {
+                ""
+            },
+        ),
+        Decision::NotConformant => format!(
+            "not conformant with edition {edition}{share}: {}",
+            broken(judgement, part)
+        ),
+        Decision::Inconclusive if judgement.partial => {
             format!("inconclusive for edition {edition}{share}: the run was cut short")
         }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
@@ -65,6 +72,40 @@ pub fn headline(report: &Report) -> String {
             format!("inconclusive for edition {edition}{share}: no MUST rule was judged")
         }
     }
+}
+
+/// Counts the rules that fail, by level and basis, such as `2 MUST rules fail (1 explicit, 1 derived)`.
+fn broken(judgement: &Judgement, part: &Part) -> String {
+    let failing = |level: Level| {
+        let failing = judgement.verdicts.iter().filter(move |verdict| {
+            verdict.verdict == Verdict::Fail
+                && verdict.level() == level
+                && verdict.applies.edition == part.edition
+        });
+        failing.map(RuleVerdict::basis).collect::<Vec<Basis>>()
+    };
+    let told = [(Level::Must, ""), (Level::Should, ", strict")].map(|(level, remark)| {
+        let bases = failing(level);
+        let of = |basis: Basis| bases.iter().filter(|one| **one == basis).count();
+        let counts = [Basis::Explicit, Basis::Derived].map(|basis| (of(basis), basis));
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, basis)| match bases.len() {
+                1 => basis.to_string(),
+                _ => format!("{number} {basis}"),
+            })
+            .collect();
+        let verb = if bases.len() == 1 { "fails" } else { "fail" };
+        (!bases.is_empty()).then(|| {
+            format!(
+                "{} {verb} ({}{remark})",
+                count(bases.len(), &format!("{level} rule")),
+                counts.join(", ")
+            )
+        })
+    });
+    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// How the run looked on after the window, to be added to how long that was.
@@ -86,12 +127,21 @@ pub fn scope(report: &Report) -> String {
         }
         None => "single snapshot".to_owned(),
     };
+    // The headline of a run without a violation has said how many were judged.
+    let judged = match report.judgement.parts()[..] {
+        [
+            Part {
+                decision: Decision::NoViolation,
+                ..
+            },
+        ] => {
+            format!("{} not judged", count(must.rules - must.judged(), "MUST rule"))
+        }
+        _ => format!("{} of {} judged", must.judged(), count(must.rules, "MUST rule")),
+    };
     let mut sentence = format!(
-        "{} of {} judged{}{}, over {}, {window}",
-        must.judged(),
-        count(must.rules, "MUST rule"),
+        "{judged}{}, over {}, {window}",
         unjudged(must),
-        more_with(report),
         over(report, coverage.profiles),
     );
     let scope = &report.evidence.header.scope;
@@ -117,20 +167,53 @@ pub fn scope(report: &Report) -> String {
     if let Some(others) = runs::left_out(&report.evidence.header.other_runs) {
         sentence += &format!("; {}", escape::line(&others));
     }
+    sentence += &the_rest_needs(report);
     if let Some(why) = partial(report) {
         sentence += &format!("; partial: {}", escape::line(why));
     }
     sentence
 }
 
-/// Names the evidence that was not requested and would let more MUST rules be judged.
-fn more_with(report: &Report) -> String {
+/// Says what it takes to judge the MUST rules that were not judged, although nothing shows that they do not apply.
+fn the_rest_needs(report: &Report) -> String {
+    let verdicts = || {
+        let verdicts = report.judgement.verdicts.iter();
+        verdicts.filter(|verdict| verdict.level() == Level::Must)
+    };
+    let has = |reason: ReasonId| {
+        let mut verdicts = verdicts();
+        verdicts.any(|verdict| {
+            matches!(verdict.verdict, Verdict::Skipped | Verdict::NotApplicable)
+                && verdict.reason_id() == Some(reason)
+        })
+    };
     let locked = locked(report).into_iter().filter(|locked| locked.must > 0);
-    let kinds: Vec<&str> = locked.map(|locked| locked.kind.name()).collect();
-    match kinds.split_last() {
+    let mut needs: Vec<String> = locked.map(|locked| locked.kind.name().to_owned()).collect();
+    let absent: BTreeSet<&str> = verdicts()
+        .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
+        .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
+        .collect();
+    needs.extend(
+        absent
+            .iter()
+            .map(|feature| format!("feature {feature} not declared absent")),
+    );
+    for (reason, need) in [
+        (
+            ReasonId::NothingHappened,
+            "a change that it judges (a longer watch or a driver)",
+        ),
+        (ReasonId::Deselected, "all rules selected"),
+        (ReasonId::PartOfFleet, "the other shares"),
+    ] {
+        if has(reason) {
+            needs.push(need.to_owned());
+        }
+    }
+    match needs.split_last() {
         None => String::new(),
-        Some((kind, [])) => format!(", more with {kind}"),
-        Some((last, others)) => format!(", more with {} or {last}", others.join(", ")),
+        Some((need, [])) => format!("; the rest needs {need}"),
+        Some((last, others)) => format!("; the rest needs {} and {last}", others.join(", ")),
     }
 }
 

@@ -10,7 +10,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 use judge::{
-    Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
+    Count, Decision, Judgement, RuleVerdict, Tally, Verdict, WaiverOutcome,
     rules::{Finding, Level},
 };
 use schemars::{JsonSchema, Schema};
@@ -60,6 +60,11 @@ struct Document<'a> {
     partial: bool,
     /// The decision.
     decision: Decision,
+    /// The decision by each edition, if the run judged by two: `decision` is the worst of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<OfEdition>,
+    /// Whether each MUST rule was judged, or does not apply as the evidence shows; those that are inconclusive aside.
+    whole: bool,
     /// How many rules have each verdict, by level.
     tally: Levels,
     /// How many rules cannot be judged yet, whatever the evidence.
@@ -101,6 +106,13 @@ struct Source<'a> {
     policies: Option<&'a [InstalledPolicy]>,
     /// The file that holds the evidence; `null` where it was not kept.
     file: Option<&'a str>,
+}
+
+/// The decision by one edition.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OfEdition {
+    edition: Edition,
+    decision: Decision,
 }
 
 /// How many rules have each verdict, by level.
@@ -202,6 +214,8 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         watched: coverage.watched.is_some(),
         partial: report.judgement.partial,
         decision: report.judgement.decision,
+        decisions: OfEdition::each(report.judgement),
+        whole: report.judgement.tally.is_whole(),
         tally: Levels::from(&report.judgement.tally),
         unjudged: report.judgement.unjudged(),
         not_asked: coverage
@@ -229,6 +243,20 @@ pub fn schema() -> Schema {
 
 fn is_zero(number: &usize) -> bool {
     *number == 0
+}
+
+impl OfEdition {
+    /// None where there is only one.
+    fn each(judgement: &Judgement) -> Vec<Self> {
+        let parts = judgement.parts();
+        let parts = parts.iter().filter(|_| judgement.also.is_some());
+        parts
+            .map(|part| Self {
+                edition: part.edition,
+                decision: part.decision,
+            })
+            .collect()
+    }
 }
 
 impl<'a> Entry<'a> {

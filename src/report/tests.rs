@@ -2,12 +2,13 @@
 
 use anstream::adapter::strip_str;
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window, api::Edition,
+    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Unreadable, Version, Window,
+    api::{Edition, Feature},
 };
 use jiff::Timestamp;
 use judge::{
-    Decision, Judgement, RuleVerdict, Selection, Tally, Verdict,
-    rules::{Facts, Finding, Rule},
+    Decision, Judgement, RuleVerdict, Selection, Tally, Verdict, judge,
+    rules::{Facts, Finding, Rule, example::Example},
 };
 
 use super::*;
@@ -401,7 +402,7 @@ fn failures_come_last_and_the_decision_behind_them() {
     let words: Vec<&str> = last.split_whitespace().collect();
     assert_eq!(
         words.join(" "),
-        "not conformant with edition standard: 1 MUST rule fails; 2 of 3 MUST rules judged (1 inconclusive), over 1 \
+        "not conformant with edition standard: 1 MUST rule fails (explicit); 2 of 3 MUST rules judged (1 inconclusive), over 1 \
          profile, watched for 30m"
     );
 }
@@ -453,12 +454,63 @@ fn the_decision_says_what_it_stands_on() {
     let headline = with_report(headline);
     assert_eq!(
         headline,
-        "not conformant with edition standard: 1 MUST rule fails"
+        "not conformant with edition standard: 1 MUST rule fails (explicit)"
     );
     let scope = with_report(scope);
     assert_eq!(
         scope,
         "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
+    );
+}
+
+#[test]
+fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_needs() {
+    let example = serde_json::json!({"name": "one that conforms", "passes": [{}]});
+    let example = Example::parse(&example, Edition::Standard).expect("an example");
+    let mut evidence = example.evidence().clone();
+    evidence
+        .header
+        .asked
+        .insert(Kind::Members, Asked::No("no member was asked".into()));
+    let told = |evidence: &Evidence, selection: Selection| {
+        let judgement = judge(evidence, &selection);
+        let report = Report {
+            evidence,
+            judgement: &judgement,
+            selection: &selection,
+            judged_at: Timestamp::UNIX_EPOCH,
+            file: None,
+            advice: no_advice,
+        };
+        let must = judgement.tally.must;
+        let headline = headline(&report);
+        assert_eq!(
+            headline,
+            format!(
+                "no violation found: {} of {} MUST rules judged, edition standard",
+                must.judged(),
+                must.rules
+            )
+        );
+        scope(&report)
+    };
+    let whole = told(&evidence, Selection::default());
+    let (_, needs) = whole.split_once("; the rest needs ").expect("it says so");
+    assert!(
+        needs.contains("members") && !needs.contains("selected"),
+        "{needs}"
+    );
+    let selection = Selection {
+        filters: vec!["identity/".to_owned()],
+        ..Selection::default()
+    };
+    let narrowed = told(&evidence, selection);
+    assert!(narrowed.ends_with("all rules selected"), "{narrowed}");
+    evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
+    let without = told(&evidence, Selection::default());
+    assert!(
+        without.contains("feature consumer-secrets not declared absent"),
+        "{without}"
     );
 }
 

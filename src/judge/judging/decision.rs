@@ -5,18 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::judging::tally::Tally;
 
-/// The verdict on the implementation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The verdict on the implementation, from the best to the worst: several roles are as good as the worst of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// No MUST rule fails, none is inconclusive, and at least one was judged.
+    /// No MUST rule fails, and each was judged or does not apply, as the evidence shows.
     Conformant,
-    /// The same for a part: the rules that the user selected, of which at least one was judged, or a share of the fleet.
+    /// No MUST rule fails and none is inconclusive, but some were not judged: no evidence was asked for, or the user left
+    /// them out.
     NoViolation,
-    /// A rule fails.
-    NotConformant,
     /// No rule fails, but a MUST rule is inconclusive or none was judged.
     Inconclusive,
+    /// A rule fails.
+    NotConformant,
 }
 
 impl Decision {
@@ -24,8 +25,8 @@ impl Decision {
     pub const ALL: [Decision; 4] = [
         Decision::Conformant,
         Decision::NoViolation,
-        Decision::NotConformant,
         Decision::Inconclusive,
+        Decision::NotConformant,
     ];
 
     /// The name in reports.
@@ -33,24 +34,28 @@ impl Decision {
         match self {
             Decision::Conformant => "conformant",
             Decision::NoViolation => "no-violation",
-            Decision::NotConformant => "not-conformant",
             Decision::Inconclusive => "inconclusive",
+            Decision::NotConformant => "not-conformant",
         }
     }
 }
 
-/// Decides: failures first, then doubts. A run that judged nothing, was cut short or left out rules is never conformant.
-/// Neither is a share of the fleet, which may be empty. MAY rules cannot fail, SHOULD rules only in strict runs.
+/// Decides: failures first, then doubts. A run that judged nothing or was cut short is never conformant, nor is one that
+/// left out MUST rules or saw a share of the fleet. MAY rules cannot fail, SHOULD rules only in strict runs.
 pub(crate) fn decide(tally: &Tally, partial: bool) -> Decision {
+    // A share may be empty.
+    let judged = if tally.is_whole() {
+        tally.must.judged()
+    } else {
+        tally.judged() + tally.empty_share
+    };
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
-    } else if partial || tally.must.inconclusive > 0 {
+    } else if partial || tally.must.inconclusive > 0 || judged == 0 {
         Decision::Inconclusive
-    } else if (tally.is_narrowed() || tally.is_of_share()) && tally.judged() + tally.empty_share > 0 {
-        Decision::NoViolation
-    } else if tally.is_narrowed() || tally.must.judged() == 0 {
-        Decision::Inconclusive
-    } else {
+    } else if tally.is_whole() {
         Decision::Conformant
+    } else {
+        Decision::NoViolation
     }
 }

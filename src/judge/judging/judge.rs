@@ -9,7 +9,7 @@ use super::excuse::excuse;
 use crate::{
     judging::{
         chunks::findings,
-        decision::decide,
+        decision::Decision,
         judgement::{Judgement, RuleVerdict},
         missing::{missing, waits_for},
         policed,
@@ -85,16 +85,18 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
         }
     }
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
-    Judgement {
+    let mut judgement = Judgement {
         edition: header.claim.edition,
         also: header.claim.also,
-        decision: decide(&tally, header.cut_short.is_some()),
+        decision: Decision::Inconclusive,
         partial: header.cut_short.is_some(),
         scope: header.scope.clone(),
         tally,
         verdicts,
         waivers: Vec::new(),
-    }
+    };
+    judgement.decision = judgement.worst();
+    judgement
 }
 
 /// Whether the evidence has judged objects of one API, and whether any of them still existed in the end.

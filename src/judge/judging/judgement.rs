@@ -4,8 +4,8 @@ use evidence::{Reason, ReasonId, Scope, api::Edition};
 
 use crate::{
     judging::{
-        decision::Decision,
-        tally::{Outcome, Skip, Tally},
+        decision::{Decision, decide},
+        tally::{Outcome, Tally},
         verdict::Verdict,
         waivers::WaiverOutcome,
     },
@@ -35,6 +35,17 @@ pub struct RuleVerdict {
     pub notes: Vec<Reason>,
 }
 
+/// The decision by one edition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The edition.
+    pub edition: Edition,
+    /// The decision.
+    pub decision: Decision,
+    /// The number of verdicts of each kind on its rules.
+    pub tally: Tally,
+}
+
 /// All verdicts, and the decision.
 #[derive(Clone, Debug)]
 pub struct Judgement {
@@ -42,7 +53,7 @@ pub struct Judgement {
     pub edition: Edition,
     /// The edition of a second API whose rules were judged too.
     pub also: Option<Edition>,
-    /// The decision.
+    /// The decision: the worst of those by each edition.
     pub decision: Decision,
     /// Whether the run was cut short. Then nothing is conformant.
     pub partial: bool,
@@ -72,6 +83,34 @@ impl Judgement {
             None => self.edition.to_string(),
             Some(also) => format!("{} and {also}", self.edition),
         }
+    }
+
+    /// The decision by each edition that was judged by, in their order. In a strict run a waiver that is in order for none
+    /// spoils the decision on the whole alone.
+    pub fn parts(&self) -> Vec<Part> {
+        let editions = [self.edition].into_iter().chain(self.also);
+        editions
+            .map(|edition| {
+                let own = |verdict: &&RuleVerdict| verdict.applies.edition == edition;
+                let tally = self
+                    .verdicts
+                    .iter()
+                    .filter(own)
+                    .map(RuleVerdict::outcome)
+                    .collect();
+                Part {
+                    edition,
+                    decision: decide(&tally, self.partial),
+                    tally,
+                }
+            })
+            .collect()
+    }
+
+    /// The worst decision by an edition.
+    pub(crate) fn worst(&self) -> Decision {
+        let decisions = self.parts().into_iter().map(|part| part.decision);
+        decisions.max().unwrap_or(Decision::Inconclusive)
     }
 
     /// How many of the edition's rules cannot be judged yet with any evidence.
@@ -131,7 +170,7 @@ impl RuleVerdict {
         Outcome {
             level: self.level(),
             verdict: self.verdict,
-            skip: self.reason_id().and_then(|reason| Skip::of(self.verdict, reason)),
+            reason: self.reason_id(),
         }
     }
 }

@@ -18,10 +18,10 @@ mod web_page;
 
 pub use decision::Decision;
 pub use judge::{judge, unsettled};
-pub use judgement::{Judgement, RuleVerdict};
+pub use judgement::{Judgement, Part, RuleVerdict};
 pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
-pub use tally::{Count, Outcome, Skip, Tally};
+pub use tally::{Count, Outcome, Tally};
 pub use verdict::Verdict;
 pub use waivers::{Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError};
 pub use waiving::decide_with;

@@ -38,11 +38,10 @@ pub struct Tally {
     pub should: Count,
     /// The MAY rules.
     pub may: Count,
-    /// The MUST rules that the user did not select. They are counted as skipped too.
-    pub deselected_must: usize,
-    /// The rules of all levels that the user did not select.
-    pub deselected: usize,
-    /// The rules that are left for the merge of all shares. They are counted as skipped too.
+    /// The MUST rules that were not judged, although nothing shows that they do not apply: no evidence was asked for, the
+    /// user left them out, or nothing happened that they judge. They are counted as skipped or not applicable too.
+    pub unjudged_must: usize,
+    /// The rules of all levels that are left for the merge of all shares. They are counted as skipped too.
     pub left_for_merge: usize,
     /// The rules that had nothing to judge, because the run's share is empty. They are counted as skipped too.
     pub empty_share: usize,
@@ -55,47 +54,31 @@ pub struct Outcome {
     pub level: Level,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why the rule was skipped, if that matters to the decision.
-    pub skip: Option<Skip>,
+    /// Why it was not judged, if so.
+    pub reason: Option<ReasonId>,
 }
 
-/// Why a rule was skipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
-    /// The user did not select it.
-    Deselected,
-    /// It compares namespaces, and the run observed a share of them.
-    LeftForMerge,
-    /// No profile falls to the run's share.
-    EmptyShare,
-}
-
-impl Skip {
-    /// Recognizes the reason for a verdict.
-    pub fn of(verdict: Verdict, reason: ReasonId) -> Option<Self> {
-        match (verdict, reason) {
-            (Verdict::Skipped, ReasonId::Deselected) => Some(Skip::Deselected),
-            (Verdict::Skipped, ReasonId::PartOfFleet) => Some(Skip::LeftForMerge),
-            (Verdict::Skipped, ReasonId::EmptyShare) => Some(Skip::EmptyShare),
-            _ => None,
+impl Outcome {
+    /// Whether the rule was not judged, although nothing shows that it does not apply. What an edition asks only of those
+    /// who claim it does not apply without the claim.
+    fn is_unjudged(&self) -> bool {
+        match self.verdict {
+            Verdict::Skipped => self.reason != Some(ReasonId::FeatureNotClaimed),
+            Verdict::NotApplicable => self.reason == Some(ReasonId::NothingHappened),
+            _ => false,
         }
     }
 }
 
 impl Tally {
-    /// Whether the user left out rules.
-    pub fn is_narrowed(&self) -> bool {
-        self.deselected > 0
+    /// Whether each MUST rule was judged or does not apply, as the evidence shows; inconclusive ones aside.
+    pub fn is_whole(&self) -> bool {
+        self.unjudged_must == 0 && !self.is_of_share()
     }
 
     /// Whether the run judged a share of the fleet.
     pub fn is_of_share(&self) -> bool {
         self.left_for_merge + self.empty_share > 0
-    }
-
-    /// The MUST rules that the user selected.
-    pub fn selected_must(&self) -> usize {
-        self.must.rules - self.deselected_must
     }
 
     /// Rules of all levels that passed, failed, warned or were waived.
@@ -126,14 +109,11 @@ impl FromIterator<Outcome> for Tally {
         let mut tally = Self::default();
         for outcome in outcomes {
             tally.level_mut(outcome.level).add(outcome.verdict);
-            match outcome.skip {
-                Some(Skip::Deselected) => {
-                    tally.deselected += 1;
-                    tally.deselected_must += usize::from(outcome.level == Level::Must);
-                }
-                Some(Skip::LeftForMerge) => tally.left_for_merge += 1,
-                Some(Skip::EmptyShare) => tally.empty_share += 1,
-                None => {}
+            tally.unjudged_must += usize::from(outcome.level == Level::Must && outcome.is_unjudged());
+            match (outcome.verdict, outcome.reason) {
+                (Verdict::Skipped, Some(ReasonId::PartOfFleet)) => tally.left_for_merge += 1,
+                (Verdict::Skipped, Some(ReasonId::EmptyShare)) => tally.empty_share += 1,
+                _ => {}
             }
         }
         tally

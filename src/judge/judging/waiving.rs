@@ -33,7 +33,7 @@ impl Judgement {
             waive(verdict, &mut outcomes, strict);
         }
         self.tally = self.verdicts.iter().map(RuleVerdict::outcome).collect();
-        self.decision = decide_with(&self.tally, self.partial, &outcomes, strict);
+        self.decision = with_waivers(self.worst(), &outcomes, strict);
         self.waivers = outcomes;
     }
 
@@ -49,9 +49,13 @@ impl Judgement {
     }
 }
 
-/// The decision, given the outcomes of waivers.
+/// The decision by one edition, given the outcomes of waivers.
 pub fn decide_with(tally: &Tally, partial: bool, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
-    match decide(tally, partial) {
+    with_waivers(decide(tally, partial), outcomes, strict)
+}
+
+fn with_waivers(decision: Decision, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
+    match decision {
         Decision::Conformant | Decision::NoViolation
             if strict && outcomes.iter().any(|o| o.complaint().is_some()) =>
         {

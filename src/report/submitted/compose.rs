@@ -84,6 +84,10 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
         hints,
         waived: verdict.waived.len(),
         reasons,
+        reason_id: match verdict.verdict {
+            Verdict::NotApplicable | Verdict::Skipped => verdict.reason_id(),
+            _ => None,
+        },
     }
 }
 

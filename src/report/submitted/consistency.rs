@@ -136,5 +136,6 @@ fn passed(rule: &Rule, applies: &Applies) -> Entry {
         hints: 0,
         waived: 0,
         reasons: Default::default(),
+        reason_id: None,
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use judge::{Decision, Verdict, rules};
+use judge::{Verdict, rules};
 use serde::Serialize;
 
 use super::{
@@ -58,7 +58,7 @@ pub fn diff(old: &Document, new: &Document) -> Diff {
         .filter_map(|rule| rule_change(&rule, old, new))
         .collect();
     Diff {
-        worse: badness(old.decision) < badness(new.decision) || rules.iter().any(|rule| rule.worse),
+        worse: old.decision < new.decision || rules.iter().any(|rule| rule.worse),
         head,
         rules,
     }
@@ -123,14 +123,6 @@ fn verdict(document: &Document, rule: &str, entry: Option<&Entry>) -> Option<Ver
     match entry {
         Some(entry) => Some(entry.verdict),
         None => is_there().then_some(Verdict::Pass),
-    }
-}
-
-fn badness(decision: Decision) -> u8 {
-    match decision {
-        Decision::Conformant => 0,
-        Decision::NoViolation | Decision::Inconclusive => 1,
-        Decision::NotConformant => 2,
     }
 }
 

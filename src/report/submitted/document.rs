@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Identity, Implementation, Kind, Shard,
+    Identity, Implementation, Kind, ReasonId, Shard,
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
@@ -244,6 +244,9 @@ pub struct Entry {
     /// Why it was not judged, or was waived. Objects are not named: the evidence tells which.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub reasons: BTreeSet<String>,
+    /// What sort of reason it is, where the rule was not judged: the decision depends on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_id: Option<ReasonId>,
 }
 
 /// A waiver, and what came of it.

@@ -1,10 +1,7 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
-use judge::{
-    Count, Decision, Outcome, Skip, Tally, Verdict, Waiver, WaiverOutcome, decide_with,
-    reasons::{DESELECTED, id_of},
-    rules::Level,
-};
+use evidence::ReasonId;
+use judge::{Count, Decision, Outcome, Tally, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level};
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
 
@@ -74,7 +71,7 @@ pub(crate) fn tally(entries: &[Entry]) -> Tally {
     let outcomes = entries.iter().map(|entry| Outcome {
         level: entry.level,
         verdict: entry.verdict,
-        skip: entry.skip(),
+        reason: entry.reason_id,
     });
     outcomes.collect()
 }
@@ -98,17 +95,7 @@ impl SuiteResult {
 impl Entry {
     /// Whether it was not judged only because the user deselected it.
     pub(crate) fn is_deselected(&self) -> bool {
-        self.verdict == Verdict::Skipped && self.reasons.iter().all(|reason| DESELECTED == reason.as_str())
-    }
-
-    /// Why it was skipped, if that matters to the decision.
-    fn skip(&self) -> Option<Skip> {
-        if self.is_deselected() {
-            return Some(Skip::Deselected);
-        }
-        self.reasons
-            .iter()
-            .find_map(|reason| Skip::of(self.verdict, id_of(reason)?))
+        self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
     }
 
     /// The suite's name.

@@ -425,6 +425,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
                     .then(|| format!("reason {number}"))
                     .into_iter()
                     .collect(),
+                reason_id: None,
             }
         })
         .collect();

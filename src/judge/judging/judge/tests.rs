@@ -10,8 +10,8 @@ use super::*;
 use crate::{
     judging::{
         chunks::MANY,
-        decision::Decision,
-        tally::{Count, Tally},
+        decision::{Decision, decide},
+        tally::{Count, Outcome, Tally},
     },
     rules::Facts,
 };
@@ -282,7 +282,7 @@ fn the_decision_follows_the_ledger() {
         ..Tally::default()
     };
     let narrowed = |must, should| Tally {
-        deselected: 1,
+        unjudged_must: 1,
         ..tally(must, should)
     };
     for (expected, tally) in [
@@ -304,6 +304,78 @@ fn the_decision_follows_the_ledger() {
         };
         assert_eq!(decide(&tally, true), partial, "{tally:?}, cut short");
     }
+}
+
+#[test]
+fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
+    let decision = |level: Level, verdict: Verdict, reason: ReasonId| {
+        let passed = Outcome {
+            level: Level::Must,
+            verdict: Verdict::Pass,
+            reason: None,
+        };
+        let other = Outcome {
+            level,
+            verdict,
+            reason: Some(reason),
+        };
+        decide(&[passed, other].into_iter().collect(), false)
+    };
+    for (verdict, reason, expected) in [
+        (Verdict::Skipped, ReasonId::NoMembers, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::NotAsked, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::Deselected, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::PartOfFleet, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::EmptyShare, Decision::NoViolation),
+        // That an implementation declares something absent does not show that it is.
+        (Verdict::Skipped, ReasonId::FeatureAbsent, Decision::NoViolation),
+        (
+            Verdict::Skipped,
+            ReasonId::FeatureNotClaimed,
+            Decision::Conformant,
+        ),
+        (
+            Verdict::NotApplicable,
+            ReasonId::NotApplicable,
+            Decision::Conformant,
+        ),
+        (
+            Verdict::NotApplicable,
+            ReasonId::NothingHappened,
+            Decision::NoViolation,
+        ),
+        (Verdict::Inconclusive, ReasonId::Untold, Decision::Inconclusive),
+    ] {
+        assert_eq!(decision(Level::Must, verdict, reason), expected, "{reason:?}");
+        // A share of the fleet is never conformant.
+        let of_share = matches!(reason, ReasonId::PartOfFleet | ReasonId::EmptyShare);
+        let expected = if of_share {
+            Decision::NoViolation
+        } else {
+            Decision::Conformant
+        };
+        assert_eq!(
+            decision(Level::Should, verdict, reason),
+            expected,
+            "SHOULD, {reason:?}"
+        );
+    }
+}
+
+#[test]
+fn of_two_roles_the_worse_decides() {
+    let mut evidence = evidence(&[Kind::Inventory, Kind::PlacementDecisions]);
+    let of_both = |evidence: &Evidence| {
+        let judgement = judge(evidence, &Selection::default());
+        let decisions: Vec<Decision> = judgement.parts().iter().map(|part| part.decision).collect();
+        (judgement.decision, decisions)
+    };
+    let (alone, decisions) = of_both(&evidence);
+    assert_eq!(decisions, [alone]);
+    evidence.header.claim.also = Some(Edition::Placement2025M09);
+    // No decision was there to judge.
+    assert_eq!(of_both(&evidence).1[1], Decision::Inconclusive);
+    assert_eq!(of_both(&evidence).0, alone.max(Decision::Inconclusive));
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn what_is_waived_is_told_as_waived() {
         (verdict.verdict, verdict.findings.len(), verdict.waived.len()),
         (Verdict::Waived, 0, 2)
     );
-    assert_eq!(judgement.decision, Decision::Conformant);
+    assert_eq!(judgement.decision, Decision::NoViolation);
     assert_eq!((judgement.tally.must.failed, judgement.tally.must.waived), (0, 1));
     assert_eq!(judgement.waivers[0].waived, 2);
     assert_eq!(judgement.waivers[0].complaint(), None);
@@ -66,7 +66,7 @@ fn an_expired_or_idle_waiver_is_complained_of() {
 
     let both = waiver("expires: 2027-01-01") + &waiver("object: elsewhere/*, expires: 2027-01-01")[9..];
     let judgement = waived(&both, false);
-    assert_eq!(judgement.decision, Decision::Conformant);
+    assert_eq!(judgement.decision, Decision::NoViolation);
     assert!(judgement.waivers[1].complaint().is_some());
     assert_eq!(waived(&both, true).decision, Decision::NotConformant);
 }
