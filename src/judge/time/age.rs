@@ -31,19 +31,18 @@ pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros)
         return Age::Settled;
     }
     let metadata = &first.object.metadata;
-    let is_younger = match history.origin {
-        Origin::Created => true,
+    let came = match history.origin {
+        Origin::Created => seen,
         Origin::Relisted => {
             // Before the gap in which it came, it was not there.
             let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
             let around = gaps.map(span_of);
             let around = around.filter(|(from, until)| (*from..=*until).contains(&seen));
-            let began = around.map(|(from, _)| from).min();
-            began.is_some_and(|began| end.saturating_sub(began) < GRACE)
+            around.map(|(from, _)| from).min().unwrap_or(Micros::MIN)
         }
-        Origin::Listed => false,
+        Origin::Listed => Micros::MIN,
     };
-    if is_younger {
+    if end.saturating_sub(came) < GRACE {
         return Age::New;
     }
     let created = metadata.creation_timestamp.as_deref();
@@ -51,7 +50,8 @@ pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros)
         return Age::Settled;
     };
     match known_skew(evidence).map(|skew| created.saturating_sub(skew)) {
-        // A creation after the first sight shows that the skew is wrong.
+        // A creation after the first sight, or before it can have been, shows that the skew is wrong.
+        Some(created) if created < came.saturating_sub(LATE) => Age::Unsure,
         Some(created) if created <= seen.saturating_add(LATE) => {
             if end.saturating_sub(created) >= GRACE {
                 Age::Settled
