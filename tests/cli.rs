@@ -634,7 +634,8 @@ fn a_violation_is_told_so_that_it_can_be_mended() {
         |line: &str| line.starts_with("not conformant with edition") && line.contains("single snapshot");
     assert!(piped.out.lines().any(unwrapped), "{}", piped.out);
     // How many rules there are besides is not of this test.
-    let others = Regex::new(r"\d+ filtered out|\d+ of \d+\s+MUST rules\s+judged \([^)]*\)").expect("a pattern");
+    let others =
+        Regex::new(r"\d+ filtered out|\d+ of \d+\s+MUST rules\s+judged \([^)]*\)").expect("a pattern");
     assert_eq!(others.find_iter(&done.out).count(), 2, "{}", done.out);
     insta::assert_snapshot!(others.replace_all(&done.out, "[others]"));
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use evidence::{
-    Claim, Implementation,
+    About, Claim,
     api::{
         Edition, Feature,
         syntax::{is_dns_label, is_label_value},
@@ -66,9 +66,9 @@ pub struct ClaimFlags {
     /// expires}]`. Reports show them as waived, never as passed
     #[arg(long, value_name = "FILE")]
     pub waivers: Option<PathBuf>,
-    /// Who made the implementation, from the configuration file.
+    /// What the configuration file says of the run, for the report to submit.
     #[arg(skip)]
-    pub implementation: Option<Implementation>,
+    pub about: About,
 }
 
 impl ClaimFlags {
@@ -122,9 +122,7 @@ impl ClaimFlags {
             claim.clustersets = clustersets;
         }
         claim.strict |= self.strict;
-        if self.implementation.is_some() {
-            claim.implementation.clone_from(&self.implementation);
-        }
+        claim.about.update(&self.about);
         Ok(())
     }
 

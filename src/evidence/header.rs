@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Asked, Kind, ObjectKey, Settled, Shard, Share,
+    about::About,
     policies::{InstalledPolicy, PolicyFailures},
 };
 use crate::api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names};
@@ -98,9 +99,9 @@ pub struct Claim {
     /// Declared ClusterSets by namespace: the set that the profiles of the namespace represent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub clustersets: BTreeMap<String, String>,
-    /// The vendor of the implementation, for submitted reports.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub implementation: Option<Implementation>,
+    /// What the user says of the run, for submitted reports.
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// By which names the hub knows an implementation. An empty list says nothing.
@@ -113,22 +114,6 @@ pub struct Identity {
     /// Its field managers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub field_managers: Vec<String>,
-}
-
-/// The vendor of the implementation, and the version under test.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Implementation {
-    /// The organization behind it.
-    pub organization: String,
-    /// The project's name.
-    pub project: String,
-    /// The project's home.
-    pub url: String,
-    /// The version under test.
-    pub version: String,
-    /// Contacts for questions: names, addresses or handles.
-    pub contact: Vec<String>,
 }
 
 /// The hub, as far as it describes itself.

@@ -3,6 +3,7 @@
 //! Collecting fills an [`Evidence`]; judging reads it. Unavailable evidence is a [`Gap`] or an [`Asked::No`] with its
 //! reason, so that a rule can distinguish "not broken" from "not seen".
 
+mod about;
 pub mod api;
 mod checksum;
 mod consumer_access;
@@ -42,13 +43,13 @@ mod workload;
 
 use std::collections::BTreeSet;
 
+pub use about::{About, Environment, Implementation, Realness, RealnessError, Submitter};
 pub use checksum::Checksum;
 pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
 pub use header::{
-    Claim, FORMAT, Header, Hub, Identity, Implementation, Permission, Scope, ServedVersion, Traffic, Window,
-    parse_time,
+    Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
 };
 pub use history::{History, Origin, ProfileHistory, SliceHistory, Version};
 pub use input::{InputError, read_input, read_input_bounded, read_packed};

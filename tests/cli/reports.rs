@@ -250,7 +250,7 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let mut evidence = read_input(recorded, &Digester::new([7; 32]))
         .expect("evidence")
         .evidence;
-    evidence.header.claim.implementation = Some(Implementation {
+    evidence.header.claim.about.implementation = Some(Implementation {
         organization: "Example".to_owned(),
         project: "reference".to_owned(),
         url: "https://reference.example".to_owned(),

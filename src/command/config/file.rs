@@ -4,7 +4,7 @@ use std::{fmt, path::Path};
 
 use anyhow::anyhow;
 use evidence::{
-    Implementation,
+    About,
     api::UnknownName,
     user_file::{self, UserFileError},
 };
@@ -15,7 +15,7 @@ use serde::{
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, camel_case, is_for_one_call};
+use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, camel_case, is_for_one_call};
 use crate::command::{Failure, waivers::text};
 
 /// What a file says, each of its keys known.
@@ -23,8 +23,8 @@ use crate::command::{Failure, waivers::text};
 pub struct File {
     /// What it says of flags, in its order.
     pub settings: Vec<Setting>,
-    /// Who made the implementation.
-    pub implementation: Option<Implementation>,
+    /// What it says of the run, for the report to submit.
+    pub about: About,
 }
 
 /// What it says of one flag.
@@ -42,7 +42,7 @@ pub struct Setting {
 struct Text {
     api_version: Option<String>,
     kind: Option<String>,
-    implementation: Option<Implementation>,
+    about: About,
     entries: Vec<(Spanned<String>, Value)>,
 }
 
@@ -93,7 +93,7 @@ impl File {
         }
         Ok(Self {
             settings,
-            implementation: text.implementation,
+            about: text.about,
         })
     }
 }
@@ -139,7 +139,7 @@ pub enum KeyError {
     #[error("`{0}` is no key: give it on the command line")]
     ForOneCall(String),
     /// There is none of that name; a slip gets the nearest one.
-    #[error("{name}{}", if name.nearest.is_some() { "" } else { ": the keys are the flags of `run` in camelCase, and `implementation`" })]
+    #[error("{name}{}", if name.nearest.is_some() { "" } else { ": the keys are the flags of `run` in camelCase, `implementation`, `submittedBy` and `environment`" })]
     Unknown {
         /// The name, and the nearest known one.
         #[from]
@@ -175,7 +175,7 @@ fn named<'a>(name: &str, keys: &'a [Key]) -> Result<&'a Key, KeyError> {
     if is_for_one_call(&name.replace('-', "_")) || ["printConfig"].contains(&name) {
         return Err(KeyError::ForOneCall(name.to_owned()));
     }
-    let known = keys.iter().map(|key| &*key.name).chain([IMPLEMENTATION]);
+    let known = keys.iter().map(|key| &*key.name).chain(ABOUT);
     let mut error = UnknownName::among("key", &given, known);
     name.clone_into(&mut error.given);
     Err(error.into())
@@ -223,14 +223,16 @@ impl<'de> Deserialize<'de> for Text {
                 let mut text = Text {
                     api_version: None,
                     kind: None,
-                    implementation: None,
+                    about: About::default(),
                     entries: Vec::new(),
                 };
                 while let Some(key) = map.next_key::<Spanned<String>>()? {
                     match &*key.value {
                         "apiVersion" => text.api_version = Some(map.next_value()?),
                         "kind" => text.kind = Some(map.next_value()?),
-                        IMPLEMENTATION => text.implementation = Some(map.next_value()?),
+                        "implementation" => text.about.implementation = Some(map.next_value()?),
+                        "submittedBy" => text.about.submitted_by = Some(map.next_value()?),
+                        "environment" => text.about.environment = Some(map.next_value()?),
                         _ => text.entries.push((key, map.next_value()?)),
                     }
                 }

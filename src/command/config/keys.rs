@@ -8,8 +8,8 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
 /// Its `kind`.
 pub const KIND: &str = "Configuration";
-/// The key without a flag.
-pub const IMPLEMENTATION: &str = "implementation";
+/// The keys without a flag: who made what is judged, who submits the report, and what was real.
+pub const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 
 /// Values of path flags that are no paths.
 pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];

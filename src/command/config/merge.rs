@@ -60,12 +60,12 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             (Some(file), merged)
         }
     };
-    let implementation = file.and_then(|file| file.implementation);
+    let about = file.map(|file| file.about).unwrap_or_default();
     let mut cli = cli(&merged);
     if let (Some((config, claim)), Some((name, flags))) = (cli.configured(), merged.subcommand()) {
-        claim.implementation.clone_from(&implementation);
+        claim.about.clone_from(&about);
         if config.print_config {
-            config.shown = Some(shown(subcommand(&whole, name), flags, implementation.as_ref())?);
+            config.shown = Some(shown(subcommand(&whole, name), flags, &about)?);
         }
     }
     Ok(cli)

@@ -1,11 +1,11 @@
 //! The JSON Schema of the file.
 
 use clap::{Args as _, Command};
-use evidence::Implementation;
+use evidence::{Environment, Implementation, Submitter};
 use schemars::{Schema, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, keys};
+use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, keys};
 use crate::command::run::Run;
 
 /// The schema, made from the flags of `run`.
@@ -17,8 +17,13 @@ pub fn schema() -> Schema {
         properties.insert(key.name.clone(), property(&key));
     }
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let implementation = generator.subschema_for::<Implementation>();
-    properties.insert(IMPLEMENTATION.to_owned(), implementation.into());
+    for (key, of) in ABOUT.into_iter().zip([
+        generator.subschema_for::<Implementation>(),
+        generator.subschema_for::<Submitter>(),
+        generator.subschema_for::<Environment>(),
+    ]) {
+        properties.insert(key.to_owned(), of.into());
+    }
     json_schema!({
         "type": "object",
         "properties": properties,

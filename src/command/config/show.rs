@@ -4,22 +4,18 @@ use std::{fmt::Write as _, path::absolute};
 
 use anyhow::{Context as _, anyhow};
 use clap::{ArgMatches, Command, parser::ValueSource};
-use evidence::Implementation;
+use evidence::About;
 use report::yaml::laid_out;
 use serde_json::{Value, json};
 
-use super::keys::{API_VERSION, IMPLEMENTATION, KIND, Key, Kind, WORDS, keys};
+use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, WORDS, keys};
 use crate::command::Failure;
 
 /// Writes the text of the file. Paths are absolute, so that it can be moved; defaults are comments.
 ///
 /// # Errors
 /// When a value is not UTF-8.
-pub fn shown(
-    command: &Command,
-    flags: &ArgMatches,
-    implementation: Option<&Implementation>,
-) -> Result<String, Failure> {
+pub fn shown(command: &Command, flags: &ArgMatches, about: &About) -> Result<String, Failure> {
     let mut text = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
     for key in keys(command) {
         let source = flags.value_source(key.id());
@@ -36,23 +32,13 @@ pub fn shown(
             _ = write!(text, "{margin}{}: {}", key.name, in_one_line(&value));
         }
     }
-    if let Some(Implementation {
-        organization,
-        project,
-        url,
-        version,
-        contact,
-    }) = implementation
-    {
-        _ = writeln!(text, "{IMPLEMENTATION}:");
-        for (key, value) in [
-            ("organization", json!(organization)),
-            ("project", json!(project)),
-            ("url", json!(url)),
-            ("version", json!(version)),
-            ("contact", json!(contact)),
-        ] {
-            _ = write!(text, "  {key}: {}", in_one_line(&value));
+    let about = json!(about);
+    for key in ABOUT {
+        if let Some(Value::Object(parts)) = about.get(key) {
+            _ = writeln!(text, "{key}:");
+            for (part, value) in parts {
+                _ = write!(text, "  {part}: {}", in_one_line(value));
+            }
         }
     }
     Ok(text)
@@ -97,6 +83,7 @@ fn in_one_line(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
+    use evidence::{Environment, Implementation, Realness};
     use proptest::{collection, prelude::*};
 
     use super::*;
@@ -115,10 +102,18 @@ mod tests {
             given.extend(skip.iter().map(|skip| format!("--skip={skip}")));
             let matches = Cli::command().try_get_matches_from(given).expect("flags");
             let (_, flags) = matches.subcommand().expect("run");
-            let implementation = Implementation { project, ..Implementation::default() };
-            let text = shown(run, flags, Some(&implementation)).expect("all of it can stand in a file");
+            let about = About {
+                implementation: Some(Implementation { project, ..Implementation::default() }),
+                environment: Some(Environment {
+                    hub: Some(Realness::Real),
+                    agents: Some(Realness::Imitated("a script: it writes".to_owned())),
+                    ..Environment::default()
+                }),
+                ..About::default()
+            };
+            let text = shown(run, flags, &about).expect("all of it can stand in a file");
             let file = File::parse(&text, &keys(run)).unwrap_or_else(|flaw| panic!("{flaw}\n{text}"));
-            prop_assert_eq!(file.implementation, Some(implementation));
+            prop_assert_eq!(file.about, about);
             let values: Vec<_> = file.settings.into_iter().map(|setting| setting.values).collect();
             prop_assert_eq!(values, [skip, vec![context]]);
         }

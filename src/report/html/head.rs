@@ -133,7 +133,7 @@ fn facts(report: &Report) -> Vec<Fact> {
 }
 
 fn implementation(report: &Report) -> Option<String> {
-    let made = report.evidence.header.claim.implementation.as_ref()?;
+    let made = report.evidence.header.claim.about.implementation.as_ref()?;
     let by = [&made.organization, &made.project, &made.version, &made.url];
     let told = by.into_iter().filter(|part| !part.is_empty());
     let mut told = told.map(String::as_str).collect::<Vec<_>>().join(" · ");

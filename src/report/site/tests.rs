@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use evidence::{Checksum, Evidence, Implementation, api::Edition};
+use evidence::{
+    About, Asked, Checksum, Environment, Evidence, Implementation, Kind, Realness, Submitter, api::Edition,
+};
 use jiff::Timestamp;
 use judge::{Decision, Selection, judge, rules, rules::example::Example};
 use quick_xml::{Reader, events::Event};
@@ -29,7 +31,7 @@ fn evidence(keeps: bool) -> Evidence {
     if !keeps {
         profile["metadata"]["labels"] = json!({"x-k8s.io/cluster-manager": null});
     }
-    let example = json!({"name": "one", "fails": [profile]});
+    let example = json!({"name": "one", "fails": {"observe": "10m", "profiles": [profile]}});
     let example = Example::parse(&example, Edition::Standard).unwrap_or_else(|error| panic!("{error}"));
     example.evidence().clone()
 }
@@ -68,7 +70,22 @@ impl Made {
     fn evidence(&self, keeps: bool) -> Evidence {
         let mut evidence = evidence(keeps);
         evidence.header.claim.edition = self.edition;
-        evidence.header.claim.implementation = Some(self.implementation.clone());
+        evidence.header.claim.about = About {
+            implementation: Some(self.implementation.clone()),
+            submitted_by: Some(Submitter {
+                organization: "Example".to_owned(),
+                url: "https://fleet.example".to_owned(),
+            }),
+            environment: Some(Environment {
+                hub: Some(Realness::Real),
+                members: Some(Realness::Real),
+                agents: Some(Realness::Real),
+                no_audit_log: Some("the provider keeps it".to_owned()),
+            }),
+        };
+        for kind in [Kind::Members, Kind::Driver] {
+            evidence.header.asked.insert(kind, Asked::Yes);
+        }
         evidence
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Identity, Implementation, Kind, ReasonId, Shard,
+    Environment, Identity, Implementation, Kind, ReasonId, Shard, Submitter,
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
@@ -42,6 +42,12 @@ pub struct Document {
     /// Who made the implementation. A report that lacks it cannot be submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implementation: Option<Implementation>,
+    /// Who judged it. A report that lacks this cannot be submitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_by: Option<Submitter>,
+    /// What was real where it was judged, and what was imitated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// The decision.
     pub decision: Decision,
     /// What the implementation claims, as far as verdicts depend on it.
@@ -154,6 +160,13 @@ pub struct Span {
     /// Its end.
     #[schemars(with = "String")]
     pub until: Timestamp,
+}
+
+impl Span {
+    /// How long it is, in seconds.
+    pub(super) fn seconds(&self) -> i64 {
+        self.until.duration_since(self.from).as_secs()
+    }
 }
 
 /// The file from which it can be judged again.

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Implementation, Shard};
+use evidence::{Implementation, Kind, Shard};
+use jiff::SignedDuration;
 use judge::{Verdict, web_page};
 
-use super::document::{Document, Entry};
+use super::document::{Covered, Document, Entry, Span};
+
+/// For how many minutes a submitted report has watched, at least.
+const FLOOR_MINUTES: i64 = 10;
 
 /// What keeps a report from being submitted, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +28,31 @@ pub enum Obstacle {
     /// There is no contact.
     #[error("implementation.contact is empty: name who answers questions")]
     NoContact,
+    /// It does not say who judged the implementation.
+    #[error(
+        "it does not say who submits it: name the organization under `submittedBy` in conformance.yaml, the implementation's own if the project judged itself"
+    )]
+    NoSubmitter,
+    /// The submitter's address leads to no web page.
+    #[error("submittedBy.url is no address of a web page: {0}")]
+    SubmitterUrl(String),
+    /// It does not say whether a part of the environment was real.
+    #[error(
+        "environment.{0} is missing: write `real`, or `imitated: ` and what stands in for it, in conformance.yaml"
+    )]
+    Unsaid(&'static str),
+    /// The watch was too short, or there was none.
+    #[error("it watched for {0}: watch for at least {FLOOR_MINUTES} min")]
+    ShortWatch(String),
+    /// A kind of evidence is missing that a submitted report rests on.
+    #[error("it lacks evidence: {0}")]
+    Lacks(Kind),
+    /// The audit log is missing, and nothing says why.
+    #[error(
+        "it lacks evidence: {}; if the hub has no audit log that can be read, say why under `environment.noAuditLog` in conformance.yaml",
+        Kind::Requests
+    )]
+    NoAuditLog,
     /// The run ended early.
     #[error("the run was cut short: let it end")]
     CutShort,
@@ -46,6 +75,8 @@ pub fn obstacles(document: &Document) -> Vec<Obstacle> {
         None => vec![Obstacle::NoImplementation],
         Some(implementation) => incomplete(implementation),
     };
+    obstacles.extend(unsaid(document));
+    obstacles.extend(below_the_floor(document));
     if document.is_partial() {
         obstacles.push(Obstacle::CutShort);
     }
@@ -81,6 +112,54 @@ fn incomplete(implementation: &Implementation) -> Vec<Obstacle> {
     }
     if contact.iter().all(|contact| contact.trim().is_empty()) {
         obstacles.push(Obstacle::NoContact);
+    }
+    obstacles
+}
+
+/// What it does not say of who judged, and of what was real.
+fn unsaid(document: &Document) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    match &document.submitted_by {
+        Some(by) if !by.organization.trim().is_empty() => {
+            if web_page(&by.url).is_none() {
+                obstacles.push(Obstacle::SubmitterUrl(by.url.clone()));
+            }
+        }
+        _ => obstacles.push(Obstacle::NoSubmitter),
+    }
+    let environment = document.environment.clone().unwrap_or_default();
+    let parts = [
+        ("hub", environment.hub),
+        ("members", environment.members),
+        ("agents", environment.agents),
+    ];
+    let missing = parts.into_iter().filter(|(_, said)| said.is_none());
+    obstacles.extend(missing.map(|(part, _)| Obstacle::Unsaid(part)));
+    obstacles
+}
+
+/// What it lacks of the evidence that a submitted report rests on: `docs/reports.md` has the floor. What no rule of its
+/// edition uses it need not have; of merged reports, one has to have it.
+fn below_the_floor(document: &Document) -> Vec<Obstacle> {
+    let scopes: Vec<&Covered> = of_runs(document).filter_map(|run| run.scope.as_ref()).collect();
+    let mut obstacles = Vec::new();
+    let watched = scopes.iter().filter(|scope| scope.watched);
+    let seconds = watched
+        .filter_map(|scope| scope.window.as_ref().map(Span::seconds))
+        .max();
+    if seconds.unwrap_or_default() < FLOOR_MINUTES * 60 {
+        obstacles.push(Obstacle::ShortWatch(match seconds {
+            Some(seconds) => format!("{:#}", SignedDuration::from_secs(seconds)),
+            None => "no time: it is a single snapshot".to_owned(),
+        }));
+    }
+    let lacks = |kind: Kind| scopes.iter().all(|scope| scope.not_asked.contains_key(&kind));
+    let kinds = [Kind::Members, Kind::Driver].into_iter();
+    obstacles.extend(kinds.filter(|kind| lacks(*kind)).map(Obstacle::Lacks));
+    let environment = document.environment.as_ref();
+    let excuse = environment.and_then(|environment| environment.no_audit_log.as_deref());
+    if lacks(Kind::Requests) && excuse.is_none_or(|why| why.trim().is_empty()) {
+        obstacles.push(Obstacle::NoAuditLog);
     }
     obstacles
 }

@@ -109,7 +109,7 @@ fn agree(one: &Document, other: &Document) -> Result<(), MergeError> {
 type Field = (&'static str, fn(&Document) -> Value);
 
 /// What shards have to agree in. The claim as a whole stands last: its parts are named where they are told apart.
-const HEAD: [Field; 9] = [
+const HEAD: [Field; 11] = [
     ("suiteVersion", |document| json!(document.suite_version)),
     ("rulesAsOf", |document| json!(document.rules_as_of)),
     ("edition", |document| json!(document.edition)),
@@ -117,6 +117,8 @@ const HEAD: [Field; 9] = [
         json!(document.cluster_profile_api_version)
     }),
     ("implementation", |document| json!(document.implementation)),
+    ("submittedBy", |document| json!(document.submitted_by)),
+    ("environment", |document| json!(document.environment)),
     ("claim.features", |document| json!(document.claim.features)),
     ("claim.noFeatures", |document| json!(document.claim.no_features)),
     ("claim.strict", |document| json!(document.claim.strict)),

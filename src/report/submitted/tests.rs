@@ -3,7 +3,10 @@
 
 use std::convert::Infallible;
 
-use evidence::{Checksum, Evidence, Gap, Implementation, Kind, api::Edition};
+use evidence::{
+    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter, Window,
+    api::Edition,
+};
 use jiff::Timestamp;
 use judge::{Decision, Judgement, Selection, Verdict, Waivers, judge, rules, rules::example::Example};
 use proptest::prelude::*;
@@ -21,21 +24,30 @@ const WAIVED: &str = "identity/manager-label-matches";
 /// Two profiles: one without the label, and one with that of another manager.
 fn evidence() -> Evidence {
     let labelled = |name: &str, label: Value| json!({"metadata": {"name": name, "namespace": "secret-fleet", "labels": {"x-k8s.io/cluster-manager": label}}});
-    let example =
-        json!({"name": "two", "fails": [labelled("lisbon", Value::Null), labelled("porto", json!("other"))]});
+    let example = json!({"name": "two", "fails": {"observe": "10m", "profiles": [labelled("lisbon", Value::Null), labelled("porto", json!("other"))]}});
     let example = Example::parse(&example, Edition::Standard).expect("an example");
     let mut evidence = example.evidence().clone();
-    evidence.header.claim.implementation = Some(Implementation {
+    let about = &mut evidence.header.claim.about;
+    about.submitted_by = Some(Submitter {
+        organization: "Example".to_owned(),
+        url: "https://fleet.example/conformance".to_owned(),
+    });
+    about.environment = Some(Environment {
+        hub: Some(Realness::Real),
+        members: Some(Realness::Imitated("API servers without nodes".to_owned())),
+        agents: Some(Realness::Real),
+        no_audit_log: Some("the provider keeps it".to_owned()),
+    });
+    about.implementation = Some(Implementation {
         organization: "Example".to_owned(),
         project: "fleet-manager".to_owned(),
         url: "https://fleet.example".to_owned(),
         version: "v1.2.3".to_owned(),
         contact: vec!["@someone".to_owned()],
     });
-    evidence
-        .header
-        .asked
-        .insert(Kind::Namespaces, evidence::Asked::Yes);
+    for kind in [Kind::Namespaces, Kind::Timeline, Kind::Members, Kind::Driver] {
+        evidence.header.asked.insert(kind, Asked::Yes);
+    }
     evidence
         .gaps
         .push(Gap::of(Kind::Namespaces, "the list of secret-fleet was refused"));
@@ -111,17 +123,12 @@ fn a_report_is_read_as_it_was_written_and_names_no_object() {
     assert_eq!(core.warned_rules[0].verdict, Verdict::Waived);
     let listed = core.failed_rules.len() + core.warned_rules.len() + core.skipped_rules.len();
     assert_eq!(core.statistics.passed, core.statistics.rules - listed);
-    let doubtful = document
-        .suites
-        .iter()
-        .flat_map(SuiteResult::entries)
-        .find(|entry| entry.verdict == Verdict::Inconclusive)
-        .expect("the gap leaves doubts");
+    let entries = document.suites.iter().flat_map(SuiteResult::entries);
+    let doubtful = entries.filter(|entry| entry.verdict == Verdict::Inconclusive);
+    let mut reasons = doubtful.flat_map(|entry| &entry.reasons);
     assert!(
-        doubtful
-            .reasons
-            .iter()
-            .any(|reason| reason.starts_with("evidence is missing: namespaces (1 gap"))
+        reasons.any(|reason| reason.starts_with("evidence is missing: namespaces (1 gap")),
+        "the gap leaves doubts"
     );
 }
 
@@ -153,7 +160,7 @@ fn hostile_text_comes_out_inert_and_short() {
     evidence.header.hub.server_version = Some(hostile.clone());
     evidence.header.cut_short = Some(hostile.clone());
     evidence.header.scope.cluster_manager = None;
-    if let Some(implementation) = &mut evidence.header.claim.implementation {
+    if let Some(implementation) = &mut evidence.header.claim.about.implementation {
         implementation.contact.push(hostile.clone());
     }
     evidence
@@ -308,12 +315,51 @@ fn what_a_submitted_report_lacks_is_told() {
     });
     assert!(odd.contains("no address of a web page"), "{odd}");
     assert!(told(|document| document.evidence = None).contains("no evidence file"));
+    assert!(told(|document| document.submitted_by = None).contains("who submits it"));
+    let unsaid = told(|document| document.environment = None);
+    for part in ["environment.hub", "environment.members", "environment.agents"] {
+        assert!(unsaid.contains(part), "{part}: {unsaid}");
+    }
+    assert!(unsaid.contains("no audit log"), "{unsaid}");
     let only_identity = Selection {
         filters: vec!["identity/".to_owned()],
         ..Selection::default()
     };
     let filtered = document_of(&evidence(), &only_identity, &sum());
     assert!(matches!(obstacles(&filtered)[..], [Obstacle::Deselected(_)]));
+}
+
+#[test]
+fn a_submitted_report_rests_on_a_floor_of_evidence() {
+    let told = |change: fn(&mut Evidence)| {
+        let mut evidence = evidence();
+        change(&mut evidence);
+        let document = document_of(&evidence, &Selection::default(), &sum());
+        let obstacles = obstacles(&document).into_iter();
+        obstacles.map(|obstacle| obstacle.to_string()).collect::<Vec<_>>()
+    };
+    let [short] = &told(|evidence| {
+        let window = evidence.header.window.as_mut().expect("a window");
+        window.until = window.from + jiff::SignedDuration::from_secs(599);
+    })[..] else {
+        panic!("one thing is missing");
+    };
+    assert!(short.contains("watched for 9m 59s"), "{short}");
+    for (kind, words) in [
+        (Kind::Members, "it lacks evidence: members"),
+        (Kind::Driver, "it lacks evidence: driver"),
+        (Kind::Timeline, "single snapshot"),
+    ] {
+        let mut evidence = evidence();
+        let not = Asked::No("not asked for".into());
+        evidence.header.asked.insert(kind, not);
+        let document = document_of(&evidence, &Selection::default(), &sum());
+        let lines: Vec<String> = obstacles(&document).iter().map(ToString::to_string).collect();
+        assert!(
+            matches!(&lines[..], [line] if line.contains(words)),
+            "{kind}: {lines:?}"
+        );
+    }
 }
 
 /// The reports of two halves of the rules.

@@ -100,9 +100,15 @@ fn is_known(document: &Document, sum: &Checksum) -> bool {
 fn compare(at: &str, document: &Document, mut again: Document, into: &mut Verified) {
     // Another version is no contradiction; a note reports it.
     again.suite_version.clone_from(&document.suite_version);
-    // Evidence need not say who made the implementation: a report may learn that from elsewhere.
+    // Evidence need not say who made the implementation, nor who judged it: a report may learn that from elsewhere.
     if again.implementation.is_none() {
         again.implementation.clone_from(&document.implementation);
+    }
+    if again.submitted_by.is_none() {
+        again.submitted_by.clone_from(&document.submitted_by);
+    }
+    if again.environment.is_none() {
+        again.environment.clone_from(&document.environment);
     }
     let differences = changes(document, &again).into_iter();
     into.differences.extend(differences.map(|change| Change {

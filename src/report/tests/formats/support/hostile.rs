@@ -120,7 +120,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
     header.hub.source.clone_from(&all);
     header.hub.server_version = Some(all.clone());
     header.cut_short = Some(all.clone());
-    header.claim.implementation = Some(Implementation {
+    header.claim.about.implementation = Some(Implementation {
         organization: all.clone(),
         project: all.clone(),
         url: all.clone(),
