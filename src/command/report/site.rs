@@ -7,7 +7,9 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use collect::clock::Clock;
 use evidence::{Implementation, Limits, api::Edition};
+use jiff::tz::TimeZone;
 use report::{
     escape,
     site::{Board, Module, RunPage, Submission},
@@ -62,7 +64,8 @@ impl Site {
         let reports = folders.reports.len();
         let submissions = submissions(folders.reports, &limits).map_err(Failure::could_not_run)?;
         let mut files = 0;
-        let mut board = Board::new(submissions, folders.unreadable);
+        let today = Clock::system().now().to_zoned(TimeZone::UTC).date();
+        let mut board = Board::new(submissions, folders.unreadable).on(today);
         if let Some(module) = module {
             board = board.with_judge(module);
         }

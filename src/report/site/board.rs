@@ -6,6 +6,7 @@ use std::{
 };
 
 use evidence::api::Edition;
+use jiff::civil::Date;
 use semver::Version as Semver;
 
 use super::{
@@ -21,6 +22,8 @@ pub struct Board {
     pub(super) implementations: Vec<Implementation>,
     pub(super) unreadable: Vec<Unreadable>,
     pub(super) module: Option<Module>,
+    /// The day on which it is made, for reports that have become old.
+    pub(super) today: Option<Date>,
 }
 
 /// A folder that holds no report that could be read.
@@ -73,6 +76,16 @@ impl Board {
             implementations,
             unreadable,
             module: None,
+            today: None,
+        }
+    }
+
+    /// Greys what is older than a year on that day.
+    #[must_use]
+    pub fn on(self, today: Date) -> Self {
+        Self {
+            today: Some(today),
+            ..self
         }
     }
 

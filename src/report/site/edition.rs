@@ -1,7 +1,8 @@
 //! The page of an edition: its implementations, and the matrix. That of the edition with the most is the first page.
 
 use askama::Template;
-use evidence::api::Edition;
+use evidence::{Realness, api::Edition};
+use jiff::{Span, civil::Date, tz::TimeZone};
 use judge::{
     Verdict,
     rules::{self, Level},
@@ -15,7 +16,11 @@ use super::{
     signs,
     submission::Told,
 };
-use crate::{html::sign::Sign, number::count, submitted::Standing};
+use crate::{
+    html::{sign::Sign, text::shown},
+    number::count,
+    submitted::{Document, Standing},
+};
 
 /// The page.
 #[derive(Template)]
@@ -23,7 +28,8 @@ use crate::{html::sign::Sign, number::count, submitted::Standing};
 pub(super) struct EditionPage<'a> {
     pub(super) frame: Frame<'a>,
     editions: Vec<Tab>,
-    implementations: Vec<Listed<'a>>,
+    /// What projects say of themselves comes first, then what others judged.
+    groups: Vec<Group<'a>>,
     legend: Vec<Sign>,
     matrix: Matrix,
     unreadable: &'a [Unreadable],
@@ -37,6 +43,12 @@ struct Tab {
     href: String,
     implementations: String,
     is_current: bool,
+}
+
+/// The implementations that were judged by the same kind of submitter.
+struct Group<'a> {
+    title: &'static str,
+    rows: Vec<Listed<'a>>,
 }
 
 /// An implementation in the list.
@@ -61,6 +73,23 @@ pub(super) struct Standings {
     pub(super) standing_class: &'static str,
     pub(super) remark: &'static str,
     pub(super) date: String,
+    /// Who judged it.
+    pub(super) by: By,
+    /// What was imitated, such as `members and agents imitated`.
+    pub(super) imitated: String,
+    /// Why it is greyed, if it is old.
+    pub(super) old: &'static str,
+}
+
+/// Who judged an implementation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum By {
+    /// The project itself.
+    Vendor,
+    /// Somebody else.
+    Other(String),
+    /// The report does not say.
+    Unsaid,
 }
 
 /// The path of an edition's page.
@@ -87,16 +116,37 @@ impl<'a> EditionPage<'a> {
         Self {
             frame,
             editions: tabs(board, edition),
-            implementations: latest
-                .iter()
-                .map(|(implementation, version)| Listed::of(implementation, version))
-                .collect(),
+            groups: groups(board, &latest),
             legend: signs::legend(),
             matrix: Matrix::of(edition, &versions, name),
             unreadable: &board.unreadable,
             judge: board.module.as_ref().map(|_| judge_page::PATH),
         }
     }
+}
+
+fn groups<'a>(board: &Board, latest: &[(&'a Implementation, &Version)]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group> = [
+        "Judged by the project itself",
+        "Judged by others",
+        "The report does not say who judged",
+    ]
+    .map(|title| Group {
+        title,
+        rows: Vec::new(),
+    })
+    .into();
+    for (implementation, version) in latest {
+        let listed = Listed::of(implementation, version, board.today);
+        let place = match listed.row.by {
+            By::Vendor => 0,
+            By::Other(_) => 1,
+            By::Unsaid => 2,
+        };
+        groups[place].rows.push(listed);
+    }
+    groups.retain(|group| !group.rows.is_empty());
+    groups
 }
 
 fn tabs(board: &Board, current: Edition) -> Vec<Tab> {
@@ -112,7 +162,7 @@ fn tabs(board: &Board, current: Edition) -> Vec<Tab> {
 }
 
 impl<'a> Listed<'a> {
-    fn of(implementation: &'a Implementation, version: &Version) -> Self {
+    fn of(implementation: &'a Implementation, version: &Version, today: Option<Date>) -> Self {
         Self {
             name: &implementation.name,
             organization: &implementation.organization,
@@ -121,7 +171,7 @@ impl<'a> Listed<'a> {
                 1 => String::new(),
                 number => count(number, "version"),
             },
-            row: Standings::of(version),
+            row: Standings::of(version, today),
         }
     }
 }
@@ -133,7 +183,7 @@ fn is_must(rule: &str, edition: Edition) -> bool {
 }
 
 impl Standings {
-    pub(super) fn of(version: &Version) -> Self {
+    pub(super) fn of(version: &Version, today: Option<Date>) -> Self {
         let submission = &version.submission;
         let document = &submission.document;
         let standing = submission.standing();
@@ -175,6 +225,60 @@ impl Standings {
                 (false, false, true) => "",
             },
             date: document.date.strftime("%Y-%m-%d").to_string(),
+            by: By::of(document),
+            imitated: imitated(document),
+            old: old(document, today),
         }
+    }
+}
+
+impl By {
+    fn of(document: &Document) -> Self {
+        match (&document.submitted_by, &document.implementation) {
+            (Some(by), _) if by.organization.trim().is_empty() => By::Unsaid,
+            (Some(by), Some(made)) if by.is_vendor(made) => By::Vendor,
+            (Some(by), _) => By::Other(shown(by.organization.trim())),
+            (None, _) => By::Unsaid,
+        }
+    }
+
+    /// In a word or two.
+    pub(super) fn words(&self) -> &str {
+        match self {
+            By::Vendor => "the project",
+            By::Other(organization) => organization,
+            By::Unsaid => "not said",
+        }
+    }
+}
+
+fn imitated(document: &Document) -> String {
+    let environment = document.environment.clone().unwrap_or_default();
+    let parts = [
+        ("hub", environment.hub),
+        ("members", environment.members),
+        ("agents", environment.agents),
+    ];
+    let imitated = parts
+        .into_iter()
+        .filter(|(_, said)| matches!(said, Some(Realness::Imitated(_))));
+    let names: Vec<&str> = imitated.map(|(part, _)| part).collect();
+    match names.split_last() {
+        None => String::new(),
+        Some((name, [])) => format!("{name} imitated"),
+        Some((last, others)) => format!("{} and {last} imitated", others.join(", ")),
+    }
+}
+
+/// Why a report is old: the suite has newer rules, or a year has passed.
+fn old(document: &Document, today: Option<Date>) -> &'static str {
+    let judged = document.date.to_zoned(TimeZone::UTC).date();
+    let is_over = |today: Date| judged.saturating_add(Span::new().years(1)) < today;
+    if document.rules_as_of < rules::as_of() {
+        "older rules"
+    } else if today.is_some_and(is_over) {
+        "over a year old"
+    } else {
+        ""
     }
 }

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use evidence::api::Edition;
+use jiff::civil::Date;
 
 use super::{
     board::{Implementation, Version},
@@ -55,7 +56,7 @@ struct Changed {
 }
 
 impl<'a> ImplementationPage<'a> {
-    pub(super) fn new(implementation: &'a Implementation, frame: Frame<'a>) -> Self {
+    pub(super) fn new(implementation: &'a Implementation, today: Option<Date>, frame: Frame<'a>) -> Self {
         let editions = Edition::ALL.into_iter().filter_map(|edition| {
             let versions: Vec<&Version> = implementation.of_edition(edition).collect();
             (!versions.is_empty()).then(|| History::of(edition, &versions))
@@ -64,7 +65,12 @@ impl<'a> ImplementationPage<'a> {
             frame,
             name: &implementation.name,
             organization: &implementation.organization,
-            reports: implementation.versions.iter().rev().map(Standings::of).collect(),
+            reports: implementation
+                .versions
+                .iter()
+                .rev()
+                .map(|version| Standings::of(version, today))
+                .collect(),
             editions: editions.collect(),
             legend: signs::legend(),
         }

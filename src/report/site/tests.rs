@@ -485,6 +485,42 @@ fn a_board_without_reports_names_the_folders() {
 }
 
 #[test]
+fn a_row_says_who_judged_and_what_was_imitated_and_greys_what_is_old() {
+    let own = made("own/v1", "own", "v1");
+    let mut other = made("other/v1", "other", "v1");
+    other.edit = |document| {
+        let by = document.submitted_by.as_mut().expect("it says who");
+        by.organization = "A <neighbour>".to_owned();
+        let environment = document.environment.as_mut().expect("it says what");
+        environment.agents = Some(Realness::Imitated("a script".to_owned()));
+    };
+    let mut silent = made("silent/v1", "silent", "v1");
+    silent.edit = |document| document.submitted_by = None;
+    let submissions = [own, other, silent].map(Made::submission);
+    let page = |board: Board| files_of(&board)["index.html"].clone();
+    let fresh = page(Board::new(submissions.into(), Vec::new()).on(jiff::civil::date(2027, 6, 1)));
+    let places = [
+        "Judged by the project itself",
+        ">own</a>",
+        r#"class="by">the project"#,
+        "Judged by others",
+        ">other</a>",
+        "A &#60;neighbour&#62; <small>agents imitated</small>",
+        "The report does not say who judged",
+        ">silent</a>",
+    ]
+    .map(|part| fresh.find(part));
+    assert!(places.is_sorted() && places[0].is_some(), "{places:?}: {fresh}");
+    assert!(!fresh.contains("over a year old"), "{fresh}");
+    let again = [made("own/v1", "own", "v1").submission()];
+    let old = page(Board::new(again.into(), Vec::new()).on(jiff::civil::date(2027, 6, 2)));
+    assert!(
+        old.contains(r#"<tr class="old">"#) && old.contains("over a year old"),
+        "{old}"
+    );
+}
+
+#[test]
 fn the_comment_says_what_to_do_and_fits() {
     let mut forged = made("fleet/v1.0.0", "fleet", "v1.1.0");
     forged.shows = Some(false);

@@ -1,6 +1,7 @@
 //! The page of a report: what it says of itself, what it is worth, and each rule.
 
 use askama::Template;
+use evidence::{Environment, Realness};
 use judge::{
     rules::{self, Level},
     web_page,
@@ -162,9 +163,27 @@ fn facts(submission: &Submission) -> Vec<Fact> {
     let watched = scope
         .and_then(|scope| scope.window)
         .map(|window| format!("{} to {}", utc(window.from), window.until.strftime("%H:%M:%S")));
+    let said = |of: fn(&Environment) -> Option<&Realness>| {
+        let said = document.environment.as_ref().and_then(of);
+        said.map(ToString::to_string)
+    };
     let facts = [
         ("Organization", implementation.map(|of| of.organization.clone())),
         ("Contact", implementation.map(|of| of.contact.join(", "))),
+        (
+            "Submitted by",
+            document.submitted_by.as_ref().map(|by| by.organization.clone()),
+        ),
+        ("Hub", said(|environment| environment.hub.as_ref())),
+        ("Members", said(|environment| environment.members.as_ref())),
+        ("Agents", said(|environment| environment.agents.as_ref())),
+        (
+            "Audit log",
+            document.environment.as_ref().and_then(|environment| {
+                let why = environment.no_audit_log.as_ref()?;
+                Some(format!("none: {why}"))
+            }),
+        ),
         ("Edition", Some(document.edition.to_string())),
         ("Judged", Some(utc(document.date))),
         ("Observed", watched),

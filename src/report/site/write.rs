@@ -3,6 +3,7 @@
 use std::io;
 
 use askama::Template;
+use jiff::civil::Date;
 use judge::rules;
 
 use super::{
@@ -31,7 +32,7 @@ impl Board {
         let frames = Frames::new();
         self.write_editions(&frames, &mut put)?;
         for implementation in &self.implementations {
-            implementation.write(&frames, &mut put)?;
+            implementation.write(self.today, &frames, &mut put)?;
         }
         self.write_matrices(&mut put)?;
         if let Some(module) = &self.module {
@@ -112,10 +113,18 @@ fn matrix(version: &Version) -> io::Result<Vec<u8>> {
 }
 
 impl Implementation {
-    fn write(&self, frames: &Frames, put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    fn write(
+        &self,
+        today: Option<Date>,
+        frames: &Frames,
+        put: &mut impl FnMut(&str, &[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         let path = format!("{}index.html", self.folder());
         let frame = frames.filtered(&path, self.name.clone());
-        put(&path, text(&ImplementationPage::new(self, frame))?.as_bytes())?;
+        put(
+            &path,
+            text(&ImplementationPage::new(self, today, frame))?.as_bytes(),
+        )?;
         if let Some(newest) = self.versions.last() {
             put(&format!("{}badge.svg", self.folder()), &badge_of(newest)?)?;
         }
