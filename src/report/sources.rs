@@ -1,4 +1,6 @@
-//! Links a rule's source to the documents that it cites.
+//! Links a rule's source to the documents that it cites, each at the commit whose text the edition judges by.
+
+use evidence::api::Edition;
 
 /// A part of a source, such as `KEP-4322 › Spec › Cluster Manager`, with its address if it cites a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,105 +9,183 @@ pub(crate) struct Cited<'a> {
     pub(crate) address: Option<String>,
 }
 
-/// The documents by the names that rules cite them by. Their newest text: older editions have the same sections.
-const DOCUMENTS: [(&str, &str); 7] = [
-    (
+/// The text of a document from an edition on.
+struct Text {
+    /// How rules cite the document.
+    document: &'static str,
+    /// The first edition that judges by this text, until the next text of the same document.
+    since: Edition,
+    /// Where it is. A commit does not move, so readers see the words that the rule was made from.
+    address: &'static str,
+}
+
+impl Text {
+    const fn of(document: &'static str, since: Edition, address: &'static str) -> Self {
+        Self {
+            document,
+            since,
+            address,
+        }
+    }
+}
+
+/// The texts, oldest first: those that `fixtures/documents` maps.
+const TEXTS: &[Text] = &[
+    // The proposal with the list of standard properties (kubernetes/enhancements#5185).
+    Text::of(
         "KEP-4322",
-        "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/4322-cluster-inventory/README.md",
+        Edition::Standard,
+        "https://github.com/kubernetes/enhancements/blob/5390b8a1fedf82848d9855a8674328bd0d90b5ea/keps/sig-multicluster/4322-cluster-inventory/README.md",
     ),
-    (
+    Text::of(
+        "KEP-4322",
+        Edition::Y2026M07,
+        "https://github.com/kubernetes/enhancements/blob/e49686b23533dfdb665732b1531de87e14d7439b/keps/sig-multicluster/4322-cluster-inventory/README.md",
+    ),
+    Text::of(
+        "KEP-4322",
+        Edition::Y2026M09,
+        "https://github.com/kubernetes/enhancements/blob/3a8eb26221673ab93d3b55c1a91f55799c24eb56/keps/sig-multicluster/4322-cluster-inventory/README.md",
+    ),
+    Text::of(
         "KEP-5339",
-        "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/5339-clusterprofile-plugin-credentials/README.md",
+        Edition::Standard,
+        "https://github.com/kubernetes/enhancements/blob/cecc1c2b400d6f38de7637fbe8fbce99417386c6/keps/sig-multicluster/5339-clusterprofile-plugin-credentials/README.md",
     ),
-    (
+    Text::of("Overview", Edition::Standard, OVERVIEW),
+    Text::of("ClusterProfile API Overview", Edition::Standard, OVERVIEW),
+    Text::of(
+        "Guide",
+        Edition::Y2026M07,
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/1c6c922589205ac6c076ebc8c4e2c2418fdca5a2/docs/cluster-inventory-api/guide-cluster-manager-implementers.md",
+    ),
+    Text::of("API versions", Edition::Y2026M09, API_VERSIONS),
+    Text::of("API versions", Edition::Placement2026M09, API_VERSIONS),
+    Text::of(
+        GO_PACKAGE,
+        Edition::Standard,
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/cc4723f2f3cbd63e068544313c97785d57fe9684/apis/v1alpha1/clusterprofile_types.go",
+    ),
+    Text::of(
+        GO_PACKAGE,
+        Edition::Y2026M09,
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/2c9add11d437cd535d559a6d636800f4aa69a1cc/apis/v1alpha2/clusterprofile_types.go",
+    ),
+    Text::of(
         "KEP-5313",
-        "https://github.com/kubernetes/enhancements/blob/master/keps/sig-multicluster/5313-placement-decision-api/README.md",
+        Edition::Placement2025M09,
+        "https://github.com/kubernetes/enhancements/blob/a6d15526d6383230e2d17cd4af9f7e783b581cbb/keps/sig-multicluster/5313-placement-decision-api/README.md",
     ),
-    (
+    Text::of(
         "PlacementDecision types",
-        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/main/apis/v1alpha1/placementdecision_types.go",
+        Edition::Placement2025M09,
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/98b5221e5c50872f52baca4666420418ddcfebbd/apis/v1alpha1/placementdecision_types.go",
     ),
-    (
+    // We know no commit of the API's own repository that has them.
+    Text::of(
+        "PlacementDecision types",
+        Edition::Placement2026M09,
+        "https://github.com/kahirokunn/ocm/blob/fff35d2811ceab6645907893579afe3b2736c108/vendor/sigs.k8s.io/cluster-inventory-api/apis/v1alpha2/placementdecision_types.go",
+    ),
+    Text::of(
         "PlacementDecision adoption guide",
-        "https://github.com/kubernetes-sigs/cluster-inventory-api/pull/66",
-    ),
-    (
-        "Overview",
-        "https://multicluster.sigs.k8s.io/concepts/cluster-profile-api/",
-    ),
-    (
-        "ClusterProfile API Overview",
-        "https://multicluster.sigs.k8s.io/concepts/cluster-profile-api/",
+        Edition::Placement2025M09,
+        "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/24a30485562ff3a332bd89212d4d60d2371a868c/docs/placementdecision-adoption-guide.md",
     ),
 ];
 
-/// Sections that rules cite by a shorter name than their heading.
-const HEADINGS: [(&str, &str); 6] = [
+/// The text of 2026-02; that of 2026-09 is at no commit that we know.
+const OVERVIEW: &str = "https://github.com/kubernetes-sigs/sig-multicluster-site/blob/d50f0c5ba9764e9c71672a759755f8562b5ce8e5/site-src/concepts/cluster-profile-api.md";
+const API_VERSIONS: &str = "https://github.com/kubernetes-sigs/cluster-inventory-api/blob/5d1c871ffebd1a75236917738025b8562161260c/docs/api-versions.md";
+
+/// How rules cite the Go types: behind the name of a type, as in `Property of the API's Go package`.
+const GO_PACKAGE: &str = "the API's Go package";
+
+/// Sections that rules cite by a shorter name than their heading, and the edition until which that is so, if any.
+const HEADINGS: [(&str, &str, Option<Edition>); 6] = [
     (
         "Organizing ClusterProfile objects on a hub",
         "How should we organize ClusterProfile objects on a hub cluster?",
+        None,
     ),
     (
         "Push Model via Credentials in Secret",
         "Push Model via Credentials in Secret (Not Recommended)",
+        Some(Edition::Standard),
     ),
-    ("Examples 1 and 2", "Example 1"),
+    ("Examples 1 and 2", "Example 1", None),
     (
         "Relationship to other SIG-Multicluster APIs",
         "Relationship to other SIG-Multicluster (SIG-MC) APIs",
+        None,
     ),
     (
         "accessProviders",
         "Access to member clusters (status.accessProviders)",
+        None,
     ),
     (
         "Plugin configuration",
         "Plugin configuration (cluster.extensions)",
+        None,
     ),
 ];
 
 /// Splits a source into the sections that it cites. A section without a document is of the one before it.
-pub(crate) fn cited(source: &str) -> Vec<Cited<'_>> {
+pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
     let mut document = None;
     source
         .split("; ")
         .map(|text| {
             let (path, _) = text.split_once(" (").unwrap_or((text, ""));
-            let steps: Vec<&str> = path.split(" › ").collect();
-            let named = DOCUMENTS.iter().find(|(name, _)| *name == steps[0]);
-            document = named.map(|(_, address)| *address).or(document);
-            // What has no path is no section, but the API's Go package or another text.
-            let is_section = steps.len() > 1 || named.is_some();
-            Cited {
-                text,
-                address: document.filter(|_| is_section).map(|document| {
-                    let anchor = if has_sections(document) {
-                        anchor(&steps)
-                    } else {
-                        String::new()
-                    };
-                    format!("{document}{anchor}")
-                }),
+            if path.ends_with(GO_PACKAGE) {
+                let address = address_of(GO_PACKAGE, edition).map(str::to_owned);
+                return Cited { text, address };
             }
+            let steps: Vec<&str> = path.split(" › ").collect();
+            let named = address_of(steps[0], edition);
+            document = named.or(document);
+            // What has no path is no section, but another text.
+            let is_section = steps.len() > 1 || named.is_some() || steps[0] == "Goals";
+            let address = document.filter(|_| is_section).map(|document| {
+                // Source files have no sections to lead to.
+                let anchor = if document.ends_with(".md") {
+                    anchor(&steps, edition)
+                } else {
+                    String::new()
+                };
+                format!("{document}{anchor}")
+            });
+            Cited { text, address }
         })
         .collect()
 }
 
-/// Whether a document's sections have anchors: those of source files and pull requests have none.
-fn has_sections(document: &str) -> bool {
-    document.ends_with(".md") || document.ends_with('/')
+/// The first text that a source cites.
+pub(crate) fn first_address(source: &str, edition: Edition) -> Option<String> {
+    cited(source, edition).into_iter().find_map(|cited| cited.address)
+}
+
+/// The text of a document that an edition judges by: the newest of those until then.
+fn address_of(document: &str, edition: Edition) -> Option<&'static str> {
+    let texts = TEXTS.iter().rev();
+    let of_edition = texts.filter(|text| text.since <= edition && text.since.api() == edition.api());
+    let mut of_document = of_edition.filter(|text| text.document == document);
+    of_document.next().map(|text| text.address)
 }
 
 /// The anchor of a section, as GitHub makes it from the heading.
-fn anchor(steps: &[&str]) -> String {
+fn anchor(steps: &[&str], edition: Edition) -> String {
     let last = match steps {
         // Its terms have no headings.
         [.., "Terminology", _] => "Terminology",
         [.., last] if steps.len() > 1 || *last == "Goals" => last,
         _ => return String::new(),
     };
-    let heading = HEADINGS.iter().find(|(short, _)| *short == last);
-    let heading = heading.map_or(last, |(_, heading)| heading);
+    let heading = HEADINGS
+        .iter()
+        .find(|(short, _, until)| *short == last && until.is_none_or(|until| edition <= until));
+    let heading = heading.map_or(last, |(_, heading, _)| heading);
     let slug: String = heading
         .chars()
         .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
@@ -116,26 +196,34 @@ fn anchor(steps: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, path::Path};
+
     use judge::rules;
+    use serde::Deserialize;
 
     use super::*;
 
+    fn addresses(source: &str, edition: Edition) -> Vec<String> {
+        let cited = cited(source, edition).into_iter();
+        cited.map(|cited| cited.address.unwrap_or_default()).collect()
+    }
+
     #[test]
     fn a_section_has_an_address() {
-        let addresses = |source| {
-            let cited = cited(source).into_iter();
-            cited
-                .map(|cited| cited.address.unwrap_or_default())
-                .collect::<Vec<_>>()
-        };
-        let kep = DOCUMENTS[0].1;
+        let kep = address_of("KEP-4322", Edition::Standard).expect("a text");
+        let types = address_of(GO_PACKAGE, Edition::Standard).expect("a text");
+        let addresses = |source| addresses(source, Edition::Standard);
         assert_eq!(
             addresses("KEP-4322 › Status › Properties › cluster-endpoints.k8s.io"),
             [format!("{kep}#cluster-endpointsk8sio")]
         );
         assert_eq!(
-            addresses("KEP-4322 › Terminology › Cluster Manager; Status › Conditions"),
-            [format!("{kep}#terminology"), format!("{kep}#conditions")]
+            addresses("KEP-4322 › Terminology › Cluster Manager; Status › Conditions; Goals"),
+            [
+                format!("{kep}#terminology"),
+                format!("{kep}#conditions"),
+                format!("{kep}#goals")
+            ]
         );
         assert_eq!(
             addresses(
@@ -143,7 +231,7 @@ mod tests {
             ),
             [
                 format!("{kep}#uniqueness-of-the-clusterprofile-object"),
-                String::new()
+                types.to_owned()
             ]
         );
         assert_eq!(
@@ -153,17 +241,103 @@ mod tests {
     }
 
     #[test]
-    fn a_source_file_has_no_sections() {
-        let cited = cited("PlacementDecision types › ClusterDecision › Reason");
-        assert_eq!(cited[0].address.as_deref(), Some(DOCUMENTS[3].1));
+    fn an_edition_has_its_own_text_and_headings() {
+        let source = "KEP-4322 › Cluster Access › Push Model via Credentials in Secret";
+        assert_eq!(
+            addresses(source, Edition::Standard),
+            [format!(
+                "{}#push-model-via-credentials-in-secret-not-recommended",
+                address_of("KEP-4322", Edition::Standard).expect("a text")
+            )]
+        );
+        for edition in [Edition::Y2026M07, Edition::Y2026M09] {
+            let address = &addresses(source, edition)[0];
+            assert!(
+                address.ends_with("#push-model-via-credentials-in-secret"),
+                "{address}"
+            );
+        }
+        let texts = [Edition::Standard, Edition::Y2026M07, Edition::Y2026M09]
+            .map(|edition| address_of("KEP-4322", edition));
+        assert!(texts[0] != texts[1] && texts[1] != texts[2], "{texts:?}");
     }
 
     #[test]
-    fn every_rule_cites_a_document() {
+    fn a_source_file_has_no_sections() {
+        let cited = cited(
+            "PlacementDecision types › ClusterDecision › Reason",
+            Edition::Placement2025M09,
+        );
+        assert_eq!(
+            cited[0].address.as_deref(),
+            address_of("PlacementDecision types", Edition::Placement2025M09)
+        );
+    }
+
+    #[test]
+    fn every_rule_cites_a_document_at_a_commit() {
         for rule in rules::all() {
             for applies in &rule.facts.editions {
-                let cited = cited(&applies.source);
+                let cited = cited(&applies.source, applies.edition);
                 assert!(cited[0].address.is_some(), "{}: {}", rule.id, applies.source);
+                for address in cited.iter().filter_map(|cited| cited.address.as_ref()) {
+                    let commit = commit(address);
+                    assert!(
+                        commit.len() == 40 && commit.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')),
+                        "{}: {address}",
+                        rule.id
+                    );
+                }
+            }
+        }
+    }
+
+    /// What stands behind `/blob/` in an address.
+    fn commit(address: &str) -> &str {
+        let (_, rest) = address
+            .split_once("/blob/")
+            .unwrap_or_else(|| panic!("{address}"));
+        rest.split_once('/').map_or(rest, |(commit, _)| commit)
+    }
+
+    /// A file of `fixtures/documents`, as far as it names texts.
+    #[derive(Deserialize)]
+    struct Map {
+        cited: Vec<String>,
+        texts: Vec<Mapped>,
+    }
+
+    #[derive(Deserialize)]
+    struct Mapped {
+        from: String,
+        editions: Vec<Edition>,
+    }
+
+    #[test]
+    fn the_texts_are_those_whose_sentences_are_mapped() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/documents");
+        for file in fs::read_dir(folder).expect("the maps") {
+            let text = fs::read_to_string(file.expect("a file").path()).expect("a map");
+            let map: Map = serde_saphyr::from_str(&text).expect("a map");
+            for document in &map.cited {
+                let editions: Vec<Edition> =
+                    map.texts.iter().flat_map(|text| text.editions.clone()).collect();
+                for edition in editions {
+                    let address =
+                        address_of(document, edition).unwrap_or_else(|| panic!("{document}, {edition}"));
+                    let texts = map.texts.iter();
+                    let commits: Vec<&str> = texts
+                        .filter(|text| text.editions.contains(&edition))
+                        .filter_map(|text| {
+                            Some(text.from.split_once("commit ")?.1.split([' ', ',', ':']).next()?)
+                        })
+                        .filter(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
+                        .collect();
+                    assert!(
+                        commits.is_empty() || commits.iter().any(|known| commit(address).starts_with(known)),
+                        "{document}, {edition}: {address} is none of {commits:?}"
+                    );
+                }
             }
         }
     }
