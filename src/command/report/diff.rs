@@ -21,7 +21,7 @@ use crate::command::{
 /// List the changes between two reports
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used. A rule got worse if it \
+    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used, or the reports are on different APIs. A rule got worse if it \
                         newly fails, is inconclusive, is waived or warns, or is no longer judged."
 )]
 pub struct Diff {
@@ -49,10 +49,10 @@ impl Diff {
     /// Compares.
     ///
     /// # Errors
-    /// When a file cannot be used.
+    /// When a file cannot be used, or the reports are on different APIs.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits();
-        let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?);
+        let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?).map_err(Failure::usage)?;
         let text = match self.format {
             Format::Pretty => describe(&changed),
             Format::Json => {
@@ -82,7 +82,7 @@ fn describe(changed: &submitted::Diff) -> String {
         }
         page.gap();
     }
-    for (heading, worse) in [("worse", true), ("otherwise", false)] {
+    for (heading, worse) in [("worse", true), ("other changes", false)] {
         let mut rules = changed.rules.iter().filter(|rule| rule.worse == worse).peekable();
         if rules.peek().is_none() {
             continue;

@@ -95,12 +95,13 @@ impl Step {
         let is_proven = |version: &Version| version.submission.standing() == Standing::Holds;
         let hindrance = match (is_proven(old), is_proven(new)) {
             (true, true) => None,
-            (false, true) => Some("the earlier report is not proven, so nothing is compared"),
-            (true, false) => Some("the later report is not proven, so nothing is compared"),
-            (false, false) => Some("neither report is proven, so nothing is compared"),
+            (false, true) => Some("not compared: the earlier report is not verified"),
+            (true, false) => Some("not compared: the later report is not verified"),
+            (false, false) => Some("not compared: neither report is verified"),
         };
         let mut changes = if hindrance.is_none() {
-            diff(&old.submission.document, &new.submission.document).rules
+            diff(&old.submission.document, &new.submission.document)
+                .map_or_else(|_| Vec::new(), |diff| diff.rules)
         } else {
             Vec::new()
         };
@@ -128,7 +129,7 @@ impl Changed {
             } else if change.is_better() {
                 "better"
             } else {
-                "otherwise"
+                "changed"
             },
             rule: rule.clone(),
             old: sign::of(old),

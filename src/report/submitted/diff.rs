@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evidence::api::Edition;
 use jiff::Timestamp;
 use judge::{Verdict, rules};
 use serde::Serialize;
@@ -48,8 +49,29 @@ impl RuleChange {
     }
 }
 
-/// Compares two reports, of whichever versions of the suite and editions.
-pub fn diff(old: &Document, new: &Document) -> Diff {
+/// Reports on different APIs have no rule in common: neither is better or worse.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the reports cannot be compared: the first is on {} (edition {old}), the second on {} (edition {new})",
+    .old.api().kind(),
+    .new.api().kind()
+)]
+pub struct Incomparable {
+    old: Edition,
+    new: Edition,
+}
+
+/// Compares two reports on the same API, of whichever versions of the suite and editions.
+///
+/// # Errors
+/// When they are on different APIs.
+pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
+    if old.edition.api() != new.edition.api() {
+        return Err(Incomparable {
+            old: old.edition,
+            new: new.edition,
+        });
+    }
     let mut head: Vec<Change> = changes(&bare(old), &bare(new));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
@@ -57,11 +79,11 @@ pub fn diff(old: &Document, new: &Document) -> Diff {
         .into_iter()
         .filter_map(|rule| rule_change(&rule, old, new))
         .collect();
-    Diff {
+    Ok(Diff {
         worse: old.decision < new.decision || rules.iter().any(|rule| rule.worse),
         head,
         rules,
-    }
+    })
 }
 
 /// The report without its rules, and without what differs from run to run: its time and its evidence.

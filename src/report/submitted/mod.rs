@@ -21,7 +21,7 @@ mod write;
 pub use change::Change;
 pub use compose::compose;
 pub use consistency::Inconsistent;
-pub use diff::{Diff, RuleChange, diff};
+pub use diff::{Diff, Incomparable, RuleChange, diff};
 pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
 };
