@@ -205,21 +205,26 @@ pub(super) fn was_watched(evidence: &Evidence) -> bool {
 fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Findings) {
     let caught = |seconds: i64| {
         format!(
-            "over its {seconds} s more than {BURST} at once are caught, or more than {} in all",
+            "in {seconds} s, more than {BURST} at once or more than {} in all break the rule",
             BUDGET.allowed(seconds.saturating_mul(SECOND))
         )
     };
-    if let Some(log) = log {
-        findings.note(format!(
-            "judged from the audit log, where all status writes count: {}",
+    let watched = evidence.header.window.filter(|_| was_watched(evidence));
+    match (log, watched) {
+        (Some(log), Some(window)) => findings.note(format!(
+            "judged from the audit log, which has every status write, and from the watch, which shows those that change \
+             something: {}",
+            caught(log.seconds.max(window.seconds()))
+        )),
+        (Some(log), None) => findings.note(format!(
+            "judged from the audit log, which has every status write: {}",
             caught(log.seconds)
-        ));
-    }
-    if let (true, Some(window)) = (was_watched(evidence), evidence.header.window) {
-        findings.note(format!(
-            "judged from the watch, where status writes that change something count: {}",
+        )),
+        (None, Some(window)) => findings.note(format!(
+            "judged from the watch, which shows status writes that change something: {}",
             caught(window.seconds())
-        ));
+        )),
+        (None, None) => {}
     }
 }
 
