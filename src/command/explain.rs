@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Exit, Failure,
     print::{print, width},
-    rule::{by_edition, edition, editions, evidence, named, weight},
+    rule::{by_edition, edition, editions, evidence, named},
 };
 
 /// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and
@@ -59,7 +59,7 @@ fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
 /// Explains a rule in all its editions, or in one.
 fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> String {
     let mut page = Page::new(width);
-    let weight = weight(only.unwrap_or(rule.facts.first()));
+    let weight = only.unwrap_or(rule.facts.first()).weight();
     page.marked(0, &format!("[{weight}]"), rule.id);
     page.gap();
     page.paragraph(2, &rule.facts.title);
@@ -105,7 +105,7 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
                 &by_edition(facts, |applies| applies.source.clone()),
             );
             page.field(2, "editions", &editions(facts));
-            let levels = by_edition(facts, weight);
+            let levels = by_edition(facts, Applies::weight);
             if levels.len() > 1 {
                 fields(page, "levels", &levels);
             }

@@ -74,11 +74,6 @@ pub fn by_edition<T: Display + PartialEq>(facts: &Facts, of: impl Fn(&Applies) -
     listed
 }
 
-/// The level of a rule and whose words it has, such as `MUST explicit`.
-pub fn weight(applies: &Applies) -> String {
-    format!("{} {}", applies.level, applies.basis)
-}
-
 /// Lists the evidence that the rule is judged from.
 pub fn evidence(facts: &Facts) -> String {
     let mut parts = Vec::new();

@@ -23,10 +23,9 @@ pub(super) struct Group<'a> {
 /// Shows all details of a broken rule. The command is what the reader types to call the suite.
 pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
     let facts = &verdict.rule.facts;
-    let level = verdict.level().name();
-    page.marked(0, level, &facts.title);
-    page.paragraph(level.len() + 1, &verdict.applies.source);
-    page.paragraph(level.len() + 1, &extent(verdict));
+    page.marked(0, &format!("[{}]", verdict.applies.weight()), &facts.title);
+    page.paragraph(2, &verdict.applies.source);
+    page.paragraph(2, &extent(verdict));
     show_findings(page, verdict);
     page.gap();
     page.field(2, "remedy", &facts.remedy);
@@ -57,7 +56,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     let rule = verdict.rule;
     page.marked(
         2,
-        &format!("[{}]", verdict.level()),
+        &format!("[{}]", verdict.applies.weight()),
         &format!("{}: {}", rule.id, extent(verdict)),
     );
     let groups = of_one_message(&verdict.findings);

@@ -28,7 +28,7 @@ pub fn annotations(report: &Report) -> String {
         let shown = if told.len() > SHOWN { SHOWN - 1 } else { SHOWN };
         for verdict in told.iter().take(shown) {
             let rule = verdict.rule;
-            let title = format!("{} [{}]", rule.id, verdict.level());
+            let title = format!("{} [{}]", rule.id, verdict.applies.weight());
             text += &line(command, &title, &lines(verdict));
         }
         if told.len() > shown {

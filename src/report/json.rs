@@ -11,7 +11,7 @@ use evidence::{
 use jiff::Timestamp;
 use judge::{
     Count, Decision, Judgement, RuleVerdict, Tally, Verdict, WaiverOutcome,
-    rules::{Finding, Level},
+    rules::{Basis, Finding, Level},
 };
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
@@ -142,6 +142,8 @@ struct Entry<'a> {
     title: &'a str,
     /// Its level.
     level: Level,
+    /// Whether the edition's documents state it, or it follows from them.
+    basis: Basis,
     /// Document and section.
     source: &'a str,
     verdict: Verdict,
@@ -266,6 +268,7 @@ impl<'a> Entry<'a> {
             rule: verdict.rule.id,
             title: &facts.title,
             level: verdict.level(),
+            basis: verdict.basis(),
             source: &verdict.applies.source,
             verdict: verdict.verdict,
             examined: verdict.examined,

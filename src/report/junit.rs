@@ -1,7 +1,8 @@
 //! The JUnit report: a test suite per suite of rules, a test case per rule.
 //!
-//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), notes are in
-//! its output, the decision and unreadable objects in the output of every suite, and what a program wants of the run in
+//! JUnit has no levels, warnings, waivers or decisions. The level is in a case's class (`identity.MUST`), level, basis and
+//! source in the properties of its suite, named after the case: Jenkins's xunit plugin refuses a file with properties
+//! inside of a case. Notes are in a case's output, the decision and unreadable objects in the output of every suite, and what a program wants of the run in
 //! the properties. Warnings and waived rules are skipped with a message of their own, since many readers show nothing of
 //! a case that passed.
 //!
@@ -74,18 +75,22 @@ fn write_suite(
         ),
     ]);
     suite.write_inner_content(|writer| {
-        write_properties(writer, report)?;
+        write_properties(writer, report, verdicts)?;
         cases.iter().try_for_each(|case| case.write(writer))?;
         write_text(writer, "system-out", [], output)
     })?;
     Ok(())
 }
 
-/// Writes what a program wants to know of the run.
-fn write_properties(writer: &mut Writer<impl io::Write>, report: &Report) -> io::Result<()> {
+/// Writes what a program wants to know of the run, and of each rule of the suite.
+fn write_properties(
+    writer: &mut Writer<impl io::Write>,
+    report: &Report,
+    verdicts: &[RuleVerdict],
+) -> io::Result<()> {
     let header = &report.evidence.header;
     let window = header.window;
-    let properties = [
+    let run = [
         ("decision", Some(report.judgement.decision.name().to_owned())),
         ("edition", Some(report.judgement.editions())),
         ("hub", Some(header.hub.source.clone())),
@@ -97,15 +102,25 @@ fn write_properties(writer: &mut Writer<impl io::Write>, report: &Report) -> io:
         ("settled", Coverage::of(report).settled),
         ("partial", report.judgement.partial.then(|| "true".to_owned())),
     ];
+    let run = run
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let rules = verdicts.iter().flat_map(|verdict| {
+        let (id, applies) = (verdict.rule.id, verdict.applies);
+        [
+            (format!("{id}.level"), applies.level.name().to_owned()),
+            (format!("{id}.basis"), applies.basis.name().to_owned()),
+            (format!("{id}.source"), applies.source.clone()),
+        ]
+    });
     writer
         .create_element("properties")
         .write_inner_content(|writer| {
-            for (name, value) in properties {
-                let Some(value) = value else { continue };
+            for (name, value) in run.chain(rules) {
                 let value = escape::xml(&escape::line(&value)).into_owned();
                 let property = writer.create_element("property");
                 property
-                    .with_attributes([("name", name), ("value", &value)])
+                    .with_attributes([("name", &*name), ("value", &value)])
                     .write_empty()?;
             }
             Ok(())
@@ -174,7 +189,7 @@ impl<'a> Case<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
         let facts = &verdict.rule.facts;
         let details = failure::in_plain_text(report, verdict);
-        let head = format!("[{}] {}", verdict.level(), facts.title);
+        let head = format!("[{}] {}", verdict.applies.weight(), facts.title);
         let (outcome, output) = match verdict.verdict {
             Verdict::Pass => (None, details),
             _ => (Some(Outcome::of(report, verdict, &head, &details)), String::new()),

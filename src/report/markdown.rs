@@ -9,7 +9,7 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, cost::cost, decision, escape, failure, number, policed::policed};
+use super::{Report, cost::cost, decision, escape, failure, number, policed::policed, sources::cited};
 
 /// The number of findings to show for a rule, and of characters in a table cell.
 const SHOWN: usize = 20;
@@ -136,7 +136,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
             ""
         },
         verdict.rule.id,
-        verdict.level(),
+        verdict.applies.weight(),
         facts.title,
         failure::extent(verdict),
     );
@@ -160,8 +160,26 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
     let _ = writeln!(
         text,
         "\n**Remedy**: {}\n\n**Source**: {}\n\n</details>\n",
-        facts.remedy, verdict.applies.source
+        facts.remedy,
+        source(verdict)
     );
+}
+
+/// The rule's source, its documents as links; for a derived rule also the step from their words to it.
+fn source(verdict: &RuleVerdict) -> String {
+    let applies = verdict.applies;
+    let cited = cited(&applies.source, applies.edition).into_iter();
+    let cited: Vec<String> = cited
+        .map(|cited| match cited.address {
+            Some(address) => format!("[{}]({address})", cited.text),
+            None => cited.text.to_owned(),
+        })
+        .collect();
+    let mut source = cited.join("; ");
+    if let Some(reasoning) = &applies.reasoning {
+        let _ = write!(source, "\n\n**Derived**: {reasoning}");
+    }
+    source
 }
 
 fn row(text: &mut String, finding: &Finding, remark: &str) {
@@ -195,15 +213,16 @@ fn unjudged(report: &Report) -> String {
     }
     let _ = writeln!(
         text,
-        "<details><summary>{} not judged</summary>\n\n| rule | level | verdict | why |\n|---|---|---|---|",
+        "<details><summary>{} not judged</summary>\n\n| rule | level | basis | verdict | why |\n|---|---|---|---|---|",
         number::count(others.len(), "rule")
     );
     for verdict in others {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} |",
             verdict.rule.id,
             verdict.level(),
+            verdict.basis(),
             verdict.verdict.name(),
             code(&report.reason(verdict).unwrap_or_default()),
         );

@@ -1,12 +1,14 @@
 //! The report in SARIF 2.1.0, for code scanning and editors.
 //!
-//! SARIF describes files; here an object's `namespace/name` is the file, and its first line stands for all of it.
+//! SARIF describes files, and GitHub shows nothing without one: a result is in the file with the evidence, and its logical
+//! location is the object. Where no file was kept, the object's `namespace/name` stands for one.
 //! Waived findings are suppressed results. Rules that were not judged are notifications, not results: GitHub refuses a
 //! whole file for one result without a location. [`RESULTS`] is another limit of GitHub's.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    io,
+    env, io,
+    path::{Component, Path},
 };
 
 use evidence::ObjectRef;
@@ -17,7 +19,7 @@ use judge::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Report, decision, escape, json_escape, number, unread};
+use super::{Report, decision, escape, json_escape, number, sources::first_address, unread};
 
 /// The most results in a file; GitHub refuses more.
 const RESULTS: usize = 25_000;
@@ -31,9 +33,6 @@ const LONGEST_URI: usize = 2000;
 /// The number of unreadable objects to list.
 const UNREAD: usize = 20;
 
-/// Where the documents of a KEP are.
-const KEPS: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster";
-
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let verdicts = &report.judgement.verdicts;
@@ -41,6 +40,11 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let mut twins = HashMap::new();
     for (index, verdict) in verdicts.iter().enumerate() {
         results.extend(results_of(report, index, verdict, &mut twins));
+    }
+    if let Some(artifact) = report.file.and_then(artifact) {
+        for result in &mut results {
+            result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] = artifact.clone().into();
+        }
     }
     let left_out = fit(&mut results);
     let tried: BTreeMap<&str, Value> = verdicts
@@ -84,13 +88,15 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 fn rule(verdict: &RuleVerdict) -> Value {
     let facts = &verdict.rule.facts;
     let Applies {
+        edition,
         level: of_level,
+        basis,
         reasoning,
         source,
         ..
     } = verdict.applies;
     let meaning = reasoning.as_deref().unwrap_or(&facts.title);
-    json!({
+    let mut described = json!({
         "id": verdict.rule.id,
         "name": name(verdict.rule.id),
         "shortDescription": {"text": escape::short(&facts.title, DESCRIPTION)},
@@ -99,19 +105,24 @@ fn rule(verdict: &RuleVerdict) -> Value {
             "text": format!("{}\n\nSource: {}", facts.remedy, source),
             "markdown": format!("**Remedy**: {}\n\n**Source**: {}", facts.remedy, source),
         },
-        "helpUri": documents(source),
         "defaultConfiguration": {"level": level(*of_level)},
         "properties": {
             "level": of_level,
+            "basis": basis,
+            "source": source,
             "precision": "very-high",
             "problem.severity": match of_level {
                 Level::Must => "error",
                 Level::Should => "warning",
                 Level::May => "recommendation",
             },
-            "tags": [verdict.rule.suite(), of_level.name()],
+            "tags": [verdict.rule.suite(), of_level.name(), basis.name()],
         },
-    })
+    });
+    if let Some(address) = first_address(source, *edition) {
+        described["helpUri"] = address.into();
+    }
+    described
 }
 
 /// A rule's id as a name, such as `IdentityManagerLabelPresent`.
@@ -120,16 +131,6 @@ fn name(id: &str) -> String {
     words
         .map(|word| word[..1].to_ascii_uppercase() + &word[1..])
         .collect()
-}
-
-/// Returns the URL of the document that a rule comes from.
-fn documents(source: &str) -> String {
-    let folder = match source {
-        source if source.starts_with("KEP-5339") => "5339-clusterprofile-plugin-credentials",
-        source if source.starts_with("KEP-2149") => "2149-clusterid",
-        _ => "4322-cluster-inventory",
-    };
-    format!("{KEPS}/{folder}")
 }
 
 /// Keeps the gravest results, as many as GitHub accepts, and counts the others.
@@ -296,6 +297,28 @@ fn uri(path: &str) -> String {
         "" => "unnamed".to_owned(),
         _ => uri.trim_start_matches('/').to_owned(),
     }
+}
+
+/// The file with the evidence, relative to the folder in which the suite runs: in a pipeline that is the repository.
+/// `None` for standard input.
+fn artifact(file: &str) -> Option<String> {
+    let path = Path::new(file);
+    let folder = env::current_dir().unwrap_or_default();
+    let inside = path.strip_prefix(&folder).unwrap_or(path);
+    let is_inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    let inside = if inside.components().all(is_inside) {
+        inside
+    } else {
+        // A reader has no use for folders of another machine.
+        Path::new(path.file_name()?)
+    };
+    let parts = inside.components().filter_map(|part| match part {
+        Component::Normal(part) => Some(part.to_string_lossy()),
+        _ => None,
+    });
+    let parts: Vec<_> = parts.collect();
+    let is_file = !parts.is_empty() && file != "-";
+    is_file.then(|| uri(&parts.join("/")))
 }
 
 fn level(level: Level) -> &'static str {

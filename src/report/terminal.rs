@@ -26,7 +26,7 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     warnings(&mut page, report);
     by_reason(&mut page, report, Verdict::Inconclusive, command);
     failures(&mut page, report, command);
-    to_mend(&mut page, report);
+    to_fix(&mut page, report);
     if let Some(cost) = cost(report) {
         page.styled(0, &format!("cost to the hub: {cost}"), Style::new().dimmed());
     }
@@ -64,20 +64,20 @@ fn failures(page: &mut Page, report: &Report, command: &str) {
     }
 }
 
-/// Lists what to mend, MUST first: the last screen of a long report shows it.
-fn to_mend(page: &mut Page, report: &Report) {
+/// Lists what to fix, MUST first: the last screen of a long report shows it.
+fn to_fix(page: &mut Page, report: &Report) {
     let mut failing: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Fail).collect();
     if failing.len() < 2 {
         return;
     }
-    failing.sort_by_key(|verdict| verdict.level());
-    page.heading("to mend, in this order");
+    failing.sort_by_key(|verdict| (verdict.level(), verdict.basis()));
+    page.heading("fix in this order");
     for verdict in failing {
         let rule = verdict.rule;
         let extent = count(verdict.findings.len(), "finding");
         page.marked(
             2,
-            &format!("[{}]", verdict.level()),
+            &format!("[{}]", verdict.applies.weight()),
             &format!("{} ({extent})", rule.id),
         );
         page.paragraph(6, &rule.facts.remedy);
@@ -128,7 +128,7 @@ fn waivers(page: &mut Page, report: &Report, command: &str) {
         .filter_map(|outcome| outcome.complaint())
         .collect();
     let complaints: Vec<_> = complaints.into_iter().map(|told| (told, Vec::new())).collect();
-    list_reasons(page, "waivers to be looked at", &complaints, command);
+    list_reasons(page, "waivers needing attention", &complaints, command);
 }
 
 fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {

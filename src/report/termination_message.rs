@@ -29,7 +29,8 @@ pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     for verdict in of(Verdict::Fail) {
         let Rule { id, facts, .. } = verdict.rule;
         let extent = failure::extent(verdict);
-        lines.push(format!("[{}] {id}: {} ({extent})", verdict.level(), facts.title));
+        let weight = verdict.applies.weight();
+        lines.push(format!("[{weight}] {id}: {} ({extent})", facts.title));
     }
     let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for verdict in of(Verdict::Inconclusive).filter(|verdict| verdict.level() == Level::Must) {

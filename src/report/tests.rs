@@ -434,7 +434,7 @@ fn annotations_keep_within_what_github_takes() {
     assert_eq!(told.lines().count(), 12);
     let first = told.lines().next().expect("a line");
     assert!(
-        first.starts_with("::error title=identity/broken [MUST]::The title of identity/broken"),
+        first.starts_with("::error title=identity/broken [MUST explicit]::The title of identity/broken"),
         "{first}"
     );
     assert!(

@@ -15,6 +15,9 @@ use super::{COMMAND, Report, failure, number::count, page::Page};
 /// The line width of the short list, in characters.
 const WIDTH: usize = 80;
 
+/// Ids of up to this many characters are aligned: with any outcome behind them they fit 80 columns.
+const ALIGNED: usize = 38;
+
 /// Standard output was closed while the list was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("failed to print the list of rules: standard output is closed")]
@@ -24,12 +27,12 @@ pub struct Closed;
 pub fn list(report: &Report) -> String {
     let picked = picked(report);
     let longest = picked.iter().map(|verdict| verdict.rule.id.len()).max();
-    let longest = longest.unwrap_or_default();
+    let longest = longest.unwrap_or_default().min(ALIGNED);
     let mut text = title(&picked);
     for verdict in &picked {
-        let level = format!("[{}]", verdict.level());
+        let weight = format!("[{}]", verdict.applies.weight());
         let id = verdict.rule.id;
-        let _ = writeln!(text, "test {level:<8} {id:<longest$} ... {}", outcome(verdict));
+        let _ = writeln!(text, "test {weight:<17} {id:<longest$} ... {}", outcome(verdict));
     }
     text + &counts(report, &picked)
 }
@@ -113,7 +116,7 @@ fn outcome(verdict: &RuleVerdict) -> String {
     describe(verdict).style(style(verdict.verdict)).to_string()
 }
 
-/// In few words: with the longest of the rules' ids it fits 80 columns.
+/// In few words.
 fn describe(verdict: &RuleVerdict) -> String {
     match verdict.verdict {
         Verdict::Pass => "ok".to_owned(),

@@ -25,7 +25,7 @@ fn published_reports_follow_from_their_evidence() {
             &file("evidence.jsonl.zst"),
         ];
         let told = expect(0, &verify);
-        assert!(told.contains("fit: "), "{}: {told}", folder.display());
+        assert!(told.contains("\nsubmittable: "), "{}: {told}", folder.display());
         for name in ["report.json", "report.md"] {
             let text = fs::read_to_string(folder.join(name)).expect(name);
             assert!(

@@ -252,7 +252,7 @@ fn nothing_planted_runs(site: &Site) {
     let (_, report) = judged(&mut browser, &file);
     assert!(report.contains("onerror"), "nothing was planted: {report}");
     let title = browser.value("document.title");
-    assert_eq!(title, json!("Judge a file of your own"));
+    assert_eq!(title, json!("Judge your own file"));
     let title = browser.in_tab("#open", |tab| tab.value("document.title"));
     assert!(
         title

@@ -140,7 +140,7 @@ fn describe(document: &Document, verified: &Verified) -> String {
     }
     let obstacles = obstacles(document);
     if obstacles.is_empty() {
-        page.marked(0, "fit:", "it says all that a submitted report has to say");
+        page.marked(0, "submittable:", "nothing missing");
     }
     for obstacle in obstacles {
         let advice = match obstacle {
@@ -148,7 +148,7 @@ fn describe(document: &Document, verified: &Verified) -> String {
             _ => "",
         };
         let text = format!("{obstacle}{advice}");
-        page.marked(0, "not fit to be submitted:", &escape::line(&text));
+        page.marked(0, "not submittable:", &escape::line(&text));
     }
     page.into_text()
 }

@@ -246,6 +246,13 @@ impl Facts {
     }
 }
 
+impl Applies {
+    /// The level and whose words the rule has, such as `MUST explicit`.
+    pub fn weight(&self) -> String {
+        format!("{} {}", self.level, self.basis)
+    }
+}
+
 impl Level {
     /// The keyword.
     pub fn name(self) -> &'static str {

@@ -63,7 +63,7 @@ impl Bucket {
             Height::of(&scale, 0.0, "empty: 0".to_owned()),
         ];
         if lowest < 0.0 {
-            heights.push(Height::of(&scale, lowest, format!("{} too many", -lowest)));
+            heights.push(Height::of(&scale, lowest, format!("{} over", -lowest)));
         }
         Self {
             level: level(&drawn, axis, &scale),
@@ -77,7 +77,11 @@ impl Bucket {
                 .map(|draw| Mark {
                     x: place(axis.x(draw.at)),
                     y: place(scale.y(draw.left)),
-                    title: format!("{}: overdrawn, {:.1} left", axis.describe(draw.at), draw.left),
+                    title: format!(
+                        "{}: write over budget, by {:.1}",
+                        axis.describe(draw.at),
+                        -draw.left
+                    ),
                 })
                 .collect(),
             heights,
@@ -158,8 +162,8 @@ fn level(draws: &[Draw], axis: &Axis, scale: &Scale) -> String {
 fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
     let draws = &spending.draws;
     let by = match spending.source {
-        Source::AuditLog => "told by the audit log",
-        Source::Watch => "seen by the watch",
+        Source::AuditLog => "from the audit log",
+        Source::Watch => "from the watch",
     };
     let mut told = format!("{}, {by}. ", count(draws.len(), "status write"));
     let lowest = draws.iter().min_by(|one, other| one.left.total_cmp(&other.left));
@@ -167,7 +171,7 @@ fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
     match (overdrawn.clone().next(), lowest) {
         (Some(first), Some(lowest)) => {
             told += &format!(
-                "The bucket is overdrawn by {} (marked ✕), first at {}; at worst {:.1} writes are missing, at {}.",
+                "{} over budget (marked ✕), first at {}; at worst {:.1} writes over, at {}.",
                 count(overdrawn.count(), "write"),
                 axis.describe(first.at),
                 -lowest.left,
@@ -176,7 +180,7 @@ fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
         }
         (None, Some(lowest)) => {
             told += &format!(
-                "The bucket is never overdrawn: at least {:.1} writes are left, at {}.",
+                "Never over budget: at least {:.1} writes are left, at {}.",
                 lowest.left,
                 axis.describe(lowest.at)
             );
@@ -185,7 +189,7 @@ fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
     }
     if drawn < draws.len() {
         told += &format!(
-            " Drawn are {}: of those that are closest together the one that left least, and the last.",
+            " The drawing shows {}: where writes are close together, only the worst and the last.",
             count(drawn, "write")
         );
     }
@@ -234,7 +238,7 @@ mod tests {
         assert!(
             drawing
                 .told
-                .contains("never overdrawn: at least 8.0 writes are left"),
+                .contains("Never over budget: at least 8.0 writes are left"),
             "{}",
             drawing.told
         );
@@ -251,7 +255,7 @@ mod tests {
         assert_eq!(marks, [("160.0", "124.0"), ("170.0", "131.0")]);
         assert_eq!(drawing.empty, "114.0");
         assert!(drawing.overdrawn[1].title.contains("00:00:20 UTC (+20 s)"));
-        assert!(drawing.told.contains("overdrawn by 2 writes"), "{}", drawing.told);
+        assert!(drawing.told.contains("2 writes over budget"), "{}", drawing.told);
     }
 
     #[test]
@@ -261,7 +265,11 @@ mod tests {
         let drawing = drawing(&writes);
         assert!(drawing.level.contains("L250.0 134.0"), "{}", drawing.level);
         assert!(drawing.level.ends_with("L880.0 14.0"), "{}", drawing.level);
-        assert!(drawing.told.contains("Drawn are 2 writes"), "{}", drawing.told);
+        assert!(
+            drawing.told.contains("The drawing shows 2 writes"),
+            "{}",
+            drawing.told
+        );
     }
 
     #[test]
@@ -270,10 +278,6 @@ mod tests {
         let drawing = drawing(&writes);
         // Two for each column of two pixels.
         assert!(drawing.overdrawn.len() <= 740 && drawing.level.len() < 40_000);
-        assert!(
-            drawing.told.contains("9999.0 writes are missing"),
-            "{}",
-            drawing.told
-        );
+        assert!(drawing.told.contains("9999.0 writes over"), "{}", drawing.told);
     }
 }

@@ -1,9 +1,12 @@
-//! What to mend, the first thing on the page: each broken rule in a line with its remedy, then what more evidence would
+//! What to fix, the first thing on the page: each broken rule in a line with its remedy, then what more evidence would
 //! judge.
 
 use std::collections::BTreeSet;
 
-use judge::{RuleVerdict, Verdict, rules::Level};
+use judge::{
+    RuleVerdict, Verdict,
+    rules::{Basis, Level},
+};
 
 use super::{
     sign::{self, Sign},
@@ -30,6 +33,7 @@ pub(super) struct Broken<'a> {
     pub(super) id: &'a str,
     pub(super) sign: Sign,
     pub(super) level: Level,
+    pub(super) basis: Basis,
     pub(super) title: &'a str,
     pub(super) remedy: &'a str,
     /// How many objects break it.
@@ -54,7 +58,7 @@ impl<'a> Mend<'a> {
                 .filter(|one| one.verdict == verdict)
                 .map(Broken::of)
                 .collect();
-            broken.sort_by_key(|one| one.level);
+            broken.sort_by_key(|one| (one.level, one.basis));
             broken
         };
         Self {
@@ -77,6 +81,7 @@ impl<'a> Broken<'a> {
             id: verdict.rule.id,
             sign: sign::of(verdict.verdict),
             level: verdict.level(),
+            basis: verdict.basis(),
             title: &facts.title,
             remedy: &facts.remedy,
             objects: count(objects.len(), "object"),

@@ -205,7 +205,7 @@ fn extent(entry: &Entry, was_watched: bool) -> String {
         parts.push(count(entry.writes(), "status write"));
     }
     if entry.spendings.iter().any(Spending::is_overdrawn) {
-        parts.push("budget overdrawn".to_owned());
+        parts.push("over the write budget".to_owned());
     }
     parts.join(", ")
 }

@@ -1,6 +1,9 @@
 //! The rules: a matrix of verdicts, and each rule in full.
 
-use judge::{RuleVerdict, Verdict, rules::Level};
+use judge::{
+    RuleVerdict, Verdict,
+    rules::{Basis, Level},
+};
 
 use super::{
     findings::{FindingView, findings},
@@ -50,6 +53,7 @@ pub(super) struct RuleView<'a> {
     pub(super) place: usize,
     pub(super) rank: usize,
     pub(super) level: Level,
+    pub(super) basis: Basis,
     pub(super) sign: Sign,
     pub(super) title: &'a str,
     pub(super) source: Vec<Cited<'a>>,
@@ -125,7 +129,7 @@ impl<'a> Cell<'a> {
             title: format!(
                 "{} ({}): {}, {}",
                 verdict.rule.id,
-                verdict.level(),
+                verdict.applies.weight(),
                 sign.word,
                 extent(verdict)
             ),
@@ -172,9 +176,10 @@ fn view<'a>(
         place,
         rank,
         level: verdict.level(),
+        basis: verdict.basis(),
         sign: sign::of(verdict.verdict),
         title: &facts.title,
-        source: cited(&verdict.applies.source),
+        source: cited(&verdict.applies.source, verdict.applies.edition),
         keywords: &facts.keywords,
         reasoning: verdict.applies.reasoning.as_deref(),
         remedy: &facts.remedy,

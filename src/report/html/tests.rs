@@ -66,8 +66,7 @@ fn well_formed(page: &str) {
                     assert!(
                         key != "href"
                             || value.starts_with('#')
-                            || value.starts_with("https://github.com/kubernetes/enhancements/")
-                            || value.starts_with("https://multicluster.sigs.k8s.io/"),
+                            || value.starts_with("https://github.com/") && value.contains("/blob/"),
                         "leads elsewhere: {value}"
                     );
                 }
@@ -127,6 +126,41 @@ fn tells_the_decision_and_each_broken_rule_with_what_was_found() {
 }
 
 #[test]
+fn each_rule_shows_whose_words_it_has() {
+    let evidence = storm();
+    let judgement = judge(&evidence, &Selection::default());
+    let page = page(&evidence);
+    for verdict in &judgement.verdicts {
+        let (id, applies) = (verdict.rule.id, verdict.applies);
+        let cell = format!(r#"title="{id} ({}): "#, applies.weight());
+        assert!(page.contains(&cell), "{cell}");
+        let begin = page.find(&format!(r#"id="{id}""#)).expect("an anchor");
+        let summary = page[..begin].rfind("<summary>").expect("a summary");
+        let weight = format!(
+            r#"<span class="level">{} <span class="basis">{}</span></span>"#,
+            applies.level, applies.basis
+        );
+        assert!(page[summary..begin].contains(&weight), "{id}");
+        let entry = &page[begin..begin + page[begin..].find("</details>\n</li>").expect("an end")];
+        let told = format!("<dt>Basis</dt><dd>{}: ", applies.basis);
+        assert!(entry.contains(&told), "{id}: {entry}");
+    }
+    let fix = page.split_once(r#"<ol class="mend">"#).expect("a list").1;
+    let (first, _) = fix.split_once("</li>").expect("a rule to fix");
+    assert!(
+        first.contains(r#"MUST <span class="basis">explicit</span>"#),
+        "{first}"
+    );
+}
+
+#[test]
+fn paper_keeps_the_colours_of_marks() {
+    let style = page::style();
+    let (_, print) = style.split_once("@media print {").expect("a style for paper");
+    assert!(print.contains("print-color-adjust: exact"), "{print}");
+}
+
+#[test]
 fn marks_the_line_that_offends() {
     let page = page(&storm());
     let marked = "</span>    x-k8s.io/cluster-manager: somebody</mark>";
@@ -143,7 +177,7 @@ fn draws_the_writes_that_the_rule_counts() {
     let page = page(&evidence);
     assert_eq!(page.matches(r#"class="cross""#).count(), overdrawn);
     assert!(
-        page.contains(&format!("overdrawn by {overdrawn} writes")),
+        page.contains(&format!("{overdrawn} writes over budget")),
         "{page}"
     );
 }

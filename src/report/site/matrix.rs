@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use evidence::api::Edition;
-use judge::rules::{self, Applies, Level, Rule};
+use judge::rules::{self, Applies, Basis, Level, Rule};
 
 use super::{board::Version, cells::Cell};
 
-/// From how many reports on their names stand upright, and the titles of rules are left out.
+/// From how many reports on their names stand upright, and the titles of rules are shown only where there is room below.
 const WIDE: usize = 7;
 
 /// The matrix.
@@ -40,6 +40,7 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) level: Level,
+    pub(super) basis: Basis,
     pub(super) cells: Vec<Option<Cell>>,
     /// What the filter looks at: `fails`, `differs`.
     pub(super) traits: String,
@@ -115,6 +116,7 @@ impl Row {
             name,
             title: &rule.facts.title,
             level: applies.level,
+            basis: applies.basis,
             cells,
             traits: traits.join(" "),
         }

@@ -14,6 +14,7 @@ use super::*;
 use crate::{
     Report,
     markdown::code,
+    sources::cited,
     submitted::{Check, Document, Held, Proof, compose, verify_with},
 };
 
@@ -262,6 +263,47 @@ fn rules_that_the_edition_does_not_have_are_named() {
 }
 
 #[test]
+fn whose_words_a_rule_has_is_said_in_each_edition() {
+    let of = |edition, version: &str| {
+        let mut made = made(&format!("fleet/{version}"), "fleet", version);
+        made.edition = edition;
+        made
+    };
+    let files = board([of(Edition::Standard, "v1.0.0"), of(Edition::Y2026M09, "v1.1.0")]);
+    for rule in rules::all() {
+        let Some(page) = files.get(&format!("rules/{}.html", rule.id)) else {
+            continue;
+        };
+        for (matrix, report, edition) in [
+            ("index.html", "v1.0.0-standard", Edition::Standard),
+            ("edition-2026-09.html", "v1.1.0-2026-09", Edition::Y2026M09),
+        ] {
+            let Some(applies) = rule.facts.in_edition(edition) else {
+                continue;
+            };
+            let (level, basis) = (applies.level, applies.basis);
+            let heading = format!(">Edition {edition}</a> <small>{level} {basis}</small>");
+            assert!(page.contains(&heading), "{}: {page}", rule.id);
+            let address = cited(&applies.source, edition)[0].address.clone().expect("one");
+            assert!(
+                page.contains(&format!("href=\"{address}\"")),
+                "{}: {address}",
+                rule.id
+            );
+            let cell = format!(r#"<td class="level">{level} <span class="basis">{basis}</span></td>"#);
+            let row = format!("rules/{}.html\"", rule.id);
+            for name in [matrix, &format!("implementations/fleet/{report}/index.html")] {
+                let row = files[name]
+                    .lines()
+                    .find(|line| line.contains(&row))
+                    .expect("a row");
+                assert!(row.contains(&cell), "{name}: {row}");
+            }
+        }
+    }
+}
+
+#[test]
 fn each_edition_has_its_page_and_its_rules() {
     let of = |edition, version: &str| {
         let mut made = made(&format!("fleet/{version}"), "fleet", version);
@@ -478,7 +520,7 @@ fn a_board_without_reports_names_the_folders() {
     let files = files_of(&Board::new(Vec::new(), unreadable));
     let page = &files["index.html"];
     assert!(
-        page.contains("There is no report.") && page.contains("fleet/v1"),
+        page.contains("There are no reports yet.") && page.contains("fleet/v1"),
         "{page}"
     );
     well_formed("index.html", page, &files);

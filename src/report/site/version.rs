@@ -3,7 +3,7 @@
 use askama::Template;
 use evidence::{Environment, Realness};
 use judge::{
-    rules::{self, Level},
+    rules::{self, Basis, Level},
     web_page,
 };
 
@@ -70,6 +70,7 @@ struct RuleRow {
     id: &'static str,
     title: &'static str,
     level: Level,
+    basis: Basis,
     sign: Sign,
     extent: String,
     reasons: String,
@@ -144,12 +145,12 @@ fn sentence(submission: &Submission) -> String {
     let described = submission.check.describe();
     if let Some(edition) = submission.submitted_for {
         return format!(
-            "Nobody submitted a report for this edition. The evidence of the report for edition {edition} was judged by it for this page."
+            "Nobody submitted a report for this edition. This page judges the evidence of the report for edition {edition}."
         );
     }
     match submission.standing() {
         Standing::Holds => {
-            "The report holds: its evidence, judged again for this page, reproduces it.".to_owned()
+            "The report holds: judging its evidence again for this page gave the same result.".to_owned()
         }
         Standing::NotVerified => format!("The report says “{decision}”. It is {described}."),
         Standing::DoesNotHold => format!("The report says “{decision}”. It {described}."),
@@ -239,6 +240,7 @@ fn rules_of(version: &Version) -> Vec<RuleRow> {
                 id: rule.id,
                 title: &rule.facts.title,
                 level: applies.level,
+                basis: applies.basis,
                 sign: signs::of(standing, verdict, judged),
                 extent: extent(told).unwrap_or_default(),
                 reasons: reasons.join("; "),

@@ -36,7 +36,7 @@ impl Board {
         }
         self.write_matrices(&mut put)?;
         if let Some(module) = &self.module {
-            let page = JudgePage::new(module, frames.judging("Judge a file of your own".to_owned()));
+            let page = JudgePage::new(module, frames.judging("Judge your own file".to_owned()));
             put(judge_page::PATH, text(&page)?.as_bytes())?;
         }
         let editions = self.editions();

@@ -13,7 +13,8 @@
       var hides = [
         text !== "" ? !texts.get(item).includes(text) : false,
         field("verdict").value !== "" ? item.dataset.verdict !== field("verdict").value : false,
-        field("level").value !== "" ? item.dataset.level !== field("level").value : false
+        field("level").value !== "" ? item.dataset.level !== field("level").value : false,
+        field("basis").value !== "" ? item.dataset.basis !== field("basis").value : false
       ].includes(true);
       item.hidden = hides;
       return !hides;

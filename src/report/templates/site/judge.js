@@ -72,7 +72,7 @@
       if (answer.judged) {
         show(answer.judged, (performance.now() - began) / 1000);
       } else {
-        refuse(answer.refused || "The judge stopped, perhaps for want of memory: judge the file with " +
+        refuse(answer.refused || "The judge stopped, perhaps out of memory: judge the file with " +
           "clusterprofile-conformance run --from (" + answer.stopped + ")");
       }
     };

@@ -13,6 +13,7 @@
           var hides = [
             field("suite") !== "" ? suite.dataset.suite !== field("suite") : false,
             field("level") !== "" ? row.dataset.level !== field("level") : false,
+            field("basis") !== "" ? row.dataset.basis !== field("basis") : false,
             field("trait") !== "" ? !row.dataset.traits.split(" ").includes(field("trait")) : false
           ].includes(true);
           row.hidden = hides;

@@ -1,6 +1,7 @@
 //! Reports, as their readers see them: parsers, schemas, runners of workflows, and people.
 
 mod agreement;
+mod basis;
 mod hostile;
 mod junit;
 mod leaks;

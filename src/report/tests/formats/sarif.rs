@@ -1,9 +1,15 @@
 //! Rules, results and notifications of a SARIF report.
 
+use std::env;
+
 use judge::{Verdict, rules};
 use serde_json::Value;
 
-use crate::support::{sarif::list, world::World, written_as};
+use crate::support::{
+    sarif::{is_sarif, list},
+    world::World,
+    written_as,
+};
 
 fn told(world: &World) -> Value {
     let text = world.report(|report| written_as("sarif", report));
@@ -59,6 +65,46 @@ fn results_are_the_findings_and_doubts_are_notifications() {
         let told = &run["properties"]["verdicts"][verdict.rule.id];
         assert_eq!(told["verdict"], verdict.verdict.name());
         assert_eq!(told["examined"], verdict.examined);
+    }
+}
+
+/// GitHub takes a relative path for one from the repository's root, and shows the result there.
+#[test]
+fn results_are_in_the_file_with_the_evidence() {
+    let world = World::violating();
+    let places = |file: Option<&str>| -> Vec<(String, String)> {
+        let text = world.report_from(file, |report| written_as("sarif", report));
+        is_sarif(&text);
+        let run = serde_json::from_str::<Value>(&text).expect("JSON")["runs"][0].take();
+        let places = list(&run["results"]).iter().map(|result| {
+            let location = &result["locations"][0];
+            let uri = &location["physicalLocation"]["artifactLocation"]["uri"];
+            let object = &location["logicalLocations"][0]["name"];
+            let text = |value: &Value| value.as_str().expect("text").to_owned();
+            (text(uri), text(object))
+        });
+        places.collect()
+    };
+    let here = env::current_dir().expect("a folder").join("runs/a b.jsonl.zst");
+    for (file, uri) in [
+        ("runs/evidence.jsonl.zst", "runs/evidence.jsonl.zst"),
+        ("./dump.yaml", "dump.yaml"),
+        (here.to_str().expect("UTF-8"), "runs/a%20b.jsonl.zst"),
+        ("/somewhere/else/dump.yaml", "dump.yaml"),
+        ("../dump.yaml", "dump.yaml"),
+    ] {
+        let places = places(Some(file));
+        assert!(
+            !places.is_empty() && places.iter().all(|(own, _)| own == uri),
+            "{file}: {places:?}"
+        );
+        assert!(
+            places.iter().any(|(_, object)| object.contains('/')),
+            "{places:?}"
+        );
+    }
+    for file in [None, Some("-")] {
+        assert!(places(file).iter().all(|(uri, object)| uri == object), "{file:?}");
     }
 }
 

@@ -74,12 +74,13 @@ fn schema() -> Value {
             "helpUri": {"type": "string", "pattern": "^https://"},
             "defaultConfiguration": object(&["level"], json!({"level": {"enum": ["note", "warning", "error"]}})),
             "properties": object(
-                &["precision", "problem.severity", "tags", "level"],
+                &["precision", "problem.severity", "tags", "level", "basis", "source"],
                 json!({
                     "precision": {"enum": ["very-high", "high", "medium", "low"]},
                     "problem.severity": {"enum": ["error", "warning", "recommendation"]},
                     "tags": {"type": "array", "maxItems": 10, "items": text, "uniqueItems": true},
                     "level": {"enum": ["MUST", "SHOULD", "MAY"]},
+                    "basis": {"enum": ["explicit", "derived"]}, "source": text,
                 }),
             ),
         }),

@@ -66,14 +66,19 @@ impl World {
         world
     }
 
-    /// Tells it.
+    /// Tells it, of evidence that no file holds.
     pub fn report<T>(&self, tell: impl FnOnce(&Report) -> T) -> T {
+        self.report_from(None, tell)
+    }
+
+    /// The same, of evidence that a file holds.
+    pub fn report_from<T>(&self, file: Option<&str>, tell: impl FnOnce(&Report) -> T) -> T {
         tell(&Report {
             evidence: &self.evidence,
             judgement: &self.judgement,
             selection: &self.selection,
             judged_at: Timestamp::UNIX_EPOCH,
-            file: None,
+            file,
             advice: report::no_advice,
         })
     }
