@@ -104,6 +104,7 @@ fn measure(what: &str, evidence: &Evidence, rounds: usize, figures: &mut Figures
         selection: &selection,
         judged_at: fleet::created_at(),
         file: None,
+        place: None,
         advice: report::no_advice,
     };
     let verdicts = &judgement.verdicts;

@@ -14,6 +14,8 @@ pub fn judged(evidence: &Evidence) {
         selection: &selection,
         judged_at: Default::default(),
         file: None,
+        place: None,
+        advice: report::no_advice,
     };
     terminal::after_list(&report, COMMAND, Some(80));
     json::write(&report, std::io::sink()).expect("a sink takes all");

@@ -65,6 +65,7 @@ pub fn judge_file(file: Vec<u8>, order: &Order) -> Answer {
         selection: &selection,
         judged_at: order.now,
         file: Some(&order.name),
+        place: None,
         advice: report::no_advice,
     };
     match to_html(&report) {

@@ -26,6 +26,7 @@ pub struct ReadFrom<'a> {
 }
 
 /// Judges the evidence, writes the files and prints the verdicts. Files come first: they survive a closed terminal.
+/// Findings point at `place` where no file holds the evidence.
 ///
 /// # Errors
 /// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
@@ -35,6 +36,7 @@ pub fn conclude(
     waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
+    place: Option<&Path>,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
@@ -43,12 +45,14 @@ pub fn conclude(
         judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
     }
     let file = holder(&outputs, read_from.map(|from| from.path));
+    let place = place.map(|path| path.display().to_string());
     let submitted = Report {
         evidence,
         judgement: &judgement,
         selection,
         judged_at,
         file: file.as_deref(),
+        place: place.as_deref(),
         advice: no_advice,
     };
     let shown = Report {
@@ -110,6 +114,7 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         selection: &selection,
         judged_at: Clock::system().now(),
         file: None,
+        place: None,
         advice: advice::flag,
     };
     // There is no evidence worth recording.

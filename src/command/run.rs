@@ -166,6 +166,7 @@ impl Run {
                     waivers.as_ref(),
                     outputs,
                     None,
+                    self.driver.file().or(self.config.file()),
                     &self.outputs,
                 )
             }
@@ -245,7 +246,15 @@ pub fn from_files(
         }),
         _ => None,
     };
-    conclude(&evidence, &selection, waivers.as_ref(), outputs, from, flags)
+    conclude(
+        &evidence,
+        &selection,
+        waivers.as_ref(),
+        outputs,
+        from,
+        config.or(paths.first().map(PathBuf::as_path)),
+        flags,
+    )
 }
 
 fn read(

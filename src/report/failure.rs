@@ -47,7 +47,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
     }
     if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
         page.gap();
-        page.paragraph(2, "JSON and JUnit reports have all of them");
+        page.paragraph(2, "JSON and JUnit reports list all findings");
     }
 }
 

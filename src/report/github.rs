@@ -33,7 +33,7 @@ pub fn annotations(report: &Report) -> String {
         }
         if told.len() > shown {
             let more = number::count(told.len() - shown, "more rule");
-            text += &line(command, SUITE, &[format!("{more}: the log tells of each")]);
+            text += &line(command, SUITE, &[format!("{more}: see the log")]);
         }
     }
     let decided = format!("{}; {}", decision::headline(report), decision::scope(report));

@@ -53,7 +53,7 @@ fn head(text: &mut String, report: &Report) {
         Decision::Inconclusive => "❔",
     };
     let source = &report.evidence.header.hub.source;
-    let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to it: {cost})"));
+    let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
     let policed = policed(report);
     let policed = policed.map_or_else(String::new, |policed| {
         format!(". By its policies {}", plain(&policed))

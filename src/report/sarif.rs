@@ -1,7 +1,8 @@
 //! The report in SARIF 2.1.0, for code scanning and editors.
 //!
-//! SARIF describes files, and GitHub shows nothing without one: a result is in the file with the evidence, and its logical
-//! location is the object. Where no file was kept, the object's `namespace/name` stands for one.
+//! SARIF describes files, and GitHub shows nothing without one: a result is in the file with the evidence, or where none was
+//! kept in that of the driver or the configuration; its logical location is the object. Without any file, the object's
+//! `namespace/name` stands for one.
 //! Waived findings are suppressed results. Rules that were not judged are notifications, not results: GitHub refuses a
 //! whole file for one result without a location. [`RESULTS`] is another limit of GitHub's.
 
@@ -41,7 +42,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     for (index, verdict) in verdicts.iter().enumerate() {
         results.extend(results_of(report, index, verdict, &mut twins));
     }
-    if let Some(artifact) = report.file.and_then(artifact) {
+    if let Some(artifact) = report.file.and_then(artifact).or_else(|| artifact(report.place?)) {
         for result in &mut results {
             result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] = artifact.clone().into();
         }
@@ -299,7 +300,7 @@ fn uri(path: &str) -> String {
     }
 }
 
-/// The file with the evidence, relative to the folder in which the suite runs: in a pipeline that is the repository.
+/// A file, relative to the folder in which the suite runs: in a pipeline that is the repository.
 /// `None` for standard input.
 fn artifact(file: &str) -> Option<String> {
     let path = Path::new(file);

@@ -112,7 +112,7 @@ fn not_read(page: &mut Page, report: &Report) {
     if lines.is_empty() {
         return;
     }
-    page.heading("not read");
+    page.heading("objects that could not be read");
     for line in &lines {
         page.paragraph(2, line);
     }
@@ -173,7 +173,7 @@ fn not_asked(page: &mut Page, report: &Report, command: &str) {
         );
     }
     reasons.extend(kinds);
-    list_reasons(page, "skipped (not asked for)", &reasons, command);
+    list_reasons(page, "skipped (not requested)", &reasons, command);
 }
 
 fn is_skipped_for(verdict: &RuleVerdict, why: &Reason) -> bool {

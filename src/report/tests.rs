@@ -140,6 +140,7 @@ fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: no_advice,
     })
 }
@@ -286,11 +287,12 @@ fn every_report_tells_what_could_not_be_read() {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: no_advice,
     };
     let told = strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string();
     for part in [
-        "not read:",
+        "objects that could not be read:",
         "ClusterProfile fleet/odd-0 could not be read: status is",
         "an object could not be read: status is",
         "odd-4",
@@ -327,6 +329,7 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: no_advice,
     };
     strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string()
@@ -365,7 +368,7 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
         "{alike}"
     );
     assert!(
-        alike.contains("JSON and JUnit reports have all of them"),
+        alike.contains("JSON and JUnit reports list all findings"),
         "{alike}"
     );
 
@@ -422,6 +425,7 @@ fn annotations_keep_within_what_github_takes() {
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: no_advice,
     };
     let told = github::annotations(&report);
@@ -446,7 +450,7 @@ fn annotations_keep_within_what_github_takes() {
         "{first}"
     );
     assert!(!told.contains('\r') && !told.contains('\u{1b}'), "{told}");
-    assert!(told.contains("3 more rules: the log tells of each"), "{told}");
+    assert!(told.contains("3 more rules: see the log"), "{told}");
 }
 
 #[test]
@@ -526,6 +530,7 @@ fn rules_that_cannot_be_judged_yet_are_counted() {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: no_advice,
     };
     assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));

@@ -237,6 +237,7 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: report::no_advice,
     };
     let mut bytes = Vec::new();

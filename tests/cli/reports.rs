@@ -269,6 +269,7 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
         selection: &selection,
         judged_at: "2026-06-01T10:00:00Z".parse().expect("a time"),
         file: recorded.to_str(),
+        place: None,
         advice: report::no_advice,
     };
     let sum = Checksum::of_file(recorded).expect("read");

@@ -299,6 +299,7 @@ impl Observation {
             selection: self.verdicts.selection(),
             judged_at: judged.at,
             file: None,
+            place: None,
             advice: advice::flag,
         };
         let mut html = Vec::new();

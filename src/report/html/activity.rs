@@ -72,7 +72,7 @@ impl Activity {
             highest: thousands(highest),
             ticks: axis.ticks(),
             told: format!(
-                "{} on {} in {}; at most {} in one column of {:.0} s.",
+                "{} on {} in {}; at most {} per {:.0} s (one column).",
                 count(all, "status write"),
                 count(
                     entries.iter().filter(|entry| !entry.spendings.is_empty()).count(),

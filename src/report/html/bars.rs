@@ -107,7 +107,7 @@ impl Bars {
         }
         if kinds.len() > ROWS {
             told.push(format!(
-                "{} not drawn",
+                "{} not shown",
                 count(kinds.len() - ROWS, "more condition")
             ));
         }
@@ -270,7 +270,11 @@ fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Ve
             Missed {
                 x: place(x),
                 width: place((end - x).max(1.0)),
-                title: format!("not seen, from {}: {}", axis.describe(from), shown(&gap.reason)),
+                title: format!(
+                    "not observed, from {}: {}",
+                    axis.describe(from),
+                    shown(&gap.reason)
+                ),
             }
         })
         .collect()
@@ -280,7 +284,7 @@ fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Ve
 fn in_words(kind: &str, spells: &[Spell]) -> String {
     let kind = brief(kind, 60);
     let (Some(first), Some(last)) = (spells.first(), spells.last()) else {
-        return format!("{kind}: nothing seen");
+        return format!("{kind}: nothing observed");
     };
     let (_, _, end) = last.state.sign();
     let states: Vec<State> = spells

@@ -165,7 +165,10 @@ fn describe(spending: &Spending, axis: &Axis, drawn: usize) -> String {
         Source::AuditLog => "from the audit log",
         Source::Watch => "from the watch",
     };
-    let mut told = format!("{}, {by}. ", count(draws.len(), "status write"));
+    let mut told = format!(
+        "{}, {by}. The budget is {BURST} writes at once, and one more every {REFILL_SECONDS} s. ",
+        count(draws.len(), "status write")
+    );
     let lowest = draws.iter().min_by(|one, other| one.left.total_cmp(&other.left));
     let overdrawn = draws.iter().filter(|draw| draw.is_too_much());
     match (overdrawn.clone().next(), lowest) {

@@ -85,8 +85,8 @@ fn why_undrawn(report: &Report) -> String {
         _ => String::new(),
     };
     format!(
-        "No drawings of writes and conditions over time: the evidence is a single snapshot{why}. A run that watches \
-         the hub, such as for 30 minutes, draws them."
+        "No charts of writes and conditions over time: the evidence is a single snapshot{why}. Watch the hub, for example \
+         for 30 minutes, to get them."
     )
 }
 

@@ -94,7 +94,7 @@ fn facts(report: &Report) -> Vec<Fact> {
                 span(window.seconds())
             ) + &decision::more(&coverage),
         ),
-        (None, Some(window)) => Some(format!("one look at {}", utc(window.from))),
+        (None, Some(window)) => Some(format!("single snapshot at {}", utc(window.from))),
         (None, None) => None,
     };
     let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();

@@ -92,7 +92,11 @@ impl<'a> Broken<'a> {
 impl LockedView {
     fn of(locked: &Locked) -> Self {
         Self {
-            rules: format!("{}, {} of them MUST", count(locked.rules, "rule"), locked.must),
+            rules: format!(
+                "{} more, {} of them MUST",
+                count(locked.rules, "rule"),
+                locked.must
+            ),
             kind: locked.kind.name(),
             reason: shown(&locked.reason),
         }

@@ -20,6 +20,8 @@ pub(super) struct Notices {
     /// Evidence that was requested but unavailable.
     pub(super) missed: Vec<String>,
     pub(super) unread: Vec<String>,
+    /// Whether every kind of evidence that the rules use was requested.
+    pub(super) is_all_requested: bool,
     /// Kinds of evidence that were not requested though some rules would be sharper with them, and why.
     pub(super) not_asked: Vec<(&'static str, String)>,
     pub(super) waivers: Vec<WaiverView>,
@@ -45,8 +47,9 @@ impl Notices {
             None => format!("{}: {}", gap.kind, report.told(&gap.reason, None)),
         });
         let is_told = |kind: &Kind| locked.iter().any(|locked| locked.kind == kind.name());
-        let not_asked = Coverage::of(report).not_asked.into_iter();
-        let not_asked = not_asked.filter(|(kind, _)| !is_told(kind));
+        let not_asked = Coverage::of(report).not_asked;
+        let is_all_requested = not_asked.is_empty();
+        let not_asked = not_asked.into_iter().filter(|(kind, _)| !is_told(kind));
         Self {
             partial: partial(report).map(shown),
             complaints: waivers
@@ -59,6 +62,7 @@ impl Notices {
                 evidence.unreadable.iter().map(ToString::to_string),
                 "more objects",
             ),
+            is_all_requested,
             not_asked: not_asked
                 .map(|(kind, reason)| (kind.name(), shown(&report.told(&reason, None))))
                 .collect(),
@@ -77,7 +81,7 @@ impl WaiverView {
             link: shown(&waiver.link),
             expires: waiver.expires.to_string(),
             outcome: if outcome.expired {
-                "expired: waives nothing".to_owned()
+                "expired: no effect".to_owned()
             } else {
                 format!("waives {}", count(outcome.waived, "finding"))
             },

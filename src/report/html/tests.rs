@@ -1,6 +1,6 @@
 //! What the page promises to whoever reads it, on what the reference worlds of the examples show.
 
-use evidence::{Evidence, api::Edition};
+use evidence::{Asked, Evidence, Kind, api::Edition};
 use jiff::Timestamp;
 use judge::{Judgement, Selection, judge, rules::example::Example};
 use quick_xml::{Reader, events::Event};
@@ -28,6 +28,7 @@ fn page_of(evidence: &Evidence, judgement: &Judgement) -> String {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
+        place: None,
         advice: crate::no_advice,
     };
     write(&report, &mut page).expect("a vector takes all");
@@ -153,6 +154,34 @@ fn each_rule_shows_whose_words_it_has() {
     );
 }
 
+/// What would judge more rules is told once, and the page does not say elsewhere that nothing was left out.
+#[test]
+fn a_page_does_not_contradict_itself_about_what_was_requested() {
+    let all = "All kinds of evidence that the rules use were requested.";
+    let mut evidence = storm();
+    assert!(!page(&evidence).contains(all));
+    for asked in evidence.header.asked.values_mut() {
+        *asked = Asked::Yes;
+    }
+    let kinds = judge::rules::all().iter().map(|rule| &rule.facts);
+    let kinds = kinds.flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by]);
+    for kind in kinds.flatten() {
+        evidence.header.asked.insert(*kind, Asked::Yes);
+    }
+    assert!(page(&evidence).contains(all));
+    evidence
+        .header
+        .asked
+        .insert(Kind::Driver, Asked::No("no driver was given".into()));
+    let page = page(&evidence);
+    assert!(!page.contains(all), "{page}");
+    assert!(
+        page.contains(r##"<a href="#locked">"##) && page.contains(r#"id="locked""#),
+        "{page}"
+    );
+    assert!(page.contains("<strong>driver</strong>: 16 rules more"), "{page}");
+}
+
 #[test]
 fn paper_keeps_the_colours_of_marks() {
     let style = page::style();
@@ -186,7 +215,7 @@ fn draws_the_writes_that_the_rule_counts() {
 fn one_look_says_why_nothing_is_drawn() {
     let page = page(&world(json!([{}]), json!({})));
     assert!(
-        page.contains("No drawings of writes and conditions over time"),
+        page.contains("No charts of writes and conditions over time"),
         "{page}"
     );
     assert!(

@@ -3,7 +3,10 @@
 use judge::Verdict;
 
 use super::{board::Version, signs, submission::Told};
-use crate::{html::sign::Sign, number::thousands};
+use crate::{
+    html::sign::Sign,
+    number::{count, thousands},
+};
 
 /// A cell of a matrix.
 pub(super) struct Cell {
@@ -43,8 +46,8 @@ pub(super) fn extent(told: &Told) -> Option<String> {
         return None;
     };
     let parts = [
-        (entry.violations, "found"),
-        (entry.hints, "hints"),
+        (entry.violations, "finding"),
+        (entry.hints, "hint"),
         (entry.waived, "waived"),
         (entry.examined, "examined"),
     ];
@@ -54,7 +57,10 @@ pub(super) fn extent(told: &Told) -> Option<String> {
     let told: Vec<String> = parts
         .into_iter()
         .filter(is_told)
-        .map(|(number, what)| format!("{} {what}", thousands(number)))
+        .map(|(number, what)| match what {
+            "finding" | "hint" => count(number, what),
+            _ => format!("{} {what}", thousands(number)),
+        })
         .collect();
     (!told.is_empty()).then(|| told.join(", "))
 }

@@ -19,7 +19,7 @@ const UNTOLD: Sign = Sign::new("none", "·", "not listed, in a report that contr
 /// Every sign of a cell, for the legend.
 pub(super) fn legend() -> Vec<Sign> {
     let mut signs: Vec<Sign> = Verdict::ALL.into_iter().map(sign::of).collect();
-    signs.extend([Sign::new("claimed", "○", "pass, but not proven"), REFUTED]);
+    signs.extend([Sign::new("claimed", "○", "pass, not verified"), REFUTED]);
     signs
 }
 

@@ -102,6 +102,7 @@ impl Made {
             selection: &self.selection,
             judged_at: "2026-06-01T10:00:00Z".parse::<Timestamp>().expect("a time"),
             file: Some("evidence.jsonl.zst"),
+            place: None,
             advice: crate::no_advice,
         };
         let mut document = compose(&report, Some(&sum));
@@ -173,7 +174,7 @@ fn a_report_that_holds_is_shown_with_its_verdicts_and_leads_to_its_findings() {
         cell.starts_with("<a class=\"cell fail\" href=\"implementations/fleet/v1.0.0-standard/report.html#"),
         "{cell}"
     );
-    assert!(cell.contains("1 found"), "{cell}");
+    assert!(cell.contains("1 finding"), "{cell}");
     assert!(files["implementations/fleet/badge.svg"].contains("not conformant"));
     assert!(files["implementations/fleet/v1.0.0-standard/index.html"].contains("The report holds"));
     let matrix = &files["sig-multicluster/v1alpha1/fleet/v1.0.0-standard.yaml"];

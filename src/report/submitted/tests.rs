@@ -78,6 +78,7 @@ fn document_of(evidence: &Evidence, selection: &Selection, sum: &Checksum) -> Do
         selection,
         judged_at: "2026-06-01T10:00:00.5Z".parse().expect("a time"),
         file: Some("/home/someone/evidence.jsonl.zst"),
+        place: None,
         advice: crate::no_advice,
     };
     compose(&report, Some(sum))

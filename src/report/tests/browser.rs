@@ -64,6 +64,13 @@ fn main() -> ExitCode {
             None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
         },
     ));
+    trials.push(Trial::ignorable_test(
+        "a_phone_shows_levels_and_titles_and_fingers_hit_cells",
+        || match chromium::installed() {
+            Some(browser) => a_phone_shows_levels_and_titles_and_fingers_hit_cells(&browser),
+            None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+        },
+    ));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -162,6 +169,7 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
         selection: &selection,
         judged_at: evidence.header.window.ok_or("it was watched")?.until,
         file: None,
+        place: None,
         advice: report::no_advice,
     };
     let document = compose(&report, None);
@@ -201,6 +209,71 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
         let rules = html.matches("<tr data-level=").count();
         if rules > 0 && !dom.contains(&format!("{rules} of {rules} rules")) {
             return Err(format!("{}: our own script has not run", page.display()).into());
+        }
+    }
+    Ok(Completion::Completed)
+}
+
+/// What a reader of the first page of a board needs to see of each rule, and how large the smallest cell is.
+const MEASURED: &str = "<script>
+var rows = Array.from(document.querySelectorAll('.board tr[data-level]'));
+var seen = function (one) { return one.checkVisibility() && one.getBoundingClientRect().width > 0; };
+var shown = rows.filter(function (row) {
+  return seen(row.querySelector('.title')) && Array.from(row.querySelectorAll('.level, .weight')).filter(seen).length === 1;
+});
+var sizes = Array.from(document.querySelectorAll('a.cell')).map(function (cell) {
+  var box = cell.getBoundingClientRect();
+  return Math.min(box.width, box.height);
+});
+document.title = shown.length + ' of ' + rows.length + ', ' + Math.min.apply(null, sizes);
+</script>";
+
+/// Whoever has no mouse and a narrow screen sees each rule's title and level once, and cells are as large as fingers need
+/// (WCAG 2.2, 2.5.8 and 2.5.5).
+fn a_phone_shows_levels_and_titles_and_fingers_hit_cells(browser: &Path) -> Result<Completion, Failed> {
+    let evidence = recorded();
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judge(&evidence, &selection),
+        selection: &selection,
+        judged_at: evidence.header.window.ok_or("it was watched")?.until,
+        file: None,
+        place: None,
+        advice: report::no_advice,
+    };
+    let document = compose(&report, None);
+    for (reports, fingers, least) in [(1, false, "24"), (1, true, "44"), (8, true, "44")] {
+        let submission = |number| Submission {
+            folder: format!("fleet-{number}/v1"),
+            check: Check::of(&document, Proof::Missing),
+            submitted_for: None,
+            document: document.clone(),
+            runs: Vec::new(),
+        };
+        let mut page = String::new();
+        Board::new((0..reports).map(submission).collect(), Vec::new()).write(|path, content| {
+            if path == "index.html" {
+                page = String::from_utf8_lossy(content).into_owned();
+            }
+            Ok(())
+        })?;
+        let folder = TempDir::new()?;
+        let path = folder.path().join("index.html");
+        // The page's own policy would keep the measure from running.
+        let page = page.replace("http-equiv=\"Content-Security-Policy\"", "name=\"none\"");
+        fs::write(&path, page.replace("</body>", &format!("{MEASURED}</body>")))?;
+        let pointer = if fingers { "2" } else { "4" };
+        let pointer =
+            format!("--blink-settings=primaryPointerType={pointer},availablePointerTypes={pointer}");
+        let output = open(browser, &path, &["--dump-dom", "--window-size=390,844", &pointer])?;
+        let dom = String::from_utf8_lossy(&output.stdout);
+        let rules = page.matches("<tr data-level=").count();
+        let title = format!("<title>{rules} of {rules}, {least}</title>");
+        if rules == 0 || !dom.contains(&title) {
+            let begins = dom.find("<title>").unwrap_or_default();
+            let told: String = dom[begins..].chars().take(80).collect();
+            return Err(format!("{reports} reports: expected {title}, found {told}").into());
         }
     }
     Ok(Completion::Completed)
@@ -248,6 +321,7 @@ fn told(evidence: &Evidence) -> String {
         selection: &selection,
         judged_at: evidence.header.window.expect("it was watched").until,
         file: None,
+        place: None,
         advice: report::no_advice,
     };
     let mut html = Vec::new();

@@ -72,8 +72,8 @@ fn results_are_the_findings_and_doubts_are_notifications() {
 #[test]
 fn results_are_in_the_file_with_the_evidence() {
     let world = World::violating();
-    let places = |file: Option<&str>| -> Vec<(String, String)> {
-        let text = world.report_from(file, |report| written_as("sarif", report));
+    let places = |file: Option<&str>, place: Option<&str>| -> Vec<(String, String)> {
+        let text = world.report_from(file, place, |report| written_as("sarif", report));
         is_sarif(&text);
         let run = serde_json::from_str::<Value>(&text).expect("JSON")["runs"][0].take();
         let places = list(&run["results"]).iter().map(|result| {
@@ -93,7 +93,7 @@ fn results_are_in_the_file_with_the_evidence() {
         ("/somewhere/else/dump.yaml", "dump.yaml"),
         ("../dump.yaml", "dump.yaml"),
     ] {
-        let places = places(Some(file));
+        let places = places(Some(file), Some("conformance.yaml"));
         assert!(
             !places.is_empty() && places.iter().all(|(own, _)| own == uri),
             "{file}: {places:?}"
@@ -104,7 +104,15 @@ fn results_are_in_the_file_with_the_evidence() {
         );
     }
     for file in [None, Some("-")] {
-        assert!(places(file).iter().all(|(uri, object)| uri == object), "{file:?}");
+        let pointed = places(file, Some("ci/driver.yaml"));
+        assert!(
+            pointed.iter().all(|(uri, _)| uri == "ci/driver.yaml"),
+            "{pointed:?}"
+        );
+        assert!(
+            places(file, None).iter().all(|(uri, object)| uri == object),
+            "{file:?}"
+        );
     }
 }
 
