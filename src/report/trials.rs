@@ -15,7 +15,8 @@ use super::{COMMAND, Report, failure, number::count, page::Page};
 /// The line width of the short list, in characters.
 const WIDTH: usize = 80;
 
-/// Ids of up to this many characters are aligned: with any outcome behind them they fit 80 columns.
+/// Ids of up to this many characters are aligned: with any outcome behind them they fit 80 columns. Longer ones push their
+/// outcome to the right.
 const ALIGNED: usize = 38;
 
 /// Standard output was closed while the list was printed.

@@ -107,7 +107,7 @@ fn the_published_reports_make_a_site() {
         assert!(told.is_some_and(|item| item.contains(word)), "{rule}: {history}");
     };
     told("better:", "updates/no-empty-writes");
-    told("other changes:", "access/tls-verified");
+    told("changed:", "access/tls-verified");
     // The same evidence by other editions: a verdict, but no report of the SIG's.
     for edition in ["2026-07", "2026-09"] {
         let page = folder.text(&format!("one/edition-{edition}.html"));

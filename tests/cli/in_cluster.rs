@@ -54,7 +54,7 @@ fn the_termination_message_has_the_decision_and_what_broke_it() {
         "{broken}"
     );
     assert!(
-        broken.contains("\n[MUST] identity/manager-label-matches: "),
+        broken.contains("\n[MUST explicit] identity/manager-label-matches: "),
         "{broken}"
     );
     let sound = told(0, &["--from", "conforming.yaml"]);

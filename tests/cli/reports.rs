@@ -41,7 +41,7 @@ fn a_report_is_verified_against_its_evidence() {
     let told = expect(0, &verify);
     assert!(told.starts_with("holds: "), "{told}");
     assert!(
-        told.contains("not fit to be submitted: it does not say who made"),
+        told.contains("not submittable: it does not say who made"),
         "{told}"
     );
     let kept = &folder.yaml("one.yaml")["evidence"];
