@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 /// Longer than the clocks of two API servers differ, and than a request of the one before may still be under way.
-pub(crate) const APART: SignedDuration = SignedDuration::from_secs(10);
+const APART: SignedDuration = SignedDuration::from_secs(10);
 
 /// The span of somebody's writes in a log, from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,6 @@ impl WriteSpan {
         Some(Self { from, until })
     }
 
-    /// The span of one write.
-    pub(crate) fn at(at: Timestamp) -> Self {
-        Self { from: at, until: at }
-    }
-
     /// When the first of the writes was.
     pub(crate) fn from(&self) -> Timestamp {
         self.from
@@ -53,12 +48,17 @@ impl WriteSpan {
             Succession::None
         }
     }
+}
 
-    /// The span of both.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            from: self.from.min(other.from),
-            until: self.until.max(other.until),
-        }
-    }
+/// Whether two write in turns, each of them twice: neither has taken over from the other.
+pub(crate) fn in_turns(one: &[Timestamp], other: &[Timestamp]) -> bool {
+    let alternate = |turns: [&[Timestamp]; 2]| {
+        let mut turns = turns.into_iter().cycle().take(4);
+        let last = turns.try_fold(Timestamp::MIN, |after, writes| {
+            let at = writes.iter().filter(|at| **at >= after).min()?;
+            at.checked_add(APART).ok()
+        });
+        last.is_some()
+    };
+    alternate([one, other]) || alternate([other, one])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use evidence::{Asked, Evidence, Kind, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, ObjectRef, api::ClusterProfile};
 
 use crate::{
     subjects::{Finding, Findings},
@@ -10,7 +10,7 @@ use crate::{
     who::{
         Succession, Who,
         authors::{program_of, tells_who},
-        entries, is_touched,
+        entries, in_turns, is_touched,
         logged::{Logged, logged_key},
         shows_entries,
     },
@@ -24,8 +24,9 @@ const MANAGER_PART: &str = "spec.clusterManager";
 /// All profiles with one manager name come from one manager.
 ///
 /// Two users in the audit log that write in turns are proof of two managers, unless both were named as one manager's. If
-/// the first one writes no more, the other is its successor: a new replica, or a renamed account. Two field managers are
-/// a hint.
+/// the first one writes no more, the other is its successor: a new replica, or a renamed account. The rest are hints: a
+/// user that comes back once may be a replica that leads again, two service accounts of one namespace may be controllers of
+/// one installation, and two field managers may be two versions.
 pub(in crate::rules) fn manager_unique(evidence: &Evidence, findings: &mut Findings) {
     let mut proven = BTreeSet::new();
     let who = Who::of(evidence);
@@ -59,7 +60,7 @@ fn judge_users<'a>(
             continue;
         };
         for other in others {
-            match other.wrote.succeeds(&first.wrote) {
+            match other.succeeds(first) {
                 Succession::Sure => {
                     findings.note(format!(
                         "{} creates profiles of {} in succession to {}, which writes no more",
@@ -83,23 +84,38 @@ fn judge_users<'a>(
                 }
                 Succession::None => {}
             }
+            let is_proof =
+                in_turns(&first.writes, &other.writes) && !are_of_one_installation(first.by, other.by);
             proven.insert(manager);
-            findings.report(
-                Finding::on(
-                    observed.reference(logged_key(other.created)),
-                    "two users create profiles under one manager name",
-                )
-                .at("spec.clusterManager.name")
-                .expected(format!(
-                    "{} created by {} alone",
-                    redacted(manager),
-                    redacted(first.by)
-                ))
-                .observed(format!("created by {}", redacted(other.by))),
+            let finding = two_users(
+                observed.reference(logged_key(other.created)),
+                manager,
+                [first.by, other.by],
             );
-            first.wrote = first.wrote.and(other.wrote);
+            findings.report(if is_proof { finding } else { finding.advisory() });
+            first.writes.append(&mut other.writes);
         }
     }
+}
+
+fn two_users(profile: ObjectRef, manager: &str, [first, other]: [&str; 2]) -> Finding {
+    Finding::on(profile, "two users create profiles under one manager name")
+        .at("spec.clusterManager.name")
+        .expected(format!(
+            "{} created by {} alone",
+            redacted(manager),
+            redacted(first)
+        ))
+        .observed(format!("created by {}", redacted(other)))
+}
+
+/// Whether two users are service accounts of one namespace.
+fn are_of_one_installation(one: &str, other: &str) -> bool {
+    let namespace = |user: &str| {
+        let account = user.strip_prefix("system:serviceaccount:")?;
+        account.split_once(':').map(|(namespace, _)| namespace.to_owned())
+    };
+    namespace(one).is_some_and(|one| Some(one) == namespace(other))
 }
 
 fn judge_field_managers(

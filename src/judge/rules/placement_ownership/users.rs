@@ -13,8 +13,9 @@ use crate::{
     subjects::{Finding, Findings},
     text::{listed, redacted},
     who::{
-        APART, Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
+        Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
         authors::is_by_program,
+        in_turns,
         logged::{Key, Logged},
         publisher::{Names, Publishers},
     },
@@ -284,17 +285,4 @@ fn writes<'e>(
         writes.collect()
     };
     lives.iter().map(of_life).collect()
-}
-
-/// Whether two write in turns, each of them twice: neither has taken over from the other.
-pub(super) fn in_turns(one: &[Timestamp], other: &[Timestamp]) -> bool {
-    let alternate = |turns: [&[Timestamp]; 2]| {
-        let mut turns = turns.into_iter().cycle().take(4);
-        let last = turns.try_fold(Timestamp::MIN, |after, writes| {
-            let at = writes.iter().filter(|at| **at >= after).min()?;
-            at.checked_add(APART).ok()
-        });
-        last.is_some()
-    };
-    alternate([one, other]) || alternate([other, one])
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Asked, Evidence, Kind, ObjectRef, SliceHistory, api::PlacementDecision};
 use jiff::Timestamp;
 
-use super::users::{OfScheduler, in_turns};
+use super::users::OfScheduler;
 use crate::{
     reasons::{SCHEDULER_NOT_NAMED, nothing_happened},
     subjects::{Finding, Findings},
@@ -14,7 +14,7 @@ use crate::{
     who::{
         Entry, OUTDATED, Who,
         authors::{authors, may_be_a_producer_s},
-        entries,
+        entries, in_turns,
         logged::{Judged as _, Key, Logged},
         publisher::{Names, Publishers, publishers_of},
     },
