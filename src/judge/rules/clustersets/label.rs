@@ -22,8 +22,9 @@ use crate::{
 ///
 /// A namespace whose profiles represent a ClusterSet has a label with the set's name.
 ///
-/// Its profiles represent a set if that is declared, if the namespace has the alternative label key, or if all of them
-/// name that set. A separate rule reports a profile that contradicts the label.
+/// Its profiles represent a set if that is declared. That all of them name one set is a hint only: it may be a plain
+/// inventory. So is the alternative label key, as the API's Go types demand it. A separate rule reports a profile that
+/// contradicts the label.
 pub(in crate::rules) fn namespace_labelled(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NO_CLUSTERSET);
     let hub = Hub {
@@ -87,9 +88,8 @@ impl Hub<'_> {
         let other = label(&namespace.labels, names::LABEL_CLUSTERSET_GO);
         let finding = match (wanted, other) {
             (None, None) => match told {
-                Some(set) if declared.is_some() || !self.is_plain(name, set) => {
-                    Some(lacks_label(namespace, set))
-                }
+                Some(set) if declared.is_some() => Some(lacks_label(namespace, set)),
+                Some(set) if !self.is_plain(name, set) => Some(seems_to_lack_label(namespace, set)),
                 _ => {
                     if inventory.is_some_and(|inventory| inventory.has_members) {
                         findings.note(format!(
@@ -101,7 +101,9 @@ impl Hub<'_> {
                     return;
                 }
             },
-            (None, Some(set)) if self.edition == Edition::Standard => {
+            (None, Some(set))
+                if self.edition == Edition::Standard && declared.is_none_or(|declared| declared == set) =>
+            {
                 Some(has_other_key(namespace, told.unwrap_or(set)))
             }
             _ => declared
@@ -148,6 +150,16 @@ fn lacks_label(namespace: &Namespace, set: &str) -> Finding {
     .observed(redacted_or_absent(namespace.labels.get(key).map(String::as_str)))
 }
 
+/// The ClusterSet is inferred: the documents do not say how to recognize an inventory that represents one.
+fn seems_to_lack_label(namespace: &Namespace, set: &str) -> Finding {
+    let message = "all profiles name one ClusterSet, but their namespace lacks the label with the set's name";
+    Finding {
+        message: message.to_owned(),
+        ..lacks_label(namespace, set).advisory()
+    }
+}
+
+/// The KEP and the types of the API's Go package each demand another key.
 fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
     let other = names::LABEL_CLUSTERSET_GO;
     let value = namespace.labels.get(other).map(String::as_str);
@@ -158,6 +170,7 @@ fn has_other_key(namespace: &Namespace, set: &str) -> Finding {
     .at(path(names::LABEL_CLUSTERSET))
     .expected(redacted(set))
     .observed(format!("{other}={}", redacted_or_absent(value)))
+    .advisory()
 }
 
 fn has_other_set(namespace: &Namespace, declared: &str) -> Finding {
