@@ -23,8 +23,8 @@ use jiff::Timestamp;
 
 use crate::{
     reasons::NO_MEMBER_ASKED,
-    subjects::{Finding, Findings, Profile, by_name, name},
-    time::{Micros, SECOND, Seen, Set, Timeline, why_missed},
+    subjects::{Finding, Findings, Length, Profile, by_name, name},
+    time::{Micros, SECOND, Seen, Set, Timeline, timestamp, why_missed},
 };
 
 /// A judged profile and its member.
@@ -81,8 +81,24 @@ pub(crate) struct Difference<'a, P, M> {
     pub(crate) said: P,
     /// The value that the member reports.
     pub(crate) seen: M,
-    /// Minimum time for which it was wrong, in seconds.
-    pub(crate) seconds: i64,
+    /// Minimum time for which it was wrong.
+    total: Micros,
+    /// When it was wrong at the latest.
+    since: Micros,
+    /// How long the two may differ, in seconds.
+    grace: i64,
+}
+
+impl<P, M> Difference<'_, P, M> {
+    /// Says for how long the profile was wrong, since when, and how long it may be.
+    pub(crate) fn lasting(&self) -> String {
+        format!(
+            "for at least {} since {} (grace: {})",
+            Length(self.total),
+            timestamp(self.since),
+            Length(self.grace * SECOND)
+        )
+    }
 }
 
 /// What a look shows of a profile and its member.
@@ -191,6 +207,11 @@ impl<'a> Pair<'a> {
 
     fn timeline(&self) -> &Timeline<'a, ClusterProfile> {
         self.profile.timeline(self.evidence)
+    }
+
+    /// The versions of the profile that may have been there during a look; none if the watch may have missed one.
+    pub(crate) fn versions_at(&self, look: &Look) -> Option<Vec<&'a ClusterProfile>> {
+        versions_in(self.timeline(), look.from, look.until)
     }
 
     /// Whether a part of the member's answers was never available.
@@ -486,7 +507,9 @@ impl<'a, P: Clone, M: Clone> Looks<'_, '_, 'a, P, M> {
                 profile: last.profile,
                 said: last.said.clone(),
                 seen: self.series[last.look].seen.clone(),
-                seconds: stretch.total / SECOND,
+                total: stretch.total,
+                since: stretch.from,
+                grace: self.comparison.grace,
             };
             self.outcome.becomes(Outcome::Differs(difference));
         }

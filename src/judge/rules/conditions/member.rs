@@ -1,7 +1,7 @@
 //! Compares ControlPlaneHealthy with the member (KEP-4322 › Conditions).
 
 use evidence::{
-    Evidence, GRACE_SECONDS, Lease, Look, MemberPart,
+    Evidence, GRACE_SECONDS, Lease, Look, MemberPart, Readyz,
     api::{Condition, names::CONDITION_HEALTHY},
 };
 
@@ -11,14 +11,20 @@ use crate::{
     text::redacted,
 };
 
+/// Checks that only `/readyz` has. A server that fails these alone starts, stops, or waits for its caches.
+const READYZ_ONLY: [&str; 4] = ["etcd-readiness", "informer-sync", "shutdown", "storage-readiness"];
+
 /// `conditions/healthy-agrees-with-member`
 ///
 /// ControlPlaneHealthy agrees with the member's `/readyz` and control plane leases.
+///
+/// Only True while a part of the control plane is down is a violation. All else is a hint: the documents list `/healthz`,
+/// so an API server may be healthy and not ready, and a manager may see more than `/readyz` and leases show.
 pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked reports ControlPlaneHealthy");
+    findings.not_applicable("no profile of a member that was asked has the condition ControlPlaneHealthy");
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
-        let comparison = Comparison {
+        let violation = Comparison {
             part: if pair.never_told(MemberPart::Readyz) {
                 MemberPart::Readyz
             } else {
@@ -27,21 +33,47 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             grace: GRACE_SECONDS,
             vouches: is_joined,
             said: &|profile| profile.condition(CONDITION_HEALTHY),
-            seen: &health,
-            agrees: &|said, seen, _| claims_health(said) == seen.ailments.is_empty(),
+            seen: &|look| health(look, is_down),
+            agrees: &|said: &&Condition, seen: &Health, _| !claims_health(said) || seen.ailments.is_empty(),
             // If the member answers neither the runner nor the manager, the two agree.
             suits_silence: |said| !claims_health(said),
         };
-        match comparison.of(&pair) {
+        let hint = Comparison {
+            seen: &|look| health(look, |readyz| !readyz.ready),
+            agrees: &|said: &&Condition, seen: &Health, _| claims_health(said) == seen.ailments.is_empty(),
+            ..violation
+        };
+        let violated = violation.of(&pair);
+        if let Outcome::Differs(difference) = &violated {
+            findings.examine();
+            findings.report(finding(
+                difference,
+                "the control plane is reported as healthy, but is not",
+            ));
+            continue;
+        }
+        match hint.of(&pair) {
             Outcome::Agrees => findings.examine(),
             Outcome::Differs(difference) => {
                 findings.examine();
-                findings.report(finding(&difference));
+                let message = if claims_health(difference.said) {
+                    "the control plane is reported as healthy, but the API server is not ready"
+                } else {
+                    "the control plane is healthy, but not reported as healthy"
+                };
+                findings.report(finding(&difference, message).advisory());
+                violation.doubt(evidence, &pair, &violated, &mut doubts);
             }
-            outcome => comparison.doubt(evidence, &pair, &outcome, &mut doubts),
+            outcome => hint.doubt(evidence, &pair, &outcome, &mut doubts),
         }
     }
     doubts.tell(findings);
+}
+
+/// Whether a check of the API server fails that `/healthz` has, too.
+fn is_down(readyz: &Readyz) -> bool {
+    let mut failed = readyz.failed.iter();
+    !readyz.ready && failed.any(|check| !READYZ_ONLY.contains(&check.as_str()))
 }
 
 /// The health that a member reports.
@@ -51,11 +83,12 @@ struct Health {
     ailments: Vec<String>,
 }
 
-/// Returns none if the answers are incomplete: readiness proves half of it while the leases are unreadable.
-fn health(look: &Look) -> Option<Health> {
+/// The health of a member, whose API server is ill if its answer is. None if the answers are incomplete: an API server
+/// that answers proves half of it while the leases are unreadable.
+fn health(look: &Look, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
     let readyz = look.readyz.as_ref()?;
     let mut ailments = Vec::new();
-    if !readyz.ready {
+    if is_ill(readyz) {
         ailments.push(match readyz.failed.as_slice() {
             [] => "/readyz fails".to_owned(),
             failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
@@ -78,27 +111,16 @@ fn claims_health(condition: &Condition) -> bool {
     &*condition.status == "True"
 }
 
-fn finding(difference: &Difference<&Condition, Health>) -> Finding {
+fn finding(difference: &Difference<&Condition, Health>, message: &str) -> Finding {
     let Difference {
-        profile,
-        said,
-        seen,
-        seconds,
+        profile, said, seen, ..
     } = difference;
-    let finding = |message: &str| {
-        Finding::on(*profile, message)
-            .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
-            .observed(format!("{}, for at least {seconds} s", redacted(&said.status)))
+    let expected = match seen.ailments.as_slice() {
+        [] => "True: /readyz passes and the leases of the control plane are fresh".to_owned(),
+        ailments => format!("False or Unknown: {}", ailments.join("; ")),
     };
-    if claims_health(said) {
-        return finding("the control plane is reported as healthy, but is not")
-            .expected(format!("False or Unknown: {}", seen.ailments.join("; ")));
-    }
-    let finding = finding("the control plane is healthy, but not reported as healthy")
-        .expected("True: /readyz passes and the leases of the control plane are fresh");
-    match &*said.status {
-        // The runner may reach a member that the manager cannot reach.
-        "Unknown" => finding.advisory(),
-        _ => finding,
-    }
+    Finding::on(*profile, message)
+        .at(format!("status.conditions[{CONDITION_HEALTHY}].status"))
+        .expected(expected)
+        .observed(format!("{}, {}", redacted(&said.status), difference.lasting()))
 }

@@ -22,20 +22,64 @@ const LONGEST_VALUE: usize = 1024;
 /// `properties/honours-only-labelled`
 ///
 /// The profile contains only those of the member's ClusterProperties that have the label.
+///
+/// A property with the name and value of one without the label may be the manager's own information. If it follows a change
+/// of the member's, the manager honours it.
 pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no member that was asked has a ClusterProperty that only the member can know");
+    findings.not_applicable("no member that was asked has a ClusterProperty of its own");
     // A manager may know the standard properties from elsewhere, and may define its own.
     let about = |property: &ClusterProperty, _| !is_common_knowledge(&property.name);
     let agrees =
         |said: Option<&str>, property: &ClusterProperty| property.labelled || said != Some(&*property.value);
-    compare(evidence, findings, about, agrees, |profile, property, _| {
-        Finding::on(profile, "a ClusterProperty without the label is in the profile")
+    compare(evidence, findings, about, agrees, |pair, difference| {
+        let property = difference.seen;
+        let message = "the profile has a ClusterProperty that lacks the label";
+        let finding = on(difference, message)
             .at(path(&property.name))
             .expected(format!(
-                "none of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
+                "no property of that name, as the member's has no label {LABEL_HONOURED_PROPERTY}=true"
             ))
-            .observed(redacted_under(&property.name, &property.value))
+            .observed(format!(
+                "{}, as on the member, {}",
+                redacted_under(&property.name, &property.value),
+                difference.lasting
+            ));
+        if follows_changes(pair, &property.name) {
+            finding
+        } else {
+            finding.advisory()
+        }
     });
+}
+
+/// Whether profile and member had first one value and then another of a ClusterProperty without the label, and the profile
+/// did not change first.
+fn follows_changes(pair: &Pair, name: &str) -> bool {
+    let mut before: Option<&str> = None;
+    let mut is_ahead = false;
+    for look in &pair.member.looks {
+        let mut properties = look.cluster_properties.as_deref().unwrap_or_default().iter();
+        let Some(seen) = properties.find(|property| property.name == name && !property.labelled) else {
+            continue;
+        };
+        let seen = seen.value.as_str();
+        let versions = pair.versions_at(look).unwrap_or_default();
+        let mut said = versions
+            .iter()
+            .map(|profile| Some(&*profile.property(name)?.value));
+        let Some(Some(value)) = said.next().filter(|value| said.all(|other| other == *value)) else {
+            continue;
+        };
+        if value != seen {
+            is_ahead |= before == Some(seen);
+            continue;
+        }
+        if before.is_some_and(|before| before != seen) && !is_ahead {
+            return true;
+        }
+        (before, is_ahead) = (Some(seen), false);
+    }
+    false
 }
 
 fn is_common_knowledge(name: &str) -> bool {
@@ -49,11 +93,12 @@ fn is_common_knowledge(name: &str) -> bool {
 pub(in crate::rules) fn cluster_properties_propagated(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NOTHING_DUE);
     let agrees = |said: Option<&str>, _: &ClusterProperty| said.is_some();
-    compare(evidence, findings, is_due, agrees, |profile, property, _| {
-        Finding::on(profile, "a ClusterProperty of the member is not in its profile")
+    compare(evidence, findings, is_due, agrees, |_, difference| {
+        let property = difference.seen;
+        on(difference, "the profile lacks a ClusterProperty of the member")
             .at(path(&property.name))
             .expected(redacted_under(&property.name, &property.value))
-            .observed(ABSENT)
+            .observed(format!("{ABSENT}, {}", difference.lasting))
     });
 }
 
@@ -64,14 +109,16 @@ pub(in crate::rules) fn cluster_properties_verbatim(evidence: &Evidence, finding
     findings.not_applicable(NOTHING_DUE);
     let agrees =
         |said: Option<&str>, property: &ClusterProperty| said.is_none_or(|said| said == property.value);
-    compare(evidence, findings, is_due, agrees, |profile, property, said| {
-        Finding::on(
-            profile,
+    compare(evidence, findings, is_due, agrees, |_, difference| {
+        let property = difference.seen;
+        let said = redacted_under(&property.name, difference.said.unwrap_or(ABSENT));
+        on(
+            difference,
             "a property's value differs from the member's ClusterProperty",
         )
         .at(format!("{}.value", path(&property.name)))
         .expected(redacted_under(&property.name, &property.value))
-        .observed(redacted_under(&property.name, said.unwrap_or(ABSENT)))
+        .observed(format!("{said}, {}", difference.lasting))
     });
 }
 
@@ -88,13 +135,26 @@ fn path(name: &str) -> String {
     redacted(&format!("status.properties[{name}]"))
 }
 
+/// A profile that differs from a ClusterProperty of its member.
+struct Mismatch<'a> {
+    profile: &'a ClusterProfile,
+    said: Option<&'a str>,
+    seen: &'a ClusterProperty,
+    /// For how long, since when.
+    lasting: String,
+}
+
+fn on(mismatch: &Mismatch, message: &str) -> Finding {
+    Finding::on(mismatch.profile, message)
+}
+
 /// Compares each ClusterProperty in `about` with the profile's property of that name.
 fn compare(
     evidence: &Evidence,
     findings: &mut Findings,
     about: fn(&ClusterProperty, Edition) -> bool,
     agrees: fn(Option<&str>, &ClusterProperty) -> bool,
-    finding: fn(&ClusterProfile, &ClusterProperty, Option<&str>) -> Finding,
+    finding: fn(&Pair, &Mismatch) -> Finding,
 ) {
     let edition = evidence.header.claim.edition;
     let about = |property: &ClusterProperty| about(property, edition);
@@ -124,14 +184,18 @@ fn compare(
             let outcome = comparison.of(&pair);
             comparison.doubt(evidence, &pair, &outcome, &mut doubts);
             examined |= matches!(outcome, Outcome::Agrees | Outcome::Differs(_));
-            if let Outcome::Differs(Difference {
-                profile,
-                said,
-                seen: Some(property),
-                ..
-            }) = outcome
+            if let Outcome::Differs(difference) = outcome
+                && let Some(seen) = difference.seen
             {
-                findings.report(finding(profile, property, said));
+                let lasting = difference.lasting();
+                let Difference { profile, said, .. } = difference;
+                let mismatch = Mismatch {
+                    profile,
+                    said,
+                    seen,
+                    lasting,
+                };
+                findings.report(finding(&pair, &mismatch));
             }
         }
         if examined {

@@ -20,7 +20,7 @@ const GRACE_SECONDS: i64 = 300;
 ///
 /// The node count is within the declared tolerance of the member's nodes.
 pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked tells a number of nodes");
+    findings.not_applicable("no profile of a member that was asked has a node count");
     let tolerance = evidence.header.claim.node_tolerance;
     let comparison = Comparison {
         part: MemberPart::Nodes,
@@ -46,10 +46,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
     };
     comparison.each(evidence, findings, |difference| {
         let Difference {
-            profile,
-            said,
-            seen,
-            seconds,
+            profile, said, seen, ..
         } = difference;
         let expected = match tolerance {
             0 => seen.to_string(),
@@ -58,7 +55,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
         Finding::on(*profile, "the node count differs from the member's")
             .at(format!("status.properties[{PROPERTY_NODE_COUNT}].value"))
             .expected(expected)
-            .observed(format!("{said}, for at least {seconds} s"))
+            .observed(format!("{said}, {}", difference.lasting()))
     });
 }
 
@@ -66,7 +63,7 @@ pub(in crate::rules) fn node_count_matches_member(evidence: &Evidence, findings:
 ///
 /// The custom resource groups are those of the member's CRDs.
 pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked tells the groups of its custom resources");
+    findings.not_applicable("no profile of a member that was asked has custom resource groups");
     let comparison = Comparison {
         part: MemberPart::CustomResourceGroups,
         grace: GRACE_SECONDS,
@@ -96,12 +93,12 @@ pub(in crate::rules) fn custom_resource_groups_match_member(evidence: &Evidence,
         let foreign = listed(said.difference(seen).collect());
         let observed = match (lacking.as_str(), foreign.as_str()) {
             (lacking, "") => format!("without {lacking}"),
-            ("", foreign) => format!("with {foreign}, of which the member has none"),
-            (lacking, foreign) => format!("without {lacking}; with {foreign}, of which the member has none"),
+            ("", foreign) => format!("with {foreign}, which the member lacks"),
+            (lacking, foreign) => format!("without {lacking}; with {foreign}, which the member lacks"),
         };
         Finding::on(*profile, "the custom resource groups differ from the member's")
             .at(format!("status.properties[{PROPERTY_RESOURCE_GROUPS}].value"))
-            .expected("the API groups that the member's custom resource definitions have")
-            .observed(observed)
+            .expected("the API groups of the member's custom resource definitions")
+            .observed(format!("{observed}, {}", difference.lasting()))
     });
 }

@@ -25,18 +25,15 @@ pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findi
         agrees: &|said, seen, _| plain(said) == plain(seen),
         suits_silence: |_| false,
     };
-    comparison.each(
-        evidence,
-        findings,
-        |Difference {
-             profile, said, seen, ..
-         }| {
-            Finding::on(*profile, "the version differs from the member's")
-                .at("status.version.kubernetes")
-                .expected(redacted(seen))
-                .observed(redacted(said))
-        },
-    );
+    comparison.each(evidence, findings, |difference| {
+        let Difference {
+            profile, said, seen, ..
+        } = difference;
+        Finding::on(*profile, "the version differs from the member's")
+            .at("status.version.kubernetes")
+            .expected(redacted(seen))
+            .observed(format!("{}, {}", redacted(said), difference.lasting()))
+    });
 }
 
 /// Drops the leading `v`, which is optional.
