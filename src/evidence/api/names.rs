@@ -78,9 +78,8 @@ pub const STANDARD_PROPERTIES: [&str; 6] = [
 ];
 /// Property: the ClusterSet of the member (About API).
 pub const PROPERTY_CLUSTERSET: &str = "clusterset.k8s.io";
+/// Property: the id of the member in its ClusterSet (About API).
+pub const PROPERTY_CLUSTER_ID: &str = "cluster.clusterset.k8s.io";
 /// Properties that identify a cluster for its lifetime (About API and those in use).
-pub const PROPERTIES_CLUSTER_ID: [&str; 3] = [
-    "cluster.clusterset.k8s.io",
-    "clusterset.k8s.io/cluster-id",
-    "id.k8s.io",
-];
+pub const PROPERTIES_CLUSTER_ID: [&str; 3] =
+    [PROPERTY_CLUSTER_ID, "clusterset.k8s.io/cluster-id", "id.k8s.io"];

@@ -127,6 +127,11 @@ fn a_conforming_world_trips_no_rule() {
         property("group.customResource.k8s.io", r#"["argoproj.io"]"#),
         property("tier.example.com", "gold"),
     ];
+    let told_by_e = [
+        property("cluster-endpoints.k8s.io", r#"["e.set.example:6443"]"#),
+        property("cluster.clusterset.k8s.io", "e"),
+        property("clusterset.k8s.io", "s"),
+    ];
     let on_b = |properties: Value| {
         json!({
             "every": "30s", "customResourceGroups": ["argoproj.io"], "clusterProperties": properties,
@@ -142,7 +147,8 @@ fn a_conforming_world_trips_no_rule() {
         "profiles": [
             {}, {"metadata": {"name": "b"}, "status": {"properties": told_by_b}},
             {"metadata": {"name": "c", "namespace": "other"}},
-            {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}}},
+            {"metadata": {"name": "e", "namespace": "set", "labels": {"multicluster.x-k8s.io/clusterset": "s"}},
+             "status": {"properties": told_by_e}},
         ],
         "namespaces": [{"name": "set", "labels": {"clusterset.multicluster.x-k8s.io": "s"}}],
         "secrets": [

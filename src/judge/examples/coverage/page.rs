@@ -25,7 +25,7 @@ pictures are left out; each paragraph, list item and table cell is read by itsel
 removed, quotes are made straight, white space becomes single spaces, and punctuation at the end goes. Case is kept: `must`
 and `MUST` differ. Of a Go file, the comments are read, under the name of what they document.
 
-`metav1.Condition` and KEP-2149 (the About API) are not mapped: the documents refer to them as a whole.
+`metav1.Condition` is not mapped: the documents refer to it as a whole.
 ";
 
 /// The whole page.

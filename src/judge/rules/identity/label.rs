@@ -140,7 +140,7 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
 }
 
 /// Judges a creation without the label, if it is the manager's.
-fn hold_against(doing: &Doing, finding: Finding, findings: &mut Findings) {
+pub(super) fn hold_against(doing: &Doing, finding: Finding, findings: &mut Findings) {
     if is_held_against::<ClusterProfile>(doing, &finding, true, findings) {
         findings.examine();
         findings.report(finding);

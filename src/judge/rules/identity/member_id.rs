@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, ObjectRef,
+    Evidence, ObjectRef, Origin,
     api::{ClusterProfile, names},
 };
 
+use super::label::hold_against;
 use crate::{
     shared::{
         pairs::{Clashes, is_other, judged_first},
@@ -16,6 +17,7 @@ use crate::{
     },
     subjects::{Finding, Findings, Profiles, name},
     text::{ABSENT, redacted},
+    who::Who,
 };
 
 pub(super) const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
@@ -54,6 +56,32 @@ pub(in crate::rules) fn member_id_set(profiles: &Profiles, findings: &mut Findin
                 .observed(ABSENT)
         },
     );
+}
+
+/// `identity/member-id-from-creation`
+///
+/// The first version of a profile already has the member id label.
+///
+/// What others create is not held against the manager: a person, or a tool that restores a backup.
+pub(in crate::rules) fn member_id_from_creation(profiles: &Profiles, findings: &mut Findings) {
+    let evidence = profiles.evidence();
+    findings.not_applicable("no profile was created in the window");
+    let who = Who::of(evidence);
+    for history in profiles.histories() {
+        if history.origin != Origin::Created {
+            continue;
+        }
+        let first = history.first();
+        if first.label(names::LABEL_MEMBER_ID).is_some() {
+            findings.examine();
+            continue;
+        }
+        let unlabelled = Finding::on(first, "profile was created without a member id")
+            .at(PATH)
+            .expected("a member id in the request that creates the profile")
+            .observed(ABSENT);
+        hold_against(&who.created(history), unlabelled, findings);
+    }
 }
 
 /// `identity/member-id-stable`

@@ -16,7 +16,9 @@ pub(super) use label::{
     manager_label_from_creation, manager_label_matches, manager_label_present, manager_name_usable,
 };
 pub(super) use member::one_profile_per_cluster;
-pub(super) use member_id::{member_id_non_empty, member_id_set, member_id_stable, member_id_unique};
+pub(super) use member_id::{
+    member_id_from_creation, member_id_non_empty, member_id_set, member_id_stable, member_id_unique,
+};
 pub(super) use member_id_tie::member_id_no_tie;
 pub(super) use name_unique::name_unique;
 pub(super) use names::name_follows_guidance;

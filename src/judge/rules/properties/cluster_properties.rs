@@ -52,11 +52,11 @@ pub(in crate::rules) fn honours_only_labelled(evidence: &Evidence, findings: &mu
     });
 }
 
-/// Whether profile and member had first one value and then another of a ClusterProperty without the label, and the profile
-/// did not change first.
+/// Whether the profile followed a change of a ClusterProperty without the label: both had one value, then the member alone
+/// had another, and then both had that one.
 fn follows_changes(pair: &Pair, name: &str) -> bool {
-    let mut before: Option<&str> = None;
-    let mut is_ahead = false;
+    let mut shared: Option<&str> = None;
+    let mut ahead: Option<&str> = None;
     for look in &pair.member.looks {
         let mut properties = look.cluster_properties.as_deref().unwrap_or_default().iter();
         let Some(seen) = properties.find(|property| property.name == name && !property.labelled) else {
@@ -71,13 +71,12 @@ fn follows_changes(pair: &Pair, name: &str) -> bool {
             continue;
         };
         if value != seen {
-            is_ahead |= before == Some(seen);
-            continue;
-        }
-        if before.is_some_and(|before| before != seen) && !is_ahead {
+            ahead = Some(seen).filter(|_| shared == Some(value));
+        } else if ahead == Some(seen) {
             return true;
+        } else {
+            (shared, ahead) = (Some(seen), None);
         }
-        (before, is_ahead) = (Some(seen), false);
     }
     false
 }

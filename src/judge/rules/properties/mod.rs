@@ -1,5 +1,6 @@
 //! The suite `properties`: the rules on single properties.
 
+mod about;
 mod cluster_properties;
 mod endpoints;
 mod groups;
@@ -12,6 +13,7 @@ mod reachable;
 mod spelling;
 mod values;
 
+pub(super) use about::{cluster_id_stable, cluster_id_well_formed, clusterset_immutable};
 pub(super) use cluster_properties::{
     cluster_properties_propagated, cluster_properties_verbatim, honours_only_labelled,
 };

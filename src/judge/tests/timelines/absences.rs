@@ -70,9 +70,8 @@ fn look_once<T>(histories: &mut Vec<History<T>>) {
 }
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 22] = [
+const MISSED: [(Kind, &str); 21] = [
     // What the only look shows counts as old, though it may have begun just then.
-    (Kind::Timeline, "clustersets/namespace-labelled"),
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
     (Kind::Timeline, "consumers/secret-names-profile"),

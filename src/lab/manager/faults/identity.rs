@@ -205,6 +205,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| label(world, LABEL_MEMBER_ID, ""),
     )
     .since(Edition::Y2026M09),
+    FaultInfo::new(
+        "identity/member-id-from-creation",
+        "adds the member id a moment after it created the profile",
+        |world| {
+            let created = join_time(world);
+            let id = world.profile(FIRST_TO_JOIN).labels.remove(LABEL_MEMBER_ID);
+            let patch = json!({"metadata": {"labels": {LABEL_MEMBER_ID: id}}});
+            let labelled = created + Duration::from_secs(5);
+            world.request(labelled, FIRST_TO_JOIN, MANAGER, Via::Object, patch);
+        },
+    )
+    .since(Edition::Y2026M09),
     FaultInfo::new("identity/member-id-set", "sets no member id", |world| {
         world.profile(QUIET).labels.remove(LABEL_MEMBER_ID);
     })

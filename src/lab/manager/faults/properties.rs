@@ -1,8 +1,8 @@
 //! Faults of the suite `properties`.
 
 use evidence::api::names::{
-    PROPERTY_ENDPOINTS, PROPERTY_LOCATION, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
-    PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
+    PROPERTY_CLUSTER_ID, PROPERTY_CLUSTERSET, PROPERTY_ENDPOINTS, PROPERTY_LOCATION,
+    PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -10,12 +10,12 @@ use serde_json::json;
 use super::fault::FaultInfo;
 use crate::{
     manager::{
-        members::{QUIET, UNASKED},
+        members::{QUIET, QUIET_IN_SET, UNASKED},
         script::{Step, minutes},
         status::{OWN_PROPERTY, Status, observed},
         world::World,
     },
-    member,
+    member::{self, MemberState},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -91,6 +91,34 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             // For a member with a stand-in, they would also differ from the member's groups.
             let status = &mut world.profile(UNASKED).status;
             status.set_value(PROPERTY_RESOURCE_GROUPS, r#"["argoproj.io/v1alpha1"]"#);
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-id-well-formed",
+        "publishes a cluster id that is no DNS name",
+        |world| {
+            set(world, PROPERTY_CLUSTER_ID, "Lisbon_1");
+            set_on_member(world.state(QUIET), PROPERTY_CLUSTER_ID, "Lisbon_1");
+        },
+    ),
+    FaultInfo::new(
+        "properties/cluster-id-stable",
+        "changes the id of a member that stays in its ClusterSet",
+        |world| {
+            change_on_both(world, QUIET_IN_SET, PROPERTY_CLUSTER_ID, "porto-renamed");
+        },
+    ),
+    FaultInfo::new(
+        "properties/clusterset-immutable",
+        "replaces the ClusterSet of a member at once",
+        |world| {
+            // In a plain inventory, so that the label of no namespace contradicts it.
+            let (before, after) = ("iberia", "lusitania");
+            let property = member::Property::labelled(PROPERTY_CLUSTERSET, before);
+            world.state(QUIET).cluster_properties.push(property);
+            let shown = observed(PROPERTY_CLUSTERSET, before);
+            world.profile(QUIET).status.properties.push(shown);
+            change_on_both(world, QUIET, PROPERTY_CLUSTERSET, after);
         },
     ),
     FaultInfo::new(
@@ -202,6 +230,20 @@ fn claim_time(status: &mut Status, claimed: Timestamp) {
 /// Sets a property of the quiet member.
 fn set(world: &mut World, name: &str, value: &str) {
     world.profile(QUIET).status.set_value(name, value);
+}
+
+/// Changes a ClusterProperty of a member, and the property of its profile.
+fn change_on_both(world: &mut World, member: &str, name: &'static str, value: &'static str) {
+    let change = Step::happen(minutes(4), member, move |state| set_on_member(state, name, value));
+    world.script.push(change);
+    world.observe(minutes(4), member, move |status, _| status.set_value(name, value));
+}
+
+fn set_on_member(state: &mut MemberState, name: &str, value: &str) {
+    let properties = state.cluster_properties.iter_mut();
+    for property in properties.filter(|property| property.name == name) {
+        property.value = value.to_owned();
+    }
 }
 
 /// Sets the endpoints of the quiet member.
