@@ -1,4 +1,4 @@
-//! No credential stands in a profile.
+//! Profiles contain no credentials.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -7,7 +7,10 @@ use evidence::{
     leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
 };
 
-use super::{authority, entries::of_profile};
+use super::{
+    authority,
+    entries::{NO_PROVIDER, of_profile},
+};
 use crate::{
     hash::HashSet,
     shared::leak_search::{Clean, LeakSearch, is_known},
@@ -16,26 +19,57 @@ use crate::{
 
 /// `access/no-secrets`
 ///
-/// No text of a profile contains a credential, in any version seen: readers may have read one that was removed.
+/// No access provider contains a credential, in any version seen: readers may have read one that was removed.
 pub(in crate::rules) fn no_secrets(profiles: &Profiles, findings: &mut Findings) {
+    findings.not_applicable(NO_PROVIDER);
+    let has_any = |profile: &ClusterProfile| of_profile(profile).next().is_some();
+    search(profiles, findings, "access provider", has_any, |search| {
+        search.access()
+    });
+}
+
+/// `access/no-secrets-elsewhere`
+///
+/// No other part of a profile contains a credential, in any version seen.
+pub(in crate::rules) fn no_secrets_elsewhere(profiles: &Profiles, findings: &mut Findings) {
+    search(
+        profiles,
+        findings,
+        "profile",
+        |_| true,
+        |search| search.elsewhere(),
+    );
+}
+
+/// Searches every version of each profile that has what is searched.
+fn search(
+    profiles: &Profiles,
+    findings: &mut Findings,
+    noun: &'static str,
+    has_any: impl Fn(&ClusterProfile) -> bool,
+    part: impl Fn(&mut Search),
+) {
     let mut clean = Clean::default();
     for history in profiles.histories() {
+        let mut versions = history.versions.iter();
+        if !versions.any(|version| has_any(&version.object)) {
+            continue;
+        }
         findings.examine();
         let mut told = HashSet::default();
         let mut previous = None;
         for version in &history.versions {
-            let mut search = Search {
+            part(&mut Search {
                 profile: &version.object,
                 previous,
                 leaks: LeakSearch {
                     object: &version.object,
-                    noun: "profile",
+                    noun,
                     told: &mut told,
                     clean: &mut clean,
                     findings,
                 },
-            };
-            search.everywhere();
+            });
             previous = Some(&version.object);
         }
     }
@@ -50,7 +84,7 @@ struct Search<'e, 's> {
 }
 
 impl<'e> Search<'e, '_> {
-    fn everywhere(&mut self) {
+    fn elsewhere(&mut self) {
         let (profile, previous) = (self.profile, self.previous);
         let metadata = &profile.metadata;
         if !is_known(
@@ -97,6 +131,10 @@ impl<'e> Search<'e, '_> {
                     .common(&condition.message, leaks_in_text, || path("message"));
             }
         }
+    }
+
+    fn access(&mut self) {
+        let (profile, previous) = (self.profile, self.previous);
         let lists = |profile: &ClusterProfile| {
             let status = &profile.status;
             [&status.access_providers, &status.credential_providers].map(Arc::clone)
@@ -107,12 +145,9 @@ impl<'e> Search<'e, '_> {
                 .zip(&lists(profile))
                 .all(|(one, other)| Arc::ptr_eq(one, other))
         });
-        if !are_known {
-            self.access(profile);
+        if are_known {
+            return;
         }
-    }
-
-    fn access(&mut self, profile: &'e ClusterProfile) {
         for entry in of_profile(profile) {
             let AccessProvider { name, cluster } = entry.provider;
             self.leaks.common(name, leaks_in_text, || entry.path(".name"));

@@ -1,6 +1,9 @@
 //! How consumers reach the member: server, proxy and TLS.
 
-use evidence::api::address::{Address, Schemes, url_fault};
+use evidence::api::{
+    Edition,
+    address::{Address, Schemes, url_fault},
+};
 
 use super::entries::{NO_PROVIDER, OF_ACCESS, each_entry_in, each_filled, each_present};
 use crate::{
@@ -13,8 +16,10 @@ use crate::{
 ///
 /// Each server of an access provider is an absolute URL with a host.
 ///
-/// A provider without a server is the matter of `access/server-told`.
+/// client-go connects to a server of the form `host:port`, too: up to edition 2026-07, whose CRD accepts it, such a server
+/// is a warning. `access/server-told` judges providers without a server.
 pub(in crate::rules) fn server_is_url(profiles: &Profiles, findings: &mut Findings) {
+    let is_strict = profiles.evidence().header.claim.edition >= Edition::Y2026M09;
     each_filled(
         profiles,
         findings,
@@ -26,9 +31,23 @@ pub(in crate::rules) fn server_is_url(profiles: &Profiles, findings: &mut Findin
                 .finding(".cluster.server", format!("server {fault}"))
                 .expected("an absolute URL with a host, such as https://a.example:6443")
                 .observed(redacted_address(server));
-            Some(finding)
+            Some(if !is_strict && lacks_only_scheme(server) {
+                finding.advisory()
+            } else {
+                finding
+            })
         },
     );
+}
+
+/// Whether a server is `host` or `host:port`, which clients complete with a scheme.
+fn lacks_only_scheme(server: &str) -> bool {
+    let completed = format!("https://{server}");
+    let parts = Address::split(&completed);
+    Address::split(server).scheme.is_none()
+        && parts.userinfo.is_none()
+        && matches!(parts.path, "" | "/")
+        && url_fault(&completed, Schemes::Of(&["https"])).is_none()
 }
 
 /// `access/server-told`

@@ -9,13 +9,16 @@ use evidence::{
 };
 
 use crate::{
-    shared::state::{State, each_state, same_conditions},
+    shared::{
+        answer::falls_with_leave,
+        state::{State, each_state, same_conditions},
+    },
     subjects::{Finding, Findings, Profiles, has_status},
 };
 
 /// `conditions/healthy-needs-joined`
 ///
-/// A member with Joined=False does not have ControlPlaneHealthy=True.
+/// A member with Joined=False does not have ControlPlaneHealthy=True, and neither has one that the driver let leave.
 pub(in crate::rules) fn healthy_needs_joined(profiles: &Profiles, findings: &mut Findings) {
     findings.not_applicable("no profile has both conditions");
     // A manager may write the two one after the other.
@@ -39,6 +42,33 @@ pub(in crate::rules) fn healthy_needs_joined(profiles: &Profiles, findings: &mut
         });
         Some(contradiction.into_iter().collect())
     });
+    hint_at_members_that_left(profiles, findings);
+}
+
+/// Reports profiles that stay healthy after their members left, as hints: `conditions/joined-follows-leave` judges what the
+/// profile says of a member that left. What the driver's evidence lacks is its matter, too.
+fn hint_at_members_that_left(profiles: &Profiles, findings: &mut Findings) {
+    let mut after_leave = Findings::default();
+    falls_with_leave(
+        profiles.evidence(),
+        &mut after_leave,
+        CONDITION_HEALTHY,
+        "the profile of a member that left still reports it as healthy",
+    );
+    for hint in after_leave.list {
+        // Cores divide the profiles, not the driver's steps.
+        let is_asked = profiles.histories().any(|history| {
+            let metadata = &history.last().metadata;
+            *metadata.namespace == *hint.object.namespace && *metadata.name == *hint.object.name
+        });
+        let is_reported = findings.list.iter().any(|known| {
+            (&known.object.namespace, &known.object.name) == (&hint.object.namespace, &hint.object.name)
+        });
+        if is_asked && !is_reported {
+            findings.examine();
+            findings.report(hint.advisory());
+        }
+    }
 }
 
 fn is_contradiction(profile: &ClusterProfile) -> bool {

@@ -1,6 +1,6 @@
 //! The owners of the credentials in a Secret (KEP-4322 › Secret format).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
 
@@ -12,7 +12,10 @@ use crate::{
 
 /// `consumers/secret-single-consumer`
 ///
-/// Each consumer Secret contains one user's credentials, which no other consumer has.
+/// Each consumer Secret contains the credentials of its consumer alone.
+///
+/// Two users of one server are one consumer's or two, and a credential of two consumers is only one in each Secret: both
+/// are warnings. It is a violation if the second user is the one by which another consumer's Secret gives access.
 pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
     let subjects = subjects(evidence);
     if subjects.is_empty() {
@@ -21,46 +24,170 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
         findings.not_applicable("no Secret holds a kubeconfig")
     }
     let namespaces = namespaces(evidence);
-    // Each credential, with the consumer and the Secret that first had it.
-    let mut owners: BTreeMap<&Credential, (&str, &Secret)> = BTreeMap::new();
-    for subject in &subjects {
+    let secrets = subjects.iter().filter_map(|subject| {
         let secret = subject.secret;
-        let Some(kubeconfig) = &secret.kubeconfig else {
-            continue;
-        };
-        findings.examine();
-        if let Some((one, other)) = two_users(kubeconfig) {
-            findings.report(
-                Finding::on(secret, "the Secret holds the credentials of more than one user")
-                    .at("data.Config.users")
-                    .expected("one user's credentials")
-                    .observed(redacted(&format!("those of {} and of {}", one.name, other.name))),
-            );
-        }
         // Another rule reports a namespace without a consumer's name.
         let namespace = namespaces.get(secret.namespace.as_str());
-        let Some(consumer) = namespace.and_then(|namespace| consumer(namespace)) else {
+        let consumer = namespace.and_then(|namespace| consumer(namespace));
+        Some((secret, secret.kubeconfig.as_ref()?, consumer))
+    });
+    let secrets: Vec<(&Secret, &Kubeconfig, Option<&str>)> = secrets.collect();
+    let owners = Owners::of(&secrets);
+    // Whose credential was found beside another user's is known; that both have it is no second fault.
+    let mut misplaced: BTreeSet<&Credential> = BTreeSet::new();
+    let mut mixed: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for (secret, kubeconfig, consumer) in &secrets {
+        if let Some(two) = consumer.and_then(|consumer| owners.two_consumers(kubeconfig, consumer)) {
+            misplaced.extend(credentials(two.foreign));
+            mixed.insert((&secret.namespace, &secret.name));
+            findings.report(
+                Finding::on(*secret, "the Secret holds the credentials of two consumers")
+                    .at(USERS)
+                    .expected("one consumer's credentials")
+                    .observed(redacted(&format!(
+                        "those of {}, and of {}, by which {}/{} gives access to consumer {}",
+                        two.own.name, two.foreign.name, two.owner.1.namespace, two.owner.1.name, two.owner.0
+                    ))),
+            );
+        }
+    }
+    // Each credential, with the consumer and the Secret that first had it.
+    let mut first: BTreeMap<&Credential, Owner> = BTreeMap::new();
+    for (secret, kubeconfig, consumer) in secrets {
+        findings.examine();
+        let is_mixed = mixed.contains(&(&*secret.namespace, &*secret.name));
+        if let Some((one, other)) = two_users(kubeconfig).filter(|_| !is_mixed) {
+            findings.report(
+                Finding::on(secret, "the Secret holds the credentials of more than one user")
+                    .at(USERS)
+                    .expected("one user's credentials")
+                    .observed(redacted(&format!("those of {} and of {}", one.name, other.name)))
+                    .advisory(),
+            );
+        }
+        let Some(consumer) = consumer else {
             continue;
         };
-        let shared: Vec<(&str, &Secret)> = kubeconfig
-            .users
-            .iter()
-            .flat_map(credentials)
-            .map(|credential| *owners.entry(credential).or_insert((consumer, secret)))
+        let credentials = kubeconfig.users.iter().flat_map(credentials);
+        let shared: Vec<Owner> = credentials
+            .filter(|credential| !misplaced.contains(credential))
+            .map(|credential| *first.entry(credential).or_insert((consumer, secret)))
             .filter(|(owner, _)| *owner != consumer)
             .collect();
         if let Some((owner, other)) = shared.first() {
             findings.report(
-                Finding::on(secret, "two consumers are given the same credential")
-                    .at("data.Config.users")
+                Finding::on(secret, "two consumers share a credential")
+                    .at(USERS)
                     .expected(format!("a credential of consumer {consumer} alone"))
                     .observed(format!(
                         "that of consumer {owner} in {}/{}",
                         other.namespace, other.name
-                    )),
+                    ))
+                    .advisory(),
             );
         }
     }
+}
+
+const USERS: &str = "data.Config.users";
+
+/// A consumer, and one of its Secrets.
+type Owner<'a> = (&'a str, &'a Secret);
+
+/// Which consumers have each credential. Two of them are enough to find one that is another's.
+#[derive(Default)]
+struct Owners<'a> {
+    any: BTreeMap<&'a Credential, Vec<Owner<'a>>>,
+    /// By Secrets that hold one user only: this user is the consumer's access.
+    alone: BTreeMap<&'a Credential, Vec<Owner<'a>>>,
+}
+
+/// Two users of one server in one Secret, of two consumers.
+struct TwoConsumers<'a> {
+    own: &'a KubeconfigUser,
+    foreign: &'a KubeconfigUser,
+    /// The other consumer, with its own Secret.
+    owner: Owner<'a>,
+}
+
+impl<'a> Owners<'a> {
+    fn of(secrets: &[(&'a Secret, &'a Kubeconfig, Option<&'a str>)]) -> Self {
+        let mut owners = Self::default();
+        for &(secret, kubeconfig, consumer) in secrets {
+            let Some(consumer) = consumer else {
+                continue;
+            };
+            let users = by_user(kubeconfig);
+            let is_alone = users.iter().all(|(_, user)| *user == 0);
+            for credential in users.iter().flat_map(|(entry, _)| credentials(entry)) {
+                add(&mut owners.any, credential, (consumer, secret));
+                if is_alone {
+                    add(&mut owners.alone, credential, (consumer, secret));
+                }
+            }
+        }
+        owners
+    }
+
+    /// Finds two users of one server: one that no other consumer has, and one that is the only user of another consumer's
+    /// Secret.
+    fn two_consumers(&self, kubeconfig: &'a Kubeconfig, consumer: &str) -> Option<TwoConsumers<'a>> {
+        let entries = by_user(kubeconfig);
+        let mut of_users: HashMap<usize, (bool, Option<Owner<'a>>)> = HashMap::new();
+        for (entry, user) in &entries {
+            let (is_own, owner) = of_users.entry(*user).or_insert((true, None));
+            for credential in credentials(entry) {
+                *is_own &= other_than(&self.any, credential, consumer).is_none();
+                *owner = owner.or_else(|| other_than(&self.alone, credential, consumer));
+            }
+        }
+        let servers = servers(kubeconfig);
+        // The first of both kinds for each server, and the first that may be for any server.
+        let mut own: BTreeMap<Option<&str>, &'a KubeconfigUser> = BTreeMap::new();
+        let mut foreign: BTreeMap<Option<&str>, (&'a KubeconfigUser, Owner<'a>)> = BTreeMap::new();
+        for (entry, user) in entries {
+            let places: Vec<Option<&str>> = match servers.get(entry.name.as_str()) {
+                None => vec![None],
+                Some(servers) => servers.iter().copied().map(Some).collect(),
+            };
+            for place in places {
+                match of_users[&user] {
+                    (true, _) => _ = own.entry(place).or_insert(entry),
+                    (false, Some(owner)) => _ = foreign.entry(place).or_insert((entry, owner)),
+                    (false, None) => {}
+                }
+            }
+        }
+        let mut pairs = own.iter().filter_map(|(place, own)| {
+            let rival = match place {
+                Some(_) => foreign.get(place).or_else(|| foreign.get(&None)),
+                None => foreign.values().next(),
+            };
+            Some((*own, *rival?))
+        });
+        let (own, (foreign, owner)) = pairs.next()?;
+        Some(TwoConsumers { own, foreign, owner })
+    }
+}
+
+fn add<'a>(
+    owners: &mut BTreeMap<&'a Credential, Vec<Owner<'a>>>,
+    credential: &'a Credential,
+    owner: Owner<'a>,
+) {
+    let owners = owners.entry(credential).or_default();
+    if owners.len() < 2 && owners.iter().all(|(consumer, _)| *consumer != owner.0) {
+        owners.push(owner);
+    }
+}
+
+fn other_than<'a>(
+    owners: &BTreeMap<&'a Credential, Vec<Owner<'a>>>,
+    credential: &Credential,
+    consumer: &str,
+) -> Option<Owner<'a>> {
+    let mut owners = owners.get(credential).into_iter().flatten();
+    owners.find(|(other, _)| *other != consumer).copied()
 }
 
 /// The credentials that can be compared.

@@ -55,6 +55,9 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 /// `consumers/secret-names-profile`
 ///
 /// Each consumer Secret names an existing profile.
+///
+/// A Secret whose profile was deleted is a warning: `consumers/secrets-retired` asks managers to delete it. So is, from
+/// edition 2026-07 on, a Secret that names no namespace where `default` has no such profile: consumers look there.
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
     let whole = evidence.is_whole(Kind::Inventory);
@@ -74,18 +77,50 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
                 (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
                 (None, name) => redacted(name),
             };
+            let is_left_over = !subject.profiles.is_empty();
+            let message = if is_left_over {
+                "the Secret is for a ClusterProfile that was deleted"
+            } else {
+                "the Secret is for a ClusterProfile that does not exist"
+            };
+            let finding = Finding::on(subject.secret, message)
+                .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
+                .expected("the name of an existing ClusterProfile")
+                .observed(observed);
+            findings.report(if is_left_over { finding.advisory() } else { finding });
+        } else if whole && needs_namespace(evidence, &subject) {
             findings.report(
                 Finding::on(
                     subject.secret,
-                    "the Secret is for a ClusterProfile that does not exist",
+                    "the Secret does not name the namespace of its ClusterProfile",
                 )
-                .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
-                .expected("the name of an existing ClusterProfile")
-                .observed(observed),
+                .at(format!(
+                    "metadata.labels[{}]",
+                    names::LABEL_SECRET_PROFILE_NAMESPACE
+                ))
+                .expected("the namespace, as the profile is not in the namespace default")
+                .observed(ABSENT)
+                .advisory(),
             );
         }
     }
 }
+
+/// Whether consumers miss the profile of a Secret without a namespace: they assume the namespace `default`.
+fn needs_namespace(evidence: &Evidence, subject: &Subject) -> bool {
+    let scope = &evidence.header.scope;
+    let in_default = |namespace: &str| namespace == DEFAULT_NAMESPACE;
+    evidence.header.claim.edition > Edition::Standard
+        && subject.namespace().is_none()
+        && (scope.namespaces.is_empty() || scope.namespaces.iter().any(|name| in_default(name)))
+        && !subject
+            .profiles
+            .iter()
+            .any(|history| in_default(&history.last().metadata.namespace))
+}
+
+/// The namespace of a profile whose Secret names none.
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Whether the profile was deleted within the grace period before the end.
 fn went_lately(evidence: &Evidence, subject: &Subject) -> bool {

@@ -16,7 +16,7 @@ use crate::{
 
 /// `lifecycle/join-creates-profile`
 ///
-/// A member that joins gets exactly one profile in time.
+/// A member that joins gets a profile in time. A second one is a warning: the documents recommend one.
 pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut Findings) {
     for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
         if let Some(profile) = joined_profile(evidence, findings, step) {
@@ -51,7 +51,8 @@ fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, 
                     "{}, beside {}",
                     redacted(&twin.metadata.name),
                     profile.path()
-                )),
+                ))
+                .advisory(),
         );
     }
 }

@@ -56,7 +56,7 @@ const IN_TIME: [(&str, &str); 9] = [
         "seen to be filled eight seconds after the time",
     ),
     (
-        "lifecycle/leave-retires-profile",
+        "conditions/joined-follows-leave",
         "the deletion is seen a moment after the time",
     ),
     (

@@ -77,7 +77,21 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "access/no-secrets:annotation",
+        "access/no-secrets:private-key",
+        "publishes the private key of an authority beside its certificate",
+        |world| access(world, |access| access.ca_data = ca_data_with_key()),
+    ),
+    FaultInfo::new(
+        "access/no-secrets:userinfo",
+        "publishes a proxy with its password",
+        |world| {
+            for access in world.profile(QUIET_IN_SET).status.ways() {
+                access.proxy = Some(format!("http://lab:{}@proxy.clusters.example:3128", new_token()));
+            }
+        },
+    ),
+    FaultInfo::new(
+        "access/no-secrets-elsewhere",
         "leaves a password in an annotation for a minute",
         |world| {
             for (at, password) in [(4, json!(new_token())), (5, json!(null))] {
@@ -87,7 +101,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "access/no-secrets:condition",
+        "access/no-secrets-elsewhere:condition",
         "repeats a bearer token in a condition's message",
         |world| {
             let message = format!("joined with Authorization: Bearer {}", new_token());
@@ -97,7 +111,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     ),
     FaultInfo::new(
-        "access/no-secrets:kubeconfig",
+        "access/no-secrets-elsewhere:kubeconfig",
         "publishes a kubeconfig with its token in a property",
         |world| {
             let status = &mut world.profile(QUIET).status;
@@ -114,20 +128,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                     observed: false,
                     claimed_time: None,
                 });
-            }
-        },
-    ),
-    FaultInfo::new(
-        "access/no-secrets:private-key",
-        "publishes the private key of an authority beside its certificate",
-        |world| access(world, |access| access.ca_data = ca_data_with_key()),
-    ),
-    FaultInfo::new(
-        "access/no-secrets:userinfo",
-        "publishes a proxy with its password",
-        |world| {
-            for access in world.profile(QUIET_IN_SET).status.ways() {
-                access.proxy = Some(format!("http://lab:{}@proxy.clusters.example:3128", new_token()));
             }
         },
     ),
@@ -253,6 +253,14 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         },
     )
     .since(Edition::Y2026M07),
+    FaultInfo::new(
+        "access/within-v1alpha2-limits",
+        "publishes a server name that is longer than v1alpha2 accepts",
+        |world| {
+            let name = format!("{}amsterdam.clusters.example", "gateway.".repeat(30));
+            unasked(world, |access| access.tls_name = Some(name.clone()));
+        },
+    ),
     FaultInfo::new(
         "access/plugin-yields-credential",
         "tells the credential plugin of a cluster that it does not know",

@@ -165,6 +165,14 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| world.lapses.add(Lapse::KeepsJoined),
     )
     .driven(),
+    FaultInfo::new(
+        "conditions/joined-follows-leave:unchanged",
+        "leaves the profile of a member that left as it is for minutes",
+        |world| world.lapses.add(Lapse::ForgetsLeave),
+    )
+    .driven()
+    // The profile also stays healthy.
+    .also(&["conditions/healthy-needs-joined"]),
 ];
 
 /// Changes the condition of the quiet member's control plane.

@@ -76,15 +76,21 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "consumers/secret-single-consumer",
+        "puts another consumer's credential into a Secret, beside the consumer's own",
+        |world| {
+            let mut other = Value::Null;
+            world.alter_secret(QUIET, CONSUMERS[1], |secret| {
+                other = secret.kubeconfig["users"][0].clone();
+            });
+            kubeconfig(world, |config| second_user(config, &other));
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-single-consumer:two-users",
         "puts two users' credentials into one Secret",
         |world| {
-            kubeconfig(world, |config| {
-                let first = config["users"][0].clone();
-                config["users"] = json!([first, {"name": "second", "user": {"token": new_token()}}]);
-                let first = config["contexts"][0].clone();
-                let second = json!({"cluster": QUIET, "user": "second"});
-                config["contexts"] = json!([first, {"name": "second", "context": second}]);
-            });
+            let second = json!({"name": "second", "user": {"token": new_token()}});
+            kubeconfig(world, |config| second_user(config, &second));
         },
     ),
     FaultInfo::new(
@@ -188,8 +194,21 @@ pub(super) const FAULTS: &[FaultInfo] = &[
 ];
 
 /// Changes the first consumer's kubeconfig for the quiet member.
-fn kubeconfig(world: &mut World, change: fn(&mut Value)) {
+fn kubeconfig(world: &mut World, change: impl Fn(&mut Value)) {
     world.alter_secret(QUIET, CONSUMERS[0], |secret| change(&mut secret.kubeconfig));
+}
+
+/// Adds a user of the quiet member to a kubeconfig.
+fn second_user(config: &mut Value, user: &Value) {
+    let context = json!({"cluster": QUIET, "user": user["name"]});
+    for (list, added) in [
+        ("users", user.clone()),
+        ("contexts", json!({"name": "second", "context": context})),
+    ] {
+        if let Some(list) = config[list].as_array_mut() {
+            list.push(added);
+        }
+    }
 }
 
 /// One more Secret for the first consumer, with credentials of its own.

@@ -19,7 +19,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     // Nothing else can be judged of a missing profile.
     .hides(&[
         "lifecycle/join-fills-status",
-        "lifecycle/leave-retires-profile",
         "conditions/joined-follows-leave",
         "consumers/secrets-retired",
     ]),
@@ -35,14 +34,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "conditions/joined-reported",
     ])
     .driven(),
-    FaultInfo::new(
-        "lifecycle/leave-retires-profile",
-        "leaves the profile of a member that left as it is for minutes",
-        |world| world.lapses.add(Lapse::ForgetsLeave),
-    )
-    .driven()
-    // The profile goes on to say that the member is healthy and joined.
-    .also(&["conditions/joined-follows-leave"]),
     FaultInfo::new(
         "lifecycle/deleted-profile-restored",
         "creates a profile once, and does not miss it",
