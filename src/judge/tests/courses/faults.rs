@@ -59,7 +59,7 @@ fn break_status(rule: &str, status: &mut Value) {
         }
         "properties/node-count-well-formed" => status["properties"][3]["value"] = "many".into(),
         "properties/node-types-well-formed" => status["properties"][4]["value"] = "many".into(),
-        "access/server-is-url" => status["accessProviders"][0]["cluster"]["server"] = "nowhere".into(),
+        "access/server-is-url" => status["accessProviders"][0]["cluster"]["server"] = "https://".into(),
         "conditions/well-formed" => status["conditions"][0]["reason"] = "no reason!".into(),
         "conditions/observed-generation-not-ahead" => {
             status["conditions"][0]["observedGeneration"] = 7.into();

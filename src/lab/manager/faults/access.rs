@@ -30,17 +30,17 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "access/server-is-url",
+        "publishes a server without a host",
+        |world| unasked(world, |access| access.server = "https://:6443".to_owned()),
+    ),
+    FaultInfo::new(
+        "access/server-is-url:scheme",
         "publishes a server without a scheme",
         |world| {
             unasked(world, |access| {
                 access.server = "amsterdam.clusters.example:6443".to_owned();
             });
         },
-    ),
-    FaultInfo::new(
-        "access/server-is-url:host",
-        "publishes a server without a host",
-        |world| unasked(world, |access| access.server = "https://:6443".to_owned()),
     ),
     FaultInfo::new(
         "access/ca-data-is-certificates",

@@ -6,12 +6,6 @@ use crate::manager::driven::Lapse;
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "lifecycle/join-creates-profile",
-        "gives a member two profiles",
-        |world| world.lapses.add(Lapse::CreatesTwice),
-    )
-    .driven(),
-    FaultInfo::new(
-        "lifecycle/join-creates-profile:late",
         "creates the profile of a member minutes after it joined",
         |world| world.lapses.add(Lapse::CreatesLate),
     )
@@ -22,6 +16,12 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         "conditions/joined-follows-leave",
         "consumers/secrets-retired",
     ]),
+    FaultInfo::new(
+        "lifecycle/join-creates-profile:twice",
+        "gives a member two profiles",
+        |world| world.lapses.add(Lapse::CreatesTwice),
+    )
+    .driven(),
     FaultInfo::new(
         "lifecycle/join-fills-status",
         "fills the status of a member's profile minutes after it joined",
