@@ -20,17 +20,19 @@ pub(crate) const BUDGET: Bucket = Bucket {
 /// The reason for no verdict where writes seem to overdraw the bucket, and may have been slower.
 pub(crate) const TOO_CLOSE: &str = "writes were seen in quicker succession than the budget allows, but their times are not exact enough to tell";
 
-/// A series of writes that overdraws the bucket.
+/// The series of writes that overdraws the bucket most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Overdraw {
     /// Number of writes.
     pub(crate) writes: i64,
     /// Reported time of the first write.
     pub(crate) from: Micros,
-    /// Reported time of the last write, which is the first one too many.
+    /// Reported time of the last write.
     pub(crate) until: Micros,
     /// Maximum number of writes that the bucket allows in that span.
     pub(crate) allowed: i64,
+    /// The places of the first and the last write among those that were counted.
+    pub(crate) places: (usize, usize),
 }
 
 /// What the evidence tells of a bucket.
@@ -42,6 +44,12 @@ pub(crate) enum Spent {
     Doubtful,
     /// No such thing was seen.
     Kept,
+}
+
+/// The series of writes that overdraw a bucket which was full before the first write, worst first; none overlaps another.
+pub(crate) fn overdrafts(writes: &Events, bucket: Bucket) -> Vec<Overdraw> {
+    let series = writes.overdrafts(bucket).into_iter();
+    series.map(|series| Overdraw::of(series, bucket)).collect()
 }
 
 /// Whether writes overdraw a bucket that was full before the first write.
@@ -78,6 +86,7 @@ impl Overdraw {
             from: series.first.reported,
             until: series.last.reported,
             allowed: bucket.allowed(series.span),
+            places: series.places,
         }
     }
 
@@ -139,7 +148,7 @@ mod tests {
     #[test]
     fn the_write_after_the_burst_overdraws() {
         let found = overdraw(&seen([0; 12]), BURST, 0).expect("overdrawn");
-        assert_eq!((found.writes, found.allowed), (11, 10));
+        assert_eq!((found.writes, found.allowed), (12, 10));
         // Up to a second may be lost between hub and runner: at 29 s the eleventh token may be available.
         assert!(overdraw(&seen([0; 10].into_iter().chain([28])), BURST, 0).is_some());
         assert_eq!(overdraw(&seen([0; 10].into_iter().chain([29])), BURST, 0), None);
@@ -150,6 +159,15 @@ mod tests {
         let rested = [0; 10].into_iter().chain([10_000; 10]);
         assert_eq!(overdraw(&seen(rested.clone()), BURST, 0), None);
         assert!(overdraw(&seen(rested.chain([10_000])), BURST, 0).is_some());
+    }
+
+    #[test]
+    fn storms_with_rest_between_them_are_series_of_their_own_the_worst_first() {
+        let storms = seen([0; 12].into_iter().chain([10_000; 15]).chain([20_000; 10]));
+        let found = overdrafts(&storms, BUDGET);
+        let found: Vec<_> = found.iter().map(|found| (found.writes, found.places)).collect();
+        assert_eq!(found, [(15, (12, 26)), (12, (0, 11))]);
+        assert_eq!(overdrafts(&seen([0; 10]), BUDGET), []);
     }
 
     #[test]

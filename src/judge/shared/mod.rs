@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod bucket;
+pub(crate) mod changed_fields;
 pub(crate) mod clocks;
 pub(crate) mod empty_writes;
 pub(crate) mod held_against;

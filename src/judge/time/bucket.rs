@@ -70,6 +70,32 @@ impl Bucket {
         })
     }
 
+    /// The draws that end the series of events which overdraw it most, worst first. No two series overlap.
+    pub(super) fn overdrafts(self, edges: &[Edge]) -> Vec<Draw> {
+        // Of draws in succession that are too much, the worst stands for all.
+        let mut worst: Vec<Draw> = Vec::new();
+        let mut goes_on = false;
+        for draw in self.draws(edges) {
+            match worst.last_mut().filter(|_| goes_on) {
+                Some(last) if draw.left < last.left => *last = draw,
+                None if draw.is_too_much() => worst.push(draw),
+                _ => {}
+            }
+            goes_on = draw.is_too_much();
+        }
+        worst.sort_by_key(|draw| draw.left);
+        let mut apart: Vec<Draw> = Vec::new();
+        for draw in worst {
+            if apart
+                .iter()
+                .all(|other| draw.last < other.first || other.last < draw.first)
+            {
+                apart.push(draw);
+            }
+        }
+        apart
+    }
+
     /// Whether the events may overdraw it: at some moments within their edges.
     pub(super) fn may_be_overdrawn(self, edges: &[Edge]) -> bool {
         let full = self.refill.saturating_mul(self.burst);

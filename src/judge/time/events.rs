@@ -30,8 +30,10 @@ pub(crate) struct Events(Vec<Event>);
 pub(crate) struct Series {
     /// The first of them.
     pub(crate) first: Event,
-    /// The last of them, which is the first one too many.
+    /// The last of them.
     pub(crate) last: Event,
+    /// The places of both among the events.
+    pub(crate) places: (usize, usize),
     /// How many they are.
     pub(crate) count: usize,
     /// The longest time that they may have taken.
@@ -172,9 +174,13 @@ impl Limit for Bucket {
         usize::try_from(self.burst).unwrap_or(usize::MAX)
     }
 
+    /// The worst of all series.
     fn excess(&self, edges: &[Edge]) -> Option<(usize, usize)> {
-        let draw = self.draws(edges).find(Draw::is_too_much)?;
-        Some((draw.first, draw.last))
+        let worst = self
+            .draws(edges)
+            .filter(Draw::is_too_much)
+            .min_by_key(|draw| draw.left);
+        worst.map(|draw| (draw.first, draw.last))
     }
 
     fn may_be_exceeded(&self, edges: &[Edge]) -> bool {
@@ -231,14 +237,32 @@ impl Events {
     /// The first series that exceeds a limit, however the events fall.
     fn first_excess(&self, limit: &impl Limit) -> Option<Series> {
         self.readings().find_map(|edges| {
-            let (first, last) = limit.excess(&edges)?;
-            Some(Series {
-                first: self.0[first],
-                last: self.0[last],
-                count: last - first + 1,
-                span: edges[last].latest.saturating_sub(edges[first].earliest),
-            })
+            let places = limit.excess(&edges)?;
+            Some(self.series(&edges, places))
         })
+    }
+
+    /// The series that overdraw a bucket, however the events fall: the worst first, and none overlaps another.
+    pub(crate) fn overdrafts(&self, bucket: Bucket) -> Vec<Series> {
+        let series = self.readings().map(|edges| {
+            let draws = bucket.overdrafts(&edges).into_iter();
+            let series = draws.map(|draw| self.series(&edges, (draw.first, draw.last)));
+            series.collect::<Vec<Series>>()
+        });
+        series
+            .into_iter()
+            .find(|series| !series.is_empty())
+            .unwrap_or_default()
+    }
+
+    fn series(&self, edges: &[Edge], (first, last): (usize, usize)) -> Series {
+        Series {
+            first: self.0[first],
+            last: self.0[last],
+            places: (first, last),
+            count: last - first + 1,
+            span: edges[last].latest.saturating_sub(edges[first].earliest),
+        }
     }
 
     /// Whether they exceed a limit if all took place when they are reported, to the second. By right stamps, who keeps to a

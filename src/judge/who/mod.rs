@@ -24,6 +24,7 @@ mod sender;
 mod steps;
 mod strays;
 mod succession;
+mod tally;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
@@ -33,5 +34,6 @@ pub(crate) use matching::has_status_subresource;
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
-pub(crate) use succession::{Succession, WriteSpan, in_turns};
+pub(crate) use succession::{APART, Succession, WriteSpan, in_turns};
+pub(crate) use tally::{Seen, Tally};
 pub(crate) use touched::{before_and_after, is_touched, untouched_within};

@@ -1,27 +1,24 @@
 //! How often an object is written (KEP-4322 › Scalability implication).
 
-use evidence::{Asked, Evidence, Kind, Origin, ProfileHistory, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    log::{Key, Life, Log, Names, StatusLog},
-    publishers::{Counted, Users, counted, sure_if},
+    log::{Key, Log, Names, StatusLog},
+    spans::{Span, shown, steps_of},
 };
 use crate::{
     reasons::MANAGER_NOT_NAMED,
     shared::{
-        bucket::{BUDGET, BURST, Overdraw, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+        bucket::{BUDGET, BURST, Spent, TOO_CLOSE, spent},
         writes::{Write, status_writes},
     },
     subjects::{Finding, Findings, Profiles},
-    time::{Events, Micros, SECOND},
+    time::{Events, SECOND},
     who::{Doing, Hand, Who},
 };
 
 /// Tells who wrote profiles.
 pub(super) type Writers<'e> = Who<'e, ClusterProfile>;
-
-/// Minimum time for a meaningful mean, in seconds (the ledger's 10 min).
-const LONG_ENOUGH: i64 = 600;
 
 /// `updates/status-writes-within-budget`
 ///
@@ -42,7 +39,8 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
                 findings.examine();
                 let seen = seen_to_spend(evidence, &who, history);
                 excused += usize::from(seen.is_excused());
-                judge(seen, || Finding::on(history.last(), TOO_OFTEN), findings);
+                let spans = || seen_spans(evidence, &who, history);
+                judge(seen, || Finding::on(history.last(), TOO_OFTEN), spans, findings);
             }
         }
         note_excused(excused, findings);
@@ -55,7 +53,16 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
         let logged = log.spent(key);
         let mut is_excused = logged.is_excused();
         let is_overdrawn = logged.is_sure;
-        judge(logged, || Finding::on(names.reference(key), TOO_OFTEN), findings);
+        let spans = || {
+            let steps = steps_of(&names, key, |history| status_writes(evidence, history));
+            Span::of_log(evidence, &who, (log.own(), key), &steps)
+        };
+        judge(
+            logged,
+            || Finding::on(names.reference(key), TOO_OFTEN),
+            spans,
+            findings,
+        );
         if watched && !is_overdrawn {
             // The watch knows which object it saw, and the log may leave requests out: each may prove what the other cannot.
             let histories = names.histories(key);
@@ -64,7 +71,8 @@ pub(in crate::rules) fn status_writes_within_budget(profiles: &Profiles, finding
             for history in histories {
                 let seen = seen_to_spend(evidence, &who, history);
                 is_excused |= seen.is_excused();
-                judge(seen, || Finding::on(history.last(), TOO_OFTEN), findings);
+                let spans = || seen_spans(evidence, &who, history);
+                judge(seen, || Finding::on(history.last(), TOO_OFTEN), spans, findings);
             }
         }
         excused += usize::from(is_excused);
@@ -128,9 +136,14 @@ pub(super) fn seen_to_spend<'e>(
     let writes = status_writes(evidence, history);
     Spendable::of(
         spent(&moments(&writes), BUDGET),
-        || spent(&own_writes(who, writes.clone()), BUDGET),
+        || spent(&moments(&own_writes(who, writes.clone())), BUDGET),
         || spent(&sure_writes(who, writes.clone()), BUDGET),
     )
+}
+
+/// The worst spans of the status writes that the watch saw on a profile, and that may be the manager's.
+fn seen_spans<'e>(evidence: &'e Evidence, who: &Writers<'e>, history: &'e ProfileHistory) -> Vec<Span> {
+    Span::of_steps(who, &own_writes(who, status_writes(evidence, history)), BUDGET)
 }
 
 /// Whether the watch saw enough writes of any kind to overdraw the bucket. Of nearly all profiles it did not.
@@ -143,17 +156,17 @@ pub(super) fn moments(writes: &[Write]) -> Events {
     writes.iter().map(|write| write.moment).collect()
 }
 
-/// When those took place that are not proven to be somebody else's than the manager's.
-fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
+/// Those that are not proven to be somebody else's than the manager's.
+fn own_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Vec<Write<'e>> {
     writes.retain(|write| {
         let [step, moved] = doings(who, write);
         let is_untold = step.by.is_empty();
         step.hand != Hand::Other && !(is_untold && moved.hand == Hand::Other)
     });
-    moments(&writes)
+    writes
 }
 
-/// The same without those that may be a person's.
+/// When those took place, without those that may be a person's.
 pub(super) fn sure_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> Events {
     writes.retain(|write| {
         let mut doings = doings(who, write).into_iter();
@@ -169,9 +182,18 @@ fn doings<'e>(who: &Writers<'e>, write: &Write<'e>) -> [Doing<'e>; 2] {
     [who.step((old, before.at), (new, after.at)), who.moved(old, new)]
 }
 
-fn judge(spent: Spendable, finding: impl FnOnce() -> Finding, findings: &mut Findings) {
+fn judge(
+    spent: Spendable,
+    finding: impl FnOnce() -> Finding,
+    spans: impl FnOnce() -> Vec<Span>,
+    findings: &mut Findings,
+) {
     match spent.own {
-        Spent::Overdrawn(found) if spent.is_sure => findings.report(too_often(finding(), found)),
+        Spent::Overdrawn(found) if spent.is_sure => {
+            let (expected, observed) = shown(&spans(), &found, "writes");
+            let finding = finding().at("status");
+            findings.report(finding.expected(expected).observed(observed));
+        }
         Spent::Overdrawn(_) => findings.cannot_tell(MANAGER_NOT_NAMED.after(format_args!(
             "{}: {TOO_OFTEN}, if those who use people's programs are the manager",
             finding().object.path()
@@ -179,16 +201,6 @@ fn judge(spent: Spendable, finding: impl FnOnce() -> Finding, findings: &mut Fin
         Spent::Doubtful => findings.cannot_tell(TOO_CLOSE),
         Spent::Kept => {}
     }
-}
-
-fn too_often(finding: Finding, found: Overdraw) -> Finding {
-    finding
-        .at("status")
-        .expected(format!(
-            "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
-            found.expected()
-        ))
-        .observed(found.observed("writes"))
 }
 
 /// Whether the log has at least as many writes of an object as the watch saw: an audit policy may omit requests.
@@ -226,120 +238,4 @@ fn say_what_was_used(evidence: &Evidence, log: Option<&Log>, findings: &mut Find
         )),
         (None, None) => {}
     }
-}
-
-/// `updates/average-rate`
-///
-/// The mean interval between the writes on a profile is at least 30 s.
-pub(in crate::rules) fn average_rate(profiles: &Profiles, findings: &mut Findings) {
-    let evidence = profiles.evidence();
-    findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
-    let watched = was_watched(evidence);
-    let users = Users::of(evidence);
-    let Some(log) = Log::read(evidence, |request| users.count(request)) else {
-        findings.note("judged from the watch, where the manager's writes that change a profile count");
-        if watched {
-            for history in profiles.histories() {
-                let mean = Mean::watched(evidence, history);
-                judge_means(&[mean], || Finding::on(history.last(), ON_AVERAGE), findings);
-            }
-        }
-        return;
-    };
-    findings.note("judged from the audit log, where all writes of the manager on a profile count");
-    let names = Names::of(evidence);
-    for key in names.judged(&log) {
-        let is_sure = users.are_known(key, findings);
-        let lives = log.lives(key).iter();
-        let mut means: Vec<Mean> = lives.map(|life| Mean::logged(life, is_sure)).collect();
-        if means.is_empty() {
-            means.push(Mean {
-                writes: 0,
-                span: log.seconds.saturating_mul(SECOND),
-                is_sure: true,
-            });
-        }
-        if watched {
-            let histories = names.histories(key).iter();
-            means.extend(histories.map(|history| Mean::watched(evidence, history)));
-        }
-        judge_means(&means, || Finding::on(names.reference(key), ON_AVERAGE), findings);
-    }
-}
-
-const ON_AVERAGE: &str = "on average, the profile is written more often than every 30 s";
-
-/// Writes in a time.
-struct Mean {
-    writes: usize,
-    span: Micros,
-    /// Whether it is known that those who publish profiles wrote.
-    is_sure: bool,
-}
-
-impl Mean {
-    /// The mean of one life in the log.
-    fn logged(life: &Life, is_sure: bool) -> Self {
-        Self {
-            writes: life.writes.len(),
-            span: life.until - life.from,
-            is_sure,
-        }
-    }
-
-    /// The mean of what the watch saw of a profile, over the time for which it existed in the window.
-    fn watched(evidence: &Evidence, history: &ProfileHistory) -> Self {
-        let first = history.versions[0].at;
-        let window = evidence.window_of(&history.last().metadata.namespace);
-        let from = match history.origin {
-            Origin::Created | Origin::Relisted => first,
-            Origin::Listed => window.map_or(first, |window| window.from),
-        };
-        let until = history.deleted.or(window.map(|window| window.until));
-        let mut mean = Self {
-            writes: history.versions.len() - 1,
-            span: until.unwrap_or(from).as_microsecond() - from.as_microsecond(),
-            is_sure: true,
-        };
-        // Whose writes they are matters only if all together are too many.
-        if mean.is_long_enough() && mean.is_too_much() {
-            let Counted { writes, is_sure } = counted(evidence, history);
-            (mean.writes, mean.is_sure) = (writes.len(), is_sure);
-        }
-        mean
-    }
-
-    fn is_long_enough(&self) -> bool {
-        self.span >= LONG_ENOUGH * SECOND
-    }
-
-    /// The allowed writes, plus the burst and one second: the ends of the span are no more exact.
-    fn allowed(&self) -> i64 {
-        BUDGET.allowed(self.span.saturating_add(SECOND))
-    }
-
-    fn is_too_much(&self) -> bool {
-        i64::try_from(self.writes).is_ok_and(|writes| writes > self.allowed())
-    }
-}
-
-/// Judges one profile: reports the first mean that is too high, and better a sure one.
-fn judge_means(means: &[Mean], finding: impl FnOnce() -> Finding, findings: &mut Findings) {
-    let means: Vec<&Mean> = means.iter().filter(|mean| mean.is_long_enough()).collect();
-    if means.is_empty() {
-        return;
-    }
-    findings.examine();
-    let too_much = || means.iter().filter(|mean| mean.is_too_much());
-    let Some(mean) = too_much().find(|mean| mean.is_sure).or_else(|| too_much().next()) else {
-        return;
-    };
-    let (allowed, seconds) = (mean.allowed(), mean.span / SECOND);
-    let finding = finding()
-        .at("metadata.resourceVersion")
-        .expected(format!(
-            "at most {allowed} writes in {seconds} s ({BURST} and one every {REFILL_SECONDS} s)"
-        ))
-        .observed(format!("{} writes in {seconds} s", mean.writes));
-    findings.report(sure_if(mean.is_sure, finding));
 }

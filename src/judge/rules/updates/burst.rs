@@ -3,12 +3,16 @@
 use evidence::{Evidence, ProfileHistory, Request};
 
 use super::{
-    budget::{Writers, is_told_by, may_overdraw, seen_to_spend, was_watched},
+    budget::{Writers, is_told_by, may_overdraw, moments, seen_to_spend, was_watched},
     log::{Log, Names},
     publishers::{Counted, Users, counted, doubt_unclaimed, sure_if},
+    spans::{Span, shown, steps_of},
 };
 use crate::{
-    shared::bucket::{BUDGET, BURST, REFILL_SECONDS, Spent, TOO_CLOSE, spent},
+    shared::{
+        bucket::{BUDGET, Spent, TOO_CLOSE, spent},
+        writes::writes,
+    },
     subjects::{Finding, Findings, Profiles},
 };
 
@@ -48,8 +52,13 @@ pub(in crate::rules) fn writes_within_burst(profiles: &Profiles, findings: &mut 
         let mut found = Found {
             status: log.status.spent(key).overdraw().is_some(),
             all: log.all.spent(key),
+            spans: Vec::new(),
             is_sure: log.tells_changes && are_known,
         };
+        if found.all.overdraw().is_some() {
+            let steps = steps_of(&names, key, |history| writes(evidence, history));
+            found.spans = Span::of_log(evidence, &who, (&log.all, key), &steps);
+        }
         let histories = names.histories(key);
         let seen = |history: &&ProfileHistory| counted(evidence, history).writes.len();
         if watched && !is_told_by(&log.all, key, histories.iter().map(seen).sum()) {
@@ -101,6 +110,8 @@ struct Found {
     all: Spent,
     /// Whether it is known of these that they are changes, and by those who publish profiles.
     is_sure: bool,
+    /// The worst spans of the writes that overdraw it.
+    spans: Vec<Span>,
 }
 
 impl Found {
@@ -131,14 +142,10 @@ fn judge(found: Found, finding: impl FnOnce() -> Finding, findings: &mut Finding
     if found.all == Spent::Doubtful && found.is_sure {
         findings.cannot_tell(TOO_CLOSE);
     }
-    if let Some(writes) = found.all.overdraw() {
-        let finding = finding()
-            .at("metadata.resourceVersion")
-            .expected(format!(
-                "{} ({BURST} at once, one more every {REFILL_SECONDS} s)",
-                writes.expected()
-            ))
-            .observed(writes.observed("writes of any kind"));
+    if let Some(overdraw) = found.all.overdraw() {
+        let (expected, observed) = shown(&found.spans, &overdraw, "writes of any kind");
+        let finding = finding().at("metadata.resourceVersion");
+        let finding = finding.expected(expected).observed(observed);
         findings.report(sure_if(found.is_sure, finding));
     }
 }
@@ -149,12 +156,20 @@ fn found_by_watch<'e>(evidence: &'e Evidence, who: &Writers<'e>, history: &'e Pr
             status: false,
             all: Spent::Kept,
             is_sure: true,
+            spans: Vec::new(),
         };
     }
     let Counted { writes, is_sure } = counted(evidence, history);
+    let all = spent(&moments(&writes), BUDGET);
+    let is_overdrawn = all.overdraw().is_some();
     Found {
         status: seen_to_spend(evidence, who, history).own.overdraw().is_some(),
-        all: spent(&writes.into(), BUDGET),
+        all,
         is_sure,
+        spans: if is_overdrawn {
+            Span::of_steps(who, &writes, BUDGET)
+        } else {
+            Vec::new()
+        },
     }
 }

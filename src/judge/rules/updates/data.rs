@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
-use super::budget::may_overdraw;
+use super::budget::{Writers, may_overdraw, moments};
 use crate::{
     shared::{
         bucket::{BUDGET, Spent, TOO_CLOSE, spent},
-        writes::status_writes,
+        changed_fields::changed_fields,
+        writes::{Write, status_writes},
     },
     subjects::{Finding, Findings, Profiles},
     text::redacted,
-    time::{Bucket, Events, SECOND},
+    time::{Bucket, SECOND},
+    who::{Seen, Tally},
 };
 
 /// How long a property must change at a pace until it counts as dynamic, not as a burst (the ledger's 10 min).
@@ -31,6 +33,7 @@ const WITHOUT_BURST: Bucket = Bucket {
 pub(in crate::rules) fn no_dynamic_data(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     findings.not_applicable("no profile has properties");
+    let who = Writers::of(evidence);
     for history in profiles.histories() {
         if history
             .versions
@@ -43,14 +46,20 @@ pub(in crate::rules) fn no_dynamic_data(profiles: &Profiles, findings: &mut Find
         if !may_overdraw(history) {
             continue;
         }
-        for (name, moments) in changes(evidence, history) {
+        for (name, changes) in changes(evidence, history) {
+            let moments = moments(&changes);
             match spent(&moments, BUDGET).or(spent(&moments, WITHOUT_BURST)) {
-                Spent::Overdrawn(found) => findings.report(
-                    Finding::on(history.last(), "a property changes too often")
-                        .at(format!("status.properties[{}].value", redacted(name)))
-                        .expected(found.expected())
-                        .observed(found.observed("changes")),
-                ),
+                Spent::Overdrawn(found) => {
+                    let steps = &changes[found.places.0..=found.places.1];
+                    let steps = steps.iter().map(|step| Seen::Step(step.before, step.after));
+                    let by = Tally::of(&who, steps, changed_fields);
+                    findings.report(
+                        Finding::on(history.last(), "a property changes too often")
+                            .at(format!("status.properties[{}].value", redacted(name)))
+                            .expected(found.expected())
+                            .observed(format!("{}: {by}", found.observed("changes"))),
+                    );
+                }
                 Spent::Doubtful => findings.cannot_tell(TOO_CLOSE),
                 Spent::Kept => {}
             }
@@ -59,8 +68,8 @@ pub(in crate::rules) fn no_dynamic_data(profiles: &Profiles, findings: &mut Find
 }
 
 /// When the value of each property changed, appeared or disappeared. Properties are in order of their first change.
-fn changes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Events)> {
-    let mut changes: Vec<(&str, Events)> = Vec::new();
+fn changes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<(&'a str, Vec<Write<'a>>)> {
+    let mut changes: Vec<(&str, Vec<Write>)> = Vec::new();
     for write in status_writes(evidence, history) {
         let (before, after) = (&write.before.object, &write.after.object);
         if Arc::ptr_eq(&before.status.properties, &after.status.properties) {
@@ -72,8 +81,8 @@ fn changes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) -> Vec<(&'a 
                 continue;
             }
             match changes.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, moments)) => moments.push(write.moment),
-                None => changes.push((name, Events::from(vec![write.moment]))),
+                Some((_, writes)) => writes.push(write.clone()),
+                None => changes.push((name, vec![write.clone()])),
             }
         }
     }

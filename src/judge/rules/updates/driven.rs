@@ -4,15 +4,17 @@ use evidence::{
     DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario, api::ClusterProfile,
 };
 
-use super::log::Log;
+use super::{budget::Writers, log::Log};
 use crate::{
     shared::{
         answer::{Span, alive, joined_profile, steps},
         bucket::{BUDGET, BURST, REFILL_SECONDS, spent},
+        changed_fields::changed_fields,
         writes::{Write, status_writes, writes},
     },
     subjects::{Finding, Findings},
     time::{Event as WriteTime, Micros, SECOND, skew},
+    who::{Seen, Tally},
 };
 
 /// `updates/restart-within-burst`
@@ -20,6 +22,7 @@ use crate::{
 /// A restart of the manager costs each profile at most one burst of writes.
 pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, Request::is_status_write);
+    let who = Writers::of(evidence);
     for step in steps(evidence, findings, Scenario::Restart, DriverAction::Restart) {
         let span = Span::of(evidence, step);
         let mut found = Vec::new();
@@ -30,13 +33,12 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
             }
             examined += 1;
             let accounts = accounts(evidence, log.as_ref(), history, status_writes);
-            let costs = accounts.iter().map(|account| Cost::of(account, &span));
-            found.extend(
-                costs
-                    .max_by_key(|cost| cost.writes - cost.usual)
-                    .filter(|cost| cost.writes - cost.usual > BURST)
-                    .map(|cost| cost.finding(history, &span)),
-            );
+            let costs = accounts.iter().map(|account| (Cost::of(account, &span), account));
+            let worst = costs.max_by_key(|(cost, _)| cost.writes - cost.usual);
+            if let Some((cost, account)) = worst.filter(|(cost, _)| cost.writes - cost.usual > BURST) {
+                let by = tally(&who, account.within(&span), &accounts, &span);
+                found.push(cost.finding(history, &span, &by));
+            }
         }
         let doubt = span.cut_short().or_else(|| missed(log.as_ref(), &span));
         if examined == 0 {
@@ -55,6 +57,7 @@ pub(in crate::rules) fn restart_within_burst(evidence: &Evidence, findings: &mut
 /// When many members join, each gets a profile, and each profile stays within its budget.
 pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut Findings) {
     let log = Log::read(evidence, |_| true);
+    let who = Writers::of(evidence);
     // With many members, the first doubt stands for all.
     let mut each = Findings::default();
     let joins = steps(evidence, &mut each, Scenario::Scale, DriverAction::Join);
@@ -68,9 +71,17 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
         let span = Span::of(evidence, step);
         let overdrawn = evidence
             .histories_named(&profile.namespace, &profile.name)
-            .flat_map(|history| accounts(evidence, log.as_ref(), history, writes))
-            .find_map(|account| spent(&account.within(&span).into(), BUDGET).overdraw());
-        if let Some(overdrawn) = overdrawn {
+            .find_map(|history| {
+                let accounts = accounts(evidence, log.as_ref(), history, writes);
+                accounts.iter().find_map(|account| {
+                    let within = account.within(&span);
+                    let events = within.iter().map(|(at, _)| *at).collect();
+                    let found = spent(&events, BUDGET).overdraw()?;
+                    let writes = &within[found.places.0..=found.places.1];
+                    Some((found, tally(&who, writes.to_vec(), &accounts, &span)))
+                })
+            });
+        if let Some((overdrawn, by)) = overdrawn {
             let histories = evidence.histories_named(&profile.namespace, &profile.name);
             let object: Option<&ClusterProfile> = histories.filter_map(ProfileHistory::current).last();
             each.report(
@@ -80,7 +91,7 @@ pub(in crate::rules) fn scale_within_budget(evidence: &Evidence, findings: &mut 
                 )
                 .at("metadata.resourceVersion")
                 .expected(overdrawn.expected())
-                .observed(overdrawn.observed("writes")),
+                .observed(format!("{}: {by}", overdrawn.observed("writes"))),
             );
         } else if let Some(missed) = missed(log.as_ref(), &span) {
             each.cannot_tell(missed);
@@ -100,19 +111,33 @@ fn missed(log: Option<&Log>, span: &Span) -> Option<String> {
 }
 
 /// The writes on a profile from one kind of evidence, by the runner's clock.
-struct Account {
-    writes: Vec<WriteTime>,
+struct Account<'a> {
+    writes: Vec<(WriteTime, Seen<'a, ClusterProfile>)>,
     /// From when on they show the usual pace.
     since: Micros,
 }
 
-impl Account {
+/// The writers of some of the writes in a span. What the watch saw there tells which fields an update of the log changed.
+fn tally<'a>(
+    who: &Writers<'a>,
+    writes: Vec<(WriteTime, Seen<'a, ClusterProfile>)>,
+    accounts: &[Account<'a>],
+    span: &Span,
+) -> Tally {
+    let watched = accounts.first().map(|watched| watched.within(span));
+    let of = |writes: Vec<(WriteTime, Seen<'a, ClusterProfile>)>| {
+        Tally::of(who, writes.into_iter().map(|(_, write)| write), changed_fields)
+    };
+    of(writes).with_fields_of(&of(watched.unwrap_or_default()))
+}
+
+impl<'a> Account<'a> {
     /// The writes that certainly happened in a span.
-    fn within(&self, span: &Span) -> Vec<WriteTime> {
-        let within = |moment: &&WriteTime| {
+    fn within(&self, span: &Span) -> Vec<(WriteTime, Seen<'a, ClusterProfile>)> {
+        let within = |(moment, _): &&(WriteTime, Seen<'a, ClusterProfile>)| {
             moment.earliest >= span.from.as_microsecond() && moment.latest <= span.looked.as_microsecond()
         };
-        self.writes.iter().filter(within).copied().collect()
+        self.writes.iter().filter(within).cloned().collect()
     }
 }
 
@@ -123,7 +148,7 @@ fn accounts<'a>(
     log: Option<&Log<'a>>,
     history: &'a ProfileHistory,
     writes: impl Fn(&'a Evidence, &'a ProfileHistory) -> Vec<Write<'a>>,
-) -> Vec<Account> {
+) -> Vec<Account<'a>> {
     let first = history.versions[0].at;
     let window = evidence.header.window.map_or(first, |window| window.from);
     let since = match history.origin {
@@ -133,7 +158,7 @@ fn accounts<'a>(
     let watched = Account {
         writes: writes(evidence, history)
             .iter()
-            .map(|write| write.moment)
+            .map(|write| (write.moment, Seen::Step(write.before, write.after)))
             .collect(),
         since,
     };
@@ -143,8 +168,8 @@ fn accounts<'a>(
         let lives = log.lives((&metadata.namespace, &metadata.name)).iter();
         Account {
             writes: lives
-                .flat_map(|life| life.writes.iter())
-                .map(|write| write.back(skew(evidence)))
+                .flat_map(|life| life.writes.iter().zip(&life.requests))
+                .map(|(write, request)| (write.back(skew(evidence)), Seen::Request(request)))
                 .collect(),
             since: ours(requests.covers.from.as_microsecond()).max(watched.since),
         }
@@ -177,7 +202,7 @@ impl Cost {
         let before = account
             .writes
             .iter()
-            .filter(|moment| moment.earliest < from && moment.latest >= begin);
+            .filter(|(moment, _)| moment.earliest < from && moment.latest >= begin);
         let count = |writes: usize| i64::try_from(writes).unwrap_or(i64::MAX);
         Self {
             writes: count(account.within(span).len()),
@@ -189,7 +214,7 @@ impl Cost {
         }
     }
 
-    fn finding(self, history: &ProfileHistory, span: &Span) -> Finding {
+    fn finding(self, history: &ProfileHistory, span: &Span, by: &Tally) -> Finding {
         let seconds = span.looked.duration_since(span.from).as_secs();
         let usual = match self.usual {
             0 => String::new(),
@@ -204,7 +229,7 @@ impl Cost {
             "at most {BURST} status writes{usual} in the {seconds} s after {}",
             span.did()
         ))
-        .observed(format!("{} status writes", self.writes))
+        .observed(format!("{} status writes: {by}", self.writes))
     }
 }
 

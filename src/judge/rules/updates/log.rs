@@ -16,20 +16,22 @@ use crate::{
 ///
 /// Only a creation proves a new life: a deletion may wait for finalizers, meet nothing or be a dry run.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Life<'a> {
     /// When it was created, or when the log begins.
     pub(super) from: Micros,
     /// When it was last written or deleted, whatever came last, or when the log ends if it was not deleted.
     pub(super) until: Micros,
     /// The writes on it that count.
     pub(super) writes: Events,
+    /// The requests of these writes, in the same order.
+    pub(super) requests: Vec<&'a Request>,
 }
 
 /// The writes of the audit log by object, by the hub's clock.
 #[derive(Debug)]
 pub(super) struct Log<'a> {
     /// The lives of each name, in order.
-    pub(super) lives: BTreeMap<Key<'a>, Vec<Life>>,
+    pub(super) lives: BTreeMap<Key<'a>, Vec<Life<'a>>>,
     /// Its length, in seconds.
     pub(super) seconds: i64,
     /// Whether it is complete and covers the time of the watch.
@@ -44,11 +46,12 @@ impl<'a> Log<'a> {
             requests.covers.from.as_microsecond(),
             requests.covers.until.as_microsecond(),
         );
-        let mut lives: BTreeMap<Key<'a>, Vec<Life>> = BTreeMap::new();
+        let mut lives: BTreeMap<Key<'a>, Vec<Life<'a>>> = BTreeMap::new();
         let life = |from| Life {
             from,
             until: stop,
             writes: Events::default(),
+            requests: Vec::new(),
         };
         let mut seen = Creations::of(&evidence.profiles, begins);
         for event in requests.events.iter().filter(|event| event.is_write()) {
@@ -80,6 +83,7 @@ impl<'a> Log<'a> {
                 }
                 if let Some(current) = lives.last_mut() {
                     current.writes.push(Event::logged(at));
+                    current.requests.push(event);
                     // A deletion before it has not taken place.
                     current.until = stop;
                 }
@@ -105,7 +109,7 @@ impl<'a> Log<'a> {
     }
 
     /// The lives of a name; empty if the log has no counted write on it.
-    pub(super) fn lives(&self, key: Key<'a>) -> &[Life] {
+    pub(super) fn lives(&self, key: Key<'a>) -> &[Life<'a>] {
         self.lives.get(&key).map_or(&[], Vec::as_slice)
     }
 }
@@ -139,6 +143,11 @@ impl<'a> StatusLog<'a> {
         })
     }
 
+    /// Those that may be the manager's.
+    pub(super) fn own(&self) -> &Log<'a> {
+        self.own.as_ref().unwrap_or(&self.all)
+    }
+
     /// Those that may be the manager's, and no person's.
     pub(super) fn sure(&self) -> &Log<'a> {
         self.sure.as_ref().unwrap_or(&self.all)
@@ -146,20 +155,23 @@ impl<'a> StatusLog<'a> {
 
     /// What they spend of the buckets of the profiles of that name.
     pub(super) fn spent(&self, key: Key<'a>) -> Spendable {
-        let own = self.own.as_ref().unwrap_or(&self.all);
-        Spendable::of(self.all.spent(key), || own.spent(key), || self.sure().spent(key))
+        Spendable::of(
+            self.all.spent(key),
+            || self.own().spent(key),
+            || self.sure().spent(key),
+        )
     }
 }
 
 /// Ends the current life, unless it is written once more.
-fn end_last(lives: &mut [Life], at: Micros) {
+fn end_last(lives: &mut [Life<'_>], at: Micros) {
     if let Some(current) = lives.last_mut() {
         current.until = at;
     }
 }
 
 /// Ends the current life and begins the next.
-fn begin(lives: &mut Vec<Life>, at: Micros, next: Life) {
+fn begin<'a>(lives: &mut Vec<Life<'a>>, at: Micros, next: Life<'a>) {
     if let Some(current) = lives.last_mut() {
         current.until = current.until.min(at);
     }

@@ -1,5 +1,6 @@
 //! The suite `updates`: the load that a manager puts on the hub.
 
+mod average;
 mod budget;
 mod burst;
 mod data;
@@ -8,10 +9,12 @@ mod driven;
 mod empty;
 mod log;
 mod publishers;
+mod spans;
 mod spending;
 mod writers;
 
-pub(super) use budget::{average_rate, status_writes_within_budget};
+pub(super) use average::average_rate;
+pub(super) use budget::status_writes_within_budget;
 pub(super) use burst::writes_within_burst;
 pub(super) use data::no_dynamic_data;
 pub(super) use doors::status_by_subresource;

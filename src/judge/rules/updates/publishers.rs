@@ -64,25 +64,24 @@ impl<'a> Users<'a> {
 }
 
 /// The writes on a profile that count, by the watch.
-pub(super) struct Counted {
-    /// When they were seen.
-    pub(super) writes: Vec<WriteTime>,
+pub(super) struct Counted<'e> {
+    /// The steps that the watch saw.
+    pub(super) writes: Vec<Write<'e>>,
     /// Whether it is known that those who publish the profile wrote.
     pub(super) is_sure: bool,
 }
 
 /// When the watch saw a profile written by its manager.
-pub(super) fn counted(evidence: &Evidence, history: &ProfileHistory) -> Counted {
+pub(super) fn counted<'e>(evidence: &'e Evidence, history: &'e ProfileHistory) -> Counted<'e> {
     let publishing = Publishing::of(evidence, [history]);
-    let is_own = |write: &&Write| {
+    let is_own = |write: &Write| {
         let (before, after) = (&write.before.object, &write.after.object);
         let publishes = before.spec != after.spec || before.status != after.status;
         publishing.wrote(before, after, publishes)
     };
-    let writes = writes(evidence, history);
-    let own = writes.iter().filter(is_own);
+    let writes = writes(evidence, history).into_iter();
     Counted {
-        writes: own.map(|write| write.moment).collect(),
+        writes: writes.filter(is_own).collect(),
         is_sure: publishing.are_known(),
     }
 }
