@@ -2,16 +2,41 @@
 
 use std::{
     fs::{self, File},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use collect::requests::{RequestsError, merge_into, read_audit_log, read_audit_text};
 use evidence::{Asked, Evidence, Gap, Kind};
 use lab::hub::Hub;
 use report::escape;
 
-use super::Failure;
+use super::{Failure, target::Target};
+
+/// The value of `--audit-log` that reads none.
+const NONE: &str = "none";
+
+/// Lists the logs that the user named.
+///
+/// # Errors
+/// When `none` is among others, or the hub is a test hub, which has its own.
+pub fn named(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
+    let is_none = |log: &PathBuf| log.as_path() == Path::new(NONE);
+    if given.iter().all(is_none) {
+        return Ok(Vec::new());
+    }
+    if given.iter().any(is_none) {
+        return Err(Failure::usage(anyhow!(
+            "--audit-log none reads no log: leave out the others, or name a file of that name as ./none"
+        )));
+    }
+    if target.is_some_and(|target| target.reference().is_some()) {
+        return Err(Failure::usage(anyhow!(
+            "a test hub's own audit log is read: leave out --audit-log"
+        )));
+    }
+    Ok(given.to_vec())
+}
 
 /// Checks before a run that the logs can be opened.
 ///

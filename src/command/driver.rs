@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
-    time::Duration,
 };
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
 use collect::{
+    Plan,
     clock::Clock,
     connect::Connection,
     driver::{
@@ -20,7 +20,7 @@ use collect::{
 };
 use evidence::{Claim, DriverAction, api::Api};
 use lab::{
-    driver::{ReferenceHooks, SchedulerHooks, StandIns},
+    driver::{BothHooks, ReferenceHooks, SchedulerHooks, StandIns},
     manager::Remote,
     scheduler,
 };
@@ -32,8 +32,9 @@ use super::{Failure, target::Target};
 #[command(next_help_heading = "Driver")]
 pub struct DriverFlags {
     /// Drive the implementation (join, leave, place, …) and judge its reactions: FILE is a driver file with commands;
-    /// `reference` goes with --manager reference
-    #[arg(long, value_name = "FILE|reference", value_hint = ValueHint::FilePath)]
+    /// `reference` goes with --manager reference, `none` drives nothing [default: none; on --hub lab, reference with
+    /// --allow-mutations]
+    #[arg(long, value_name = "FILE|reference|none", value_hint = ValueHint::FilePath)]
     pub driver: Option<Choice>,
     /// Let the driver write to the profiles of members that it joined and to the slices of its placements, and create
     /// one of its own; it undoes what it writes
@@ -48,6 +49,8 @@ pub enum Choice {
     File(PathBuf),
     /// The run itself, which has the reference manager or the reference scheduler at hand.
     Reference,
+    /// Nobody.
+    Nobody,
 }
 
 /// The driver, as far as it is known without a hub.
@@ -70,24 +73,29 @@ pub enum Driving {
 }
 
 impl DriverFlags {
-    /// Resolves the flags for a target that is watched for so long.
+    /// Resolves the flags for a target that is watched as planned.
     ///
     /// # Errors
     /// When they conflict, or the driver file cannot be used.
-    pub fn resolve(&self, target: &Target, observe: Duration) -> Result<Option<Driving>, Failure> {
+    pub fn resolve(&self, target: &Target, plan: &Plan) -> Result<Option<Driving>, Failure> {
         let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         let mutations = self.allow_mutations;
-        let Some(choice) = &self.driver else {
-            return if mutations {
-                usage("--allow-mutations needs a driver: add --driver FILE")
-            } else {
-                Ok(None)
-            };
+        let choice = match &self.driver {
+            Some(choice) => choice,
+            None if is_driven_by_default(target, plan) => {
+                return Ok(Some(Driving::Reference { mutations: true }));
+            }
+            None if mutations => return usage("--allow-mutations needs a driver: add --driver FILE"),
+            None => return Ok(None),
         };
-        if observe.is_zero() {
-            return usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver");
-        }
         match (choice, target) {
+            (Choice::Nobody, _) if mutations => {
+                usage("--driver none drives nothing that may write: leave out --allow-mutations")
+            }
+            (Choice::Nobody, _) => Ok(None),
+            _ if plan.observe.is_zero() => {
+                usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver")
+            }
             (Choice::File(path), Target::Kubeconfig(_)) => Ok(Some(Driving::File {
                 file: Box::new(DriverFile::read(path).map_err(Failure::usage)?),
                 mutations,
@@ -110,9 +118,15 @@ impl DriverFlags {
     pub fn file(&self) -> Option<&Path> {
         match &self.driver {
             Some(Choice::File(path)) => Some(path),
-            Some(Choice::Reference) | None => None,
+            Some(Choice::Reference | Choice::Nobody) | None => None,
         }
     }
+}
+
+/// Whether the driver is part of the run without being named: in the lab it takes no time, and writes to nothing of the
+/// user's. A single snapshot cannot see what it does, and a share of the fleet cannot be driven.
+fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
+    matches!(target, Target::Lab(_)) && !plan.observe.is_zero() && plan.scope.shard.is_none()
 }
 
 impl FromStr for Choice {
@@ -121,6 +135,7 @@ impl FromStr for Choice {
     fn from_str(given: &str) -> Result<Self, Infallible> {
         Ok(match given {
             "reference" => Choice::Reference,
+            "none" => Choice::Nobody,
             path => Choice::File(path.into()),
         })
     }
@@ -204,23 +219,29 @@ impl Driving {
         }))
     }
 
-    /// Plans the scenarios for the reference manager.
-    pub fn by_remote(&self, remote: Remote, clock: Clock) -> Option<DriverPlan> {
+    /// Plans the scenarios for the reference implementations that are there. A scheduler alone has an inventory of its
+    /// own.
+    pub fn by_remotes(
+        &self,
+        manager: Option<Remote>,
+        scheduler: Option<scheduler::Remote>,
+        clock: Clock,
+    ) -> Option<DriverPlan> {
         let Driving::Reference { mutations } = self else {
             return None;
         };
-        let hooks = Arc::new(ReferenceHooks::new(remote, clock));
-        let fleet = Fleet::StandIns(Arc::<ReferenceHooks>::clone(&hooks));
+        let manager = manager.map(|remote| Arc::new(ReferenceHooks::new(remote, clock)));
+        let scheduler = scheduler.map(|remote| Arc::new(SchedulerHooks::new(remote)));
+        let fleet = match &manager {
+            Some(hooks) => Fleet::StandIns(Arc::<ReferenceHooks>::clone(hooks)),
+            None => Fleet::Made(None),
+        };
+        let hooks: Arc<dyn Hooks> = match (manager, scheduler) {
+            (Some(manager), Some(scheduler)) => Arc::new(BothHooks::new(manager, scheduler)),
+            (Some(manager), None) => manager,
+            (None, scheduler) => scheduler?,
+        };
         Some(of_reference(hooks, fleet, *mutations))
-    }
-
-    /// Does the same for the reference scheduler, which has an inventory of its own.
-    pub fn by_scheduler(&self, remote: scheduler::Remote) -> Option<DriverPlan> {
-        let Driving::Reference { mutations } = self else {
-            return None;
-        };
-        let hooks = Arc::new(SchedulerHooks::new(remote));
-        Some(of_reference(hooks, Fleet::Made(None), *mutations))
     }
 
     /// Checks that the driver can do anything for the API that is judged.

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
 use collect::clock::Clock;
-use evidence::api::Api;
+use evidence::Claim;
 use lab::{
     hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
     manager::hub_definitions,
@@ -264,7 +264,7 @@ async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
     let Some(reference) = manager else {
         return std::future::pending().await;
     };
-    play(hub, reference, Api::ClusterProfile, Clock::system()).await
+    play(hub, reference, &Claim::default(), Clock::system()).await
 }
 
 /// Writes a private file atomically: a reader that waits for it finds it complete.

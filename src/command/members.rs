@@ -25,6 +25,8 @@ use super::{Failure, target::Target};
 /// Where kubeconfigs of members come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MembersFrom {
+    /// Nowhere: no member is queried.
+    Nowhere,
     /// The consumer Secrets.
     Secrets,
     /// A file.
@@ -36,6 +38,7 @@ impl FromStr for MembersFrom {
 
     fn from_str(given: &str) -> Result<Self, Self::Err> {
         Ok(match given {
+            "none" => MembersFrom::Nowhere,
             "from-secrets" => MembersFrom::Secrets,
             path => MembersFrom::File(path.into()),
         })
@@ -51,8 +54,15 @@ pub fn resolve(
     providers: Option<&Path>,
     target: &Target,
 ) -> Result<(Members, Vec<PathBuf>), Failure> {
+    let from_nowhere = given.contains(&MembersFrom::Nowhere);
+    if from_nowhere && (given.len() > 1 || providers.is_some()) {
+        return Err(Failure::usage(anyhow!(
+            "--members none queries no member: leave out the other --members and --provider-file, or name a file of \
+             that name as ./none"
+        )));
+    }
     let is_given = !given.is_empty() || providers.is_some();
-    if is_given && !matches!(target, Target::Kubeconfig(_)) {
+    if is_given && !from_nowhere && !matches!(target, Target::Kubeconfig(_)) {
         return Err(Failure::usage(anyhow!(
             "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
         )));
@@ -60,6 +70,7 @@ pub fn resolve(
     let (mut members, mut files) = (Members::default(), Vec::new());
     for from in given {
         match from {
+            MembersFrom::Nowhere => {}
             MembersFrom::Secrets => members.from_secrets = true,
             MembersFrom::File(path) => {
                 let (ways, read) = read_members(path).map_err(Failure::usage)?;

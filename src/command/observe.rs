@@ -9,7 +9,7 @@ use collect::{
     collect,
     connect::{Connection, KubeconfigOptions},
 };
-use evidence::{Claim, Evidence, api::Api};
+use evidence::{Claim, Evidence};
 use lab::{
     hub::{AuditLevel, Hub, assets, envtest_options},
     scheduler::Scheduler,
@@ -20,12 +20,21 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Failure, audit,
     driver::Driving,
-    members,
+    plan::Own,
     recording::Watching,
-    reference::{run_manager, run_scheduler, set_up_manager, set_up_scheduler},
+    reference::References,
     signals,
     target::{Reference, Target},
 };
+
+/// Where evidence comes from beside the watch, and beside what the plan says.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// What drives the implementation.
+    pub driving: Option<&'a Driving>,
+    /// What a test hub brings.
+    pub own: Own,
+}
 
 /// Collects evidence from the target for as long as the plan says, or until a signal.
 ///
@@ -34,7 +43,7 @@ use super::{
 pub fn observe(
     target: Target,
     plan: Plan,
-    driving: Option<&Driving>,
+    sources: Sources<'_>,
     watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
     let runtime = runtime(&target)?;
@@ -42,7 +51,7 @@ pub fn observe(
         let clock = Clock::system();
         let reference = match &target {
             Target::Kubeconfig(options) => {
-                return somebody_elses(options, plan, driving, clock, watching).await;
+                return somebody_elses(options, plan, sources.driving, clock, watching).await;
             }
             Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
         };
@@ -52,7 +61,7 @@ pub fn observe(
             hub = start(&target, &plan.claim, clock) => hub?,
             () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
         };
-        ours(hub, reference, plan, driving, clock, watching, stop).await
+        ours(hub, reference, plan, sources, clock, watching, stop).await
     })
 }
 
@@ -119,25 +128,22 @@ async fn somebody_elses(
     Ok(evidence)
 }
 
-/// Collects evidence from the reference manager, or the reference scheduler, on a test hub.
+/// Collects evidence from the reference implementations on a test hub.
 async fn ours(
     hub: Hub,
     reference: Reference,
     plan: Plan,
-    driving: Option<&Driving>,
+    sources: Sources<'_>,
     clock: Clock,
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let reads_log = plan.of_first_share().is_none();
+    let reads_log = sources.own.audit_log && plan.of_first_share().is_none();
     if let Some(lab) = hub.as_lab() {
         // The same as envtest's policy.
         lab.set_audit_level(AuditLevel::RequestResponse);
     }
-    let mut seen = match plan.claim.edition.api() {
-        Api::ClusterProfile => side_by_side(&hub, reference, plan, driving, clock, watching, stop).await,
-        Api::Placement => beside_scheduler(&hub, reference, plan, driving, clock, watching, stop).await,
-    };
+    let mut seen = beside_references(&hub, reference, plan, sources, clock, watching, stop).await;
     if let Ok(evidence) = &mut seen
         && reads_log
         && let Err(error) = audit::add_own(evidence, &hub).await
@@ -149,58 +155,29 @@ async fn ours(
     stopped.map(|()| evidence)
 }
 
-async fn side_by_side(
+/// Collects evidence while the reference implementations run, which only fail.
+async fn beside_references(
     hub: &Hub,
     reference: Reference,
     mut plan: Plan,
-    driving: Option<&Driving>,
+    Sources { driving, own }: Sources<'_>,
     clock: Clock,
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let (manager, client) = set_up_manager(hub, reference, clock).await?;
-    plan.members = members::of_the_lab(&manager);
-    plan.driver = driving.and_then(|driving| driving.by_remote(manager.remote(), clock));
-    while_running(run_manager(manager, client), hub, &plan, clock, watching, stop).await
-}
-
-async fn beside_scheduler(
-    hub: &Hub,
-    reference: Reference,
-    mut plan: Plan,
-    driving: Option<&Driving>,
-    clock: Clock,
-    watching: &Watching<'_>,
-    stop: CancellationToken,
-) -> Result<Evidence, Failure> {
-    let (scheduler, client) = set_up_scheduler(hub, reference, clock).await?;
-    plan.workloads.get_or_insert_with(workloads_of_the_lab);
-    plan.driver = driving.and_then(|driving| driving.by_scheduler(scheduler.remote()));
-    while_running(
-        run_scheduler(scheduler, client),
-        hub,
-        &plan,
-        clock,
-        watching,
-        stop,
-    )
-    .await
-}
-
-/// Collects evidence while a reference implementation runs, which only fails.
-async fn while_running(
-    running: impl Future<Output = Failure>,
-    hub: &Hub,
-    plan: &Plan,
-    clock: Clock,
-    watching: &Watching<'_>,
-    stop: CancellationToken,
-) -> Result<Evidence, Failure> {
+    let references = References::set_up(hub, reference, &plan.claim, clock).await?;
+    if own.members {
+        plan.members = references.members();
+    }
+    plan.driver = driving.and_then(|driving| references.driver(driving, clock));
+    if references.has_scheduler() {
+        plan.workloads.get_or_insert_with(workloads_of_the_lab);
+    }
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(&hub.connection, plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
-        failure = running => Err(failure),
+        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
+        failure = references.run() => Err(failure),
     }
 }
 

@@ -8,9 +8,10 @@ use collect::{Members, Plan, Wish, Workloads};
 use evidence::{Claim, Scope, api::Feature};
 
 use super::{
-    Failure,
+    Failure, audit,
     duration::{self, DurationError},
     members::MembersFrom,
+    target::Target,
 };
 
 /// Which evidence to collect.
@@ -30,8 +31,8 @@ pub struct PlanFlags {
     pub settle: Option<Duration>,
     /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
     /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
-    /// Secrets as kubeconfigs and tests each (repeatable)
-    #[arg(long, value_name = "FILE|from-secrets", value_hint = ValueHint::FilePath)]
+    /// Secrets as kubeconfigs and tests each (repeatable). `none` queries none [default: none; on a test hub, its own]
+    #[arg(long, value_name = "FILE|from-secrets|none", value_hint = ValueHint::FilePath)]
     pub members: Vec<MembersFrom>,
     /// Run the credential plugins that FILE lists for access providers, in the format of inventory consumers:
     /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. A plugin runs on this
@@ -39,8 +40,9 @@ pub struct PlanFlags {
     #[arg(long, value_name = "FILE")]
     pub provider_file: Option<PathBuf>,
     /// Read the audit log of the hub's API server after the run: a file with its rotated siblings (audit-2026-….log,
-    /// compressed or not), or a folder. Repeatable, for several API servers
-    #[arg(long = "audit-log", value_name = "PATH")]
+    /// compressed or not), or a folder. Repeatable, for several API servers. `none` reads none [default: none; on a test
+    /// hub, its own]
+    #[arg(long = "audit-log", value_name = "PATH|none")]
     pub audit_logs: Vec<PathBuf>,
     /// Require the dry-run probe: its rules are inconclusive if it is unavailable
     #[arg(long, conflicts_with = "no_probe")]
@@ -59,8 +61,25 @@ const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 /// A profile may differ from its member for a grace period, of 5 minutes at most.
 const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
 
+/// What a test hub brings to the evidence by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// Its members.
+    pub members: bool,
+    /// Its audit log.
+    pub audit_log: bool,
+}
+
 impl PlanFlags {
-    /// Plans what to collect. `observe` is the default duration of the watch.
+    /// What is taken of that which a test hub brings: all but what the user leaves out.
+    pub fn own(&self) -> Own {
+        Own {
+            members: self.members.is_empty(),
+            audit_log: self.audit_logs.is_empty(),
+        }
+    }
+
+    /// Plans what to collect from a target, with the members that were named.
     ///
     /// # Errors
     /// When the flags contradict each other.
@@ -68,9 +87,10 @@ impl PlanFlags {
         &self,
         claim: Claim,
         scope: Scope,
-        observe: Duration,
+        target: &Target,
         members: Members,
     ) -> Result<Plan, Failure> {
+        let observe = target.default_observe();
         let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
@@ -101,7 +121,7 @@ impl PlanFlags {
             settle: self.settle.unwrap_or(LONGEST_SETTLE),
             secrets,
             probe,
-            audit_logs: self.audit_logs.clone(),
+            audit_logs: audit::named(&self.audit_logs, Some(target))?,
             workloads: self.workload.clone(),
             members,
             driver: None,

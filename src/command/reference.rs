@@ -1,84 +1,119 @@
 //! The reference implementations, as they run on test hubs.
 
-use std::convert::Infallible;
-
 use anyhow::anyhow;
-use collect::clock::Clock;
-use evidence::api::Api;
+use collect::{Members, clock::Clock, driver::DriverPlan};
+use evidence::{Claim, api::Api};
+use futures::future::OptionFuture;
 use kube::Client;
 use lab::{
     hub::Hub,
-    manager::{Manager, ManagerError},
-    scheduler::Scheduler,
+    manager::{Fault, Manager, ManagerError},
+    scheduler::{self, Scheduler},
 };
 
-use super::{Failure, target::Reference};
+use super::{Failure, driver::Driving, members, target::Reference};
 
 /// What the reference manager is called.
 const MANAGER: &str = "reference manager";
 /// What the reference scheduler is called.
 const SCHEDULER: &str = "reference scheduler";
 
-/// Runs the reference implementation of an API on a hub; returns only when it fails.
-pub async fn play(hub: &Hub, reference: Reference, api: Api, clock: Clock) -> Failure {
-    let Err(failure) = set_up_and_run(hub, reference, api, clock).await;
-    failure
+/// The reference implementations of the APIs that are judged, set up on a hub. Each has a client of its own.
+pub struct References {
+    manager: Option<(Manager, Client)>,
+    scheduler: Option<(Scheduler, Client)>,
 }
 
-async fn set_up_and_run(
-    hub: &Hub,
-    reference: Reference,
-    api: Api,
-    clock: Clock,
-) -> Result<Infallible, Failure> {
-    match api {
-        Api::ClusterProfile => {
-            let (manager, client) = set_up_manager(hub, reference, clock).await?;
-            Err(run_manager(manager, client).await)
+impl References {
+    /// Makes them, and writes their first objects to a hub.
+    ///
+    /// # Errors
+    /// When the hub refuses that.
+    pub async fn set_up(
+        hub: &Hub,
+        reference: Reference,
+        claim: &Claim,
+        clock: Clock,
+    ) -> Result<Self, Failure> {
+        let judges = |api| claim.edition_of(api).is_some();
+        let mut references = Self {
+            manager: None,
+            scheduler: None,
+        };
+        if judges(Api::ClusterProfile) {
+            references.manager = Some(set_up_manager(hub, reference.faults, clock).await?);
         }
-        Api::Placement => {
-            let (scheduler, client) = set_up_scheduler(hub, reference, clock).await?;
-            Err(run_scheduler(scheduler, client).await)
+        if judges(Api::Placement) {
+            references.scheduler = Some(set_up_scheduler(hub, reference.scheduler_faults, clock).await?);
+        }
+        Ok(references)
+    }
+
+    /// The manager's members; none without a manager.
+    pub fn members(&self) -> Members {
+        let manager = self.manager.as_ref();
+        manager.map_or_else(Members::default, |(manager, _)| members::of_the_lab(manager))
+    }
+
+    /// Plans what they are driven to do.
+    pub fn driver(&self, driving: &Driving, clock: Clock) -> Option<DriverPlan> {
+        let manager = self.manager.as_ref().map(|(manager, _)| manager.remote());
+        let scheduler = self.scheduler.as_ref().map(|(scheduler, _)| scheduler.remote());
+        driving.by_remotes(manager, scheduler, clock)
+    }
+
+    /// Whether one of them is the scheduler.
+    pub fn has_scheduler(&self) -> bool {
+        self.scheduler.is_some()
+    }
+
+    /// Runs them; returns only when one fails.
+    pub async fn run(self) -> Failure {
+        let manager = OptionFuture::from(
+            self.manager
+                .map(async |(manager, client)| ended(MANAGER, manager.run(client).await)),
+        );
+        let scheduler = OptionFuture::from(
+            self.scheduler
+                .map(async |(scheduler, client)| ended(SCHEDULER, scheduler.run(client).await)),
+        );
+        tokio::select! {
+            Some(failure) = manager => failure,
+            Some(failure) = scheduler => failure,
+            // There is always one.
+            else => std::future::pending().await,
         }
     }
 }
 
-/// Makes the reference manager, and writes its first objects to a hub. Returns it with its client.
-pub async fn set_up_manager(
-    hub: &Hub,
-    reference: Reference,
-    clock: Clock,
-) -> Result<(Manager, Client), Failure> {
+/// Runs the reference implementations on a hub; returns only when one fails.
+pub async fn play(hub: &Hub, reference: Reference, claim: &Claim, clock: Clock) -> Failure {
+    match References::set_up(hub, reference, claim, clock).await {
+        Ok(references) => references.run().await,
+        Err(failure) => failure,
+    }
+}
+
+async fn set_up_manager(hub: &Hub, faults: Vec<Fault>, clock: Clock) -> Result<(Manager, Client), Failure> {
     let client = hub.client_as(Manager::NAME, Manager::NAME);
     let client = client.map_err(Failure::no_hub)?;
-    let mut manager = Manager::new(reference.faults, clock);
+    let mut manager = Manager::new(faults, clock);
     let set_up = manager.set_up(&client).await;
     set_up.map_err(|error| failed(MANAGER, error))?;
     Ok((manager, client))
 }
 
-/// Does the same for the reference scheduler.
-pub async fn set_up_scheduler(
+async fn set_up_scheduler(
     hub: &Hub,
-    reference: Reference,
+    faults: Vec<scheduler::Fault>,
     clock: Clock,
 ) -> Result<(Scheduler, Client), Failure> {
     let client = hub.client_as(Scheduler::NAME, Scheduler::NAME);
     let client = client.map_err(Failure::no_hub)?;
-    let mut scheduler = Scheduler::new(reference.scheduler_faults, clock);
+    let mut scheduler = Scheduler::new(faults, clock);
     let set_up = scheduler.set_up(&client).await;
     set_up.map_err(|error| failed(SCHEDULER, error))?;
     Ok((scheduler, client))
-}
-
-/// Runs the reference manager; returns only when it fails.
-pub async fn run_manager(manager: Manager, client: Client) -> Failure {
-    ended(MANAGER, manager.run(client).await)
-}
-
-/// Runs the reference scheduler; returns only when it fails.
-pub async fn run_scheduler(scheduler: Scheduler, client: Client) -> Failure {
-    ended(SCHEDULER, scheduler.run(client).await)
 }
 
 /// Why a reference implementation runs no longer. It never ends by itself: if it does, it has failed.

@@ -17,7 +17,8 @@ use super::{
     driver::DriverFlags,
     evidence_files,
     input::InputFlags,
-    members, observe,
+    members,
+    observe::{Sources, observe},
     output::OutputFlags,
     plan::PlanFlags,
     print::print,
@@ -101,7 +102,7 @@ impl Run {
         from_files(
             Files {
                 paths: &self.from,
-                audit_logs: &self.plan.audit_logs,
+                audit_logs: &audit::named(&self.plan.audit_logs, None)?,
                 input: self.input,
             },
             self.selection,
@@ -131,18 +132,19 @@ impl Run {
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;
         target.claim(&mut claim);
+        target.scope(&claim, &mut scope);
         let waivers = waivers::read(self.claim.waivers.as_deref())?;
-        if scope.shard.is_none_or(|shard| shard.reads_hub()) {
-            audit::check(&self.plan.audit_logs)?;
-        }
         let source = target.name();
         let (members, files) =
             members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
-        let plan = self.plan.plan(claim, scope, target.default_observe(), members)?;
+        let plan = self.plan.plan(claim, scope, &target, members)?;
+        if plan.scope.shard.is_none_or(|shard| shard.reads_hub()) {
+            audit::check(&plan.audit_logs)?;
+        }
         if self.clean {
             return clean(&target, &plan, self.driver.file());
         }
-        let driving = self.driver.resolve(&target, plan.observe)?;
+        let driving = self.driver.resolve(&target, &plan)?;
         if let Some(driving) = &driving {
             driving.check(&plan.claim)?;
         }
@@ -155,7 +157,11 @@ impl Run {
             selection: &selection,
             record: RecordPart::begin(&mut outputs, &target, plan.observe),
         };
-        match observe::observe(target, plan, driving.as_ref(), &watching) {
+        let sources = Sources {
+            driving: driving.as_ref(),
+            own: self.plan.own(),
+        };
+        match observe(target, plan, sources, &watching) {
             Ok(evidence) => {
                 if let Some(reference) = reference.filter(|reference| reference.faults().count() > 1) {
                     warn_of_hidden(&reference, &evidence, &selection);

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
-    Claim,
+    Claim, Scope,
     api::{Api, Edition, Feature, UnknownName},
 };
 use judge::{Judgement, Verdict, rules};
@@ -186,10 +186,12 @@ impl Target {
                 list.push(name.to_owned());
             }
         };
-        if claim.edition.api() == Api::Placement {
+        if claim.edition_of(Api::Placement).is_some() {
             or_named(&mut claim.consumer_users, Scheduler::CONSUMER);
             or_named(&mut claim.scheduler.users, Scheduler::NAME);
             or_named(&mut claim.scheduler.field_managers, Scheduler::NAME);
+        }
+        if claim.edition_of(Api::ClusterProfile).is_none() {
             return;
         }
         or_named(&mut claim.cluster_manager.users, Manager::NAME);
@@ -199,6 +201,15 @@ impl Target {
             if claim.consumers.is_empty() {
                 claim.consumers = Manager::CONSUMERS.map(str::to_owned).into();
             }
+        }
+    }
+
+    /// Limits the scope to the reference manager's profiles, unless the user names another manager, where the reference
+    /// scheduler is beside it: that one selects from an inventory of its own, which is only as good as it needs.
+    pub fn scope(&self, claim: &Claim, scope: &mut Scope) {
+        if self.reference().is_some() && claim.also.is_some() {
+            let manager = &mut scope.cluster_manager;
+            manager.get_or_insert_with(|| Manager::NAME.to_owned());
         }
     }
 
@@ -238,21 +249,18 @@ impl Reference {
         of_manager.chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
     }
 
-    /// The objects that its hub has to serve, for the API of that claim.
+    /// The objects that its hub has to serve, for the APIs of that claim.
     pub fn hub_definitions(&self, claim: &Claim) -> Vec<CustomResourceDefinition> {
-        match claim.edition.api() {
-            Api::ClusterProfile => manager::hub_definitions(&self.faults),
-            Api::Placement => scheduler::hub_definitions(&self.scheduler_faults),
+        if claim.edition_of(Api::Placement).is_none() {
+            return manager::hub_definitions(&self.faults);
         }
+        let mut definitions = scheduler::hub_definitions(&self.scheduler_faults);
+        manager::adapt_definitions(&mut definitions, &self.faults);
+        definitions
     }
 
     /// Refuses faults that no rule of the edition would find.
     fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        if claim.also.is_some() {
-            return Err(Failure::usage(anyhow!(
-                "a test hub has one implementation: judge with --api clusterprofile or --api placement"
-            )));
-        }
         for (id, edition) in self.faults() {
             let rule = rules::find(id.split(':').next().unwrap_or(id));
             if rule.is_some_and(|rule| rule.facts.in_claim(claim).is_none()) {

@@ -29,7 +29,7 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
     assert_eq!(done.status.code(), Some(1), "{done:?}");
     let out = String::from_utf8(done.stdout).expect("UTF-8");
     // Certificates are new in each run, and not of one length. How many rules there are besides is not shown.
-    let out = replaced(&out, r"\d+\.\d kB of answers", "594.0 kB of answers");
+    let out = replaced(&out, r"\d+\.\d MB of answers", "1.3 MB of answers");
     let out = replaced(&out, r"\d+ filtered out", "… filtered out");
     let out = replaced(&out, r"\d+ of \d+ MUST rules judged \(\d+ skipped\)", "…");
     let typed = SHOWN.join(" ").replace("--manager", "\\\n    --manager");

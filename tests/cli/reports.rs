@@ -245,7 +245,11 @@ fn the_matrix_of_the_sig_is_fed() {
 fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     let folder = Folder::new();
     let faults = "reference=version/matches-member,version/well-formed";
-    let (_, recorded) = folder.report(1, "lab", &["--hub", "lab", "--manager", faults]);
+    let (_, recorded) = folder.report(
+        1,
+        "lab",
+        &["--hub", "lab", "--driver", "none", "--manager", faults],
+    );
     let recorded = Path::new(&recorded);
     let mut evidence = read_input(recorded, &Digester::new([7; 32]))
         .expect("evidence")

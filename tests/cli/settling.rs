@@ -3,12 +3,15 @@
 use super::*;
 
 const RULE: &str = "identity/manager-label-present";
-const BROKEN: [&str; 5] = [
+const BROKEN: [&str; 7] = [
     "run",
     "--hub",
     "lab",
     "--manager",
     "reference=identity/manager-label-present",
+    // A driver takes longer than a minute.
+    "--driver",
+    "none",
 ];
 
 /// A run of a minute over new and wrongly labelled profiles.

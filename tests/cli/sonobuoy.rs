@@ -74,7 +74,15 @@ fn each_verdict_keeps_its_own_status() {
     .expect("written");
     let faults = "reference=identity/manager-label-matches,access/no-secrets,version/well-formed";
     let done = pod
-        .plugin(&["--hub", "lab", "--manager", faults, "--waivers"])
+        .plugin(&[
+            "--hub",
+            "lab",
+            "--driver",
+            "none",
+            "--manager",
+            faults,
+            "--waivers",
+        ])
         .arg(&waivers)
         .output()
         .expect("the command runs");

@@ -12,7 +12,7 @@ pub const KIND: &str = "Configuration";
 pub const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 
 /// Values of path flags that are no paths.
-pub const WORDS: [&str; 3] = ["-", "from-secrets", "reference"];
+pub const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
 
 /// Flags without a key, for a single call.
 const NO_KEYS: [&str; 8] = [

@@ -18,11 +18,13 @@ use super::{
 use crate::command::{Cli, Failure, called::command_line, color};
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
-const GIVE_WAY: [(&str, &str); 4] = [
+const GIVE_WAY: [(&str, &str); 6] = [
     ("hub", "kubeconfig"),
     ("hub", "context"),
     ("members", "manager"),
     ("provider_file", "manager"),
+    ("audit_logs", "manager"),
+    ("driver", "manager"),
 ];
 
 /// Pairs of lists that cannot share a value.

@@ -110,6 +110,7 @@ impl Doctor {
         let selection = self.selection.resolve(&claim)?;
         let mut target = self.target.resolve(&claim)?;
         target.claim(&mut claim);
+        target.scope(&claim, &mut scope);
         let limit = be_quick(&mut target);
 
         // What is wrong with files, which `run` would end with: here all of it is told.
@@ -133,14 +134,11 @@ impl Doctor {
                 Err(failure) => flaws.push(Check::error(check, &failure)),
             }
         }
-        let plan = self.plan.plan(claim, scope, target.default_observe(), asked)?;
-        let driving = self
-            .driver
-            .resolve(&target, plan.observe)
-            .unwrap_or_else(|failure| {
-                flaws.push(Check::error("evidence/driver", &failure));
-                None
-            });
+        let plan = self.plan.plan(claim, scope, &target, asked)?;
+        let driving = self.driver.resolve(&target, &plan).unwrap_or_else(|failure| {
+            flaws.push(Check::error("evidence/driver", &failure));
+            None
+        });
         let unread = audit::check(&plan.audit_logs).err();
         let has_log = unread.is_none();
         flaws.extend(unread.map(|failure| Check::error("evidence/audit-log", &failure)));
@@ -162,20 +160,16 @@ impl Doctor {
             Vec::new()
         };
         let source = target.name();
-        let own = target.reference().is_some();
+        let own = self.plan.own();
         let runtime = runtime(&target)?;
         let examined = runtime.block_on(async {
-            let seen = examine(&target, plan, driving.as_ref(), limit);
+            let seen = examine(&target, plan, driving.as_ref(), own, limit);
             futures::join!(seen, audit_log::sample(&logs))
         });
         // A credential plugin may hang.
         runtime.shutdown_background();
         let (examined, sample) = examined;
-        let examined = Examined {
-            sample,
-            own,
-            ..examined
-        };
+        let examined = Examined { sample, ..examined };
         Ok(conclude(
             examined,
             edition,

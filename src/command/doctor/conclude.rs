@@ -23,7 +23,7 @@ pub fn conclude(
         evidence,
         reached,
         sample,
-        own,
+        own_log,
     } = examined;
     if hub.source.is_empty() {
         hub.source = source;
@@ -37,7 +37,7 @@ pub fn conclude(
     if driving.is_some() {
         asked.header.asked.insert(Kind::Driver, Asked::Yes);
     }
-    if own {
+    if own_log {
         asked.header.asked.insert(Kind::Requests, Asked::Yes);
     }
     let mut gains = kinds::Gains::new(&asked, selection, evidence.is_some());
@@ -56,7 +56,7 @@ pub fn conclude(
         ),
         (
             "evidence/audit-log",
-            audit_log::of_audit_log(&mut gains, own, sample, now),
+            audit_log::of_audit_log(&mut gains, own_log, sample, now),
         ),
         ("evidence/driver", driver::of_driver(&mut gains, driving)),
     ];

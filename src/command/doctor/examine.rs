@@ -11,16 +11,16 @@ use collect::{
     requests::{AuditSample, RequestsError},
     survey,
 };
-use evidence::{Evidence, api::Api};
+use evidence::Evidence;
 use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub};
 use crate::command::{
     Failure,
     driver::Driving,
-    members,
     observe::start,
-    reference::{set_up_manager, set_up_scheduler},
+    plan::Own,
+    reference::References,
     target::{Reference, Target},
 };
 
@@ -35,7 +35,8 @@ pub struct Examined {
     pub evidence: Option<Evidence>,
     pub reached: Vec<Reached>,
     pub sample: Option<Result<AuditSample, RequestsError>>,
-    pub own: bool,
+    /// Whether the hub's own audit log is read, without being named.
+    pub own_log: bool,
 }
 
 impl Examined {
@@ -47,13 +48,19 @@ impl Examined {
             evidence: None,
             reached: Vec::new(),
             sample: None,
-            own: false,
+            own_log: false,
         }
     }
 }
 
 /// Asks the hub, then the members.
-pub async fn examine(target: &Target, plan: Plan, driving: Option<&Driving>, limit: Duration) -> Examined {
+pub async fn examine(
+    target: &Target,
+    plan: Plan,
+    driving: Option<&Driving>,
+    own: Own,
+    limit: Duration,
+) -> Examined {
     let clock = Clock::system();
     match (target, target.reference()) {
         (Target::Kubeconfig(options), _) => match connect(options, limit).await {
@@ -63,8 +70,11 @@ pub async fn examine(target: &Target, plan: Plan, driving: Option<&Driving>, lim
                 ..Examined::nothing(plan, vec![Check::error("hub/reached", &failure)])
             },
         },
-        (_, Some(reference)) => match ask_own(target, reference, &plan, driving, clock, limit).await {
-            Ok(examined) => examined,
+        (_, Some(reference)) => match ask_own(target, reference, &plan, driving, own, limit).await {
+            Ok(examined) => Examined {
+                own_log: own.audit_log,
+                ..examined
+            },
             Err(failure) => Examined::nothing(plan, vec![Check::error("hub/reached", &failure)]),
         },
         (_, None) => Examined::nothing(plan, Vec::new()),
@@ -91,19 +101,15 @@ async fn ask_own(
     reference: &Reference,
     plan: &Plan,
     driving: Option<&Driving>,
-    clock: Clock,
+    own: Own,
     limit: Duration,
 ) -> Result<Examined, Failure> {
+    let clock = Clock::system();
     let hub = start(target, &plan.claim, clock).await?;
     let mut plan = plan.clone();
-    match plan.claim.edition.api() {
-        Api::ClusterProfile => {
-            let (manager, _) = set_up_manager(&hub, reference.clone(), clock).await?;
-            plan.members = members::of_the_lab(&manager);
-        }
-        Api::Placement => {
-            set_up_scheduler(&hub, reference.clone(), clock).await?;
-        }
+    let references = References::set_up(&hub, reference.clone(), &plan.claim, clock).await?;
+    if own.members {
+        plan.members = references.members();
     }
     let examined = ask(&hub.connection, plan, driving, clock, limit).await;
     hub.stop().await.map_err(Failure::no_hub)?;

@@ -106,6 +106,7 @@ impl Monitor {
         self.scope.apply(&mut scope);
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;
+        target.scope(&claim, &mut scope);
         let reference = target.reference().cloned();
         let waivers = waivers::read(self.claim.waivers.as_deref())?;
         let settings = Settings {
@@ -133,8 +134,8 @@ impl Monitor {
                 return serve_while(listener, settings, Source::Kubeconfig(options), clock, stop).await;
             };
             let hub = start(&target, &settings.plan.claim, clock).await?;
-            let api = settings.plan.claim.edition.api();
-            let manager = play(&hub, reference, api, clock);
+            let claim = settings.plan.claim.clone();
+            let manager = play(&hub, reference, &claim, clock);
             let source = Source::Own(&hub.connection);
             tokio::select! {
                 outcome = serve_while(listener, settings, source, clock, stop) => outcome,

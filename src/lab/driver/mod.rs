@@ -1,12 +1,14 @@
 //! The lab's side of the driver interface: drives the reference manager and the reference scheduler, and offers stand-in
 //! members to any manager.
 
+mod both;
 mod reference;
 mod scheduler;
 mod stand_ins;
 
 use std::error::Error;
 
+pub use both::BothHooks;
 use collect::driver::Called;
 pub use reference::ReferenceHooks;
 pub use scheduler::SchedulerHooks;

@@ -108,8 +108,13 @@ impl<World> Fault<fn(&mut World)> {
 /// All of the suite's definitions, with the changes that these faults need.
 pub(crate) fn definitions_for<Edit>(faults: &[Fault<Edit>]) -> Vec<CustomResourceDefinition> {
     let mut definitions = crd::all();
-    for fault in faults {
-        fault.info().hub.make(&mut definitions);
-    }
+    adapt(&mut definitions, faults);
     definitions
+}
+
+/// Makes the changes to definitions that these faults need.
+pub(crate) fn adapt<Edit>(definitions: &mut Vec<CustomResourceDefinition>, faults: &[Fault<Edit>]) {
+    for fault in faults {
+        fault.info().hub.make(definitions);
+    }
 }

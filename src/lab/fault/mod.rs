@@ -5,5 +5,5 @@ mod hub_change;
 mod info;
 
 pub use hub_change::HubChange;
-pub(crate) use info::definitions_for;
 pub use info::{Fault, FaultInfo};
+pub(crate) use info::{adapt, definitions_for};

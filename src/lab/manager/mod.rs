@@ -22,7 +22,7 @@ mod status;
 mod world;
 
 pub use driven::{Remote, RemoteError};
-pub use faults::{Fault, FaultInfo, faults, hub_definitions};
+pub use faults::{Fault, FaultInfo, adapt_definitions, faults, hub_definitions};
 pub use fleet::FleetMember;
 pub use lifetime::Manager;
 

@@ -16,4 +16,4 @@ mod updates;
 mod version;
 
 pub use fault::{Fault, FaultInfo};
-pub use registry::{faults, hub_definitions};
+pub use registry::{adapt_definitions, faults, hub_definitions};

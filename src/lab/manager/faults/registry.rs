@@ -9,7 +9,7 @@ use super::{
     fault::{Fault, FaultInfo},
     identity, lifecycle, properties, updates, version,
 };
-use crate::fault::definitions_for;
+use crate::fault::{adapt, definitions_for};
 
 static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
     [
@@ -34,4 +34,9 @@ pub fn faults() -> &'static [FaultInfo] {
 /// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.
 pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
     definitions_for(faults)
+}
+
+/// Makes the same changes to the definitions of a hub that serves another implementation, too.
+pub fn adapt_definitions(definitions: &mut Vec<CustomResourceDefinition>, faults: &[Fault]) {
+    adapt(definitions, faults);
 }
