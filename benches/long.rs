@@ -141,6 +141,7 @@ fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
         api_version: None,
         observe,
         settle: Duration::ZERO,
+        wait: true,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not measured".into()),
         audit_logs: Vec::new(),

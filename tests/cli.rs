@@ -31,6 +31,8 @@ mod policies;
 mod reports;
 #[path = "cli/schemas.rs"]
 mod schemas;
+#[path = "cli/scope.rs"]
+mod scope;
 #[path = "cli/settling.rs"]
 mod settling;
 #[path = "cli/shards.rs"]
@@ -184,7 +186,7 @@ fn names_that_are_none_are_errors_with_the_nearest() {
     // What is a substring of many is no whole id.
     refused(
         &["run", "--from", "conforming.yaml", "--exact", "identity"],
-        &["unknown rule `identity`"],
+        &["`identity` is a suite", "identity/manager-label-present"],
     );
 }
 
@@ -637,8 +639,11 @@ fn what_the_lab_brings_can_be_left_out() {
     let lab = ["run", "--hub", "lab", "--manager", "reference"];
     let without = expect(0, &[&lab[..], &["--audit-log", "none"]].concat());
     assert!(!without.contains("judged from the audit log"), "{without}");
-    // A single snapshot, or a share, leaves the driver out by itself.
+    // What cannot show the driver's effects leaves it out by itself.
     expect(3, &[&lab[..], &["--observe", "0s"]].concat());
+    for namespace in ["lab-clusterset", "lab-fleet"] {
+        expect(0, &[&lab[..], &["-n", namespace]].concat());
+    }
     for (more, told) in [
         (
             &["--audit-log", "conforming.yaml"][..],

@@ -91,6 +91,15 @@ pub enum CollectError {
         manifest: String,
     },
 
+    /// The scope names what has no object on the hub.
+    #[error("the hub has no {wanted}; {there}")]
+    NothingInScope {
+        /// What the scope asks for, such as `ClusterProfile in namespace fleet`.
+        wanted: String,
+        /// What the hub has instead.
+        there: String,
+    },
+
     /// The hub's namespaces are unknown, so that they cannot be divided into shares.
     #[error("failed to find the namespaces that all shares divide between them: {cause}")]
     Undivided {

@@ -36,6 +36,7 @@ mod record;
 pub mod requests;
 mod room;
 mod run;
+mod scope_check;
 mod secrets;
 mod settle;
 mod share;

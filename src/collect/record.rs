@@ -89,6 +89,15 @@ pub(super) struct Recorded<T = ClusterProfile> {
 }
 
 impl<T: Tracked> Record<T> {
+    /// Whether an object was seen that is one of those, or that could not be read.
+    pub fn has(&self, is_one: impl Fn(&T) -> bool) -> bool {
+        let mut newest = self
+            .histories
+            .iter()
+            .filter_map(|history| history.versions.last());
+        !self.unreadable.is_empty() || newest.any(|version| is_one(&version.object))
+    }
+
     /// Begins a pass over the whole inventory.
     pub fn begin(&mut self, origin: Origin) -> Pass {
         self.passes += 1;

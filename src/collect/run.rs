@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Settled, Tracked, Window,
-    api::PlacementDecision,
+    api::{Api, PlacementDecision},
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -31,9 +31,10 @@ use super::{
     patience::{Patience, Unfinished},
     permissions::Permissions,
     room::Room,
-    secrets,
+    scope_check, secrets,
     settle::{Left, follow},
     share::Observed,
+    slices::Slices,
     target::{Target, target},
     timeline::{self, Watch},
 };
@@ -272,6 +273,9 @@ impl Run<'_> {
             Err(unfinished) => Some(unfinished.to_string()),
         };
         self.is_stale = unlisted.is_some();
+        if unlisted.is_none() && !self.stopped() {
+            self.check_scope(&record, &slices).await?;
+        }
         let mut watches = self.rest(watches, &record);
         let mut driver = None;
         if unlisted.is_none() && !observe.is_zero() {
@@ -337,6 +341,16 @@ impl Run<'_> {
         self.driven(driver);
         self.writers();
         Ok(())
+    }
+
+    /// Refuses a scope that names what has no object.
+    async fn check_scope(&self, record: &timeline::Shared, slices: &Slices) -> Result<(), CollectError> {
+        let scope = &self.plan.scope;
+        let holds = |api| match api {
+            Api::ClusterProfile => Some(record.lock().has(|profile| scope.holds(profile))),
+            Api::Placement => Some(slices.has(scope)),
+        };
+        scope_check::check(&self.client(), &self.target, self.plan, holds).await
     }
 
     /// Runs the driver, if the plan has one.

@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, future::pending};
 
-use evidence::{Kind, Window, api::PlacementDecision};
+use evidence::{Kind, Scope, Window, api::PlacementDecision};
 use futures::future::join_all;
 use jiff::Timestamp;
 
@@ -31,6 +31,11 @@ impl Slices {
             pending::<()>().await;
         }
         join_all(self.watches.iter_mut().map(Watch::follow)).await;
+    }
+
+    /// Whether the scope holds one, or may: not all could be listed.
+    pub fn has(&self, scope: &Scope) -> bool {
+        self.unlisted.is_some() || self.record.lock().has(|slice| scope.holds_slice(slice))
     }
 
     /// Notes that no list at the end of the window has confirmed the watches.

@@ -12,7 +12,7 @@ use std::{
 
 use evidence::{
     Asked, Evidence, Kind,
-    api::{ClusterProfile, names},
+    api::{Api, ClusterProfile, names},
     redact::without_credentials,
     runs::is_of_a_run,
 };
@@ -30,7 +30,7 @@ use super::{
     missing::NO_NAMESPACES,
     namespaces,
     permissions::Permissions,
-    probe, secrets,
+    probe, scope_check, secrets,
     share::Observed,
     target::{Target, target},
 };
@@ -106,6 +106,18 @@ pub async fn survey(
         inventory = Err(CollectError::forbidden(message, namespaces));
     }
     let writers = inventory.as_ref().is_ok_and(|(_, writers)| *writers);
+    if let Ok((found, _)) = &inventory
+        && found.is_whole
+    {
+        let has_profile = found.profiles + found.unreadable > 0;
+        let holds = |api| (api == Api::ClusterProfile).then_some(has_profile);
+        let client = hub.timed();
+        let check = scope_check::check(&client, &target, plan, holds);
+        // Without an answer in time, a run may begin.
+        if let Some(Err(error)) = within(deadline, check).await {
+            inventory = Err(error);
+        }
+    }
     if !writers {
         let none = Asked::No("the hub showed no managedFields".into());
         evidence.header.asked.insert(Kind::Writers, none);

@@ -2,19 +2,55 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use collect::{
     CollectError,
-    connect::{ClientError, ConnectError, ContextError, ExecError},
+    connect::{ClientError, ConnectError, Connection, ContextError, ExecError},
 };
 use evidence::{LimitError, ReasonId};
 use judge::rules::Rule;
 
-use super::called::called;
+use super::{Failure, called::called};
+
+/// The failure of a run that collected no evidence: a scope without objects is a slip of the command line.
+pub fn no_evidence(error: CollectError, hub: &Connection) -> Failure {
+    let is_plain = hub
+        .access()
+        .is_some_and(|access| access.server.starts_with("http://"));
+    match error {
+        CollectError::Unreachable { slow: false, .. }
+        | CollectError::Insecure { .. }
+        | CollectError::Failed { .. }
+            if is_plain =>
+        {
+            Failure::could_not_run(anyhow!(
+                "{error}; the kubeconfig's server begins with http://, and API servers speak HTTPS: try https://"
+            ))
+        }
+        CollectError::NothingInScope { .. } => Failure::usage(anyhow!("{error}{}", nothing_seen(&error))),
+        _ => Failure::nothing_seen(error),
+    }
+}
+
+/// The failure of a run that has no connection: a kubeconfig that cannot be used is like any other file that cannot.
+pub fn no_connection(error: ConnectError) -> Failure {
+    match error {
+        ConnectError::Unreadable { .. }
+        | ConnectError::Unparsable { .. }
+        | ConnectError::NoConfig { .. }
+        | ConnectError::Unmergeable { .. } => {
+            let advised = format!("{error}{}", unreachable(&error));
+            Failure::usage(anyhow::Error::new(error).context(advised))
+        }
+        _ => Failure::unreachable(error),
+    }
+}
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
     match error {
-        ConnectError::Unreadable { .. } => "; name another with --kubeconfig",
+        ConnectError::Unreadable { .. } | ConnectError::NoConfig { .. } => "; name another with --kubeconfig",
+        ConnectError::NoContext { known, .. } if known.is_empty() => "; name another with --kubeconfig",
         ConnectError::NoContext { .. } => "; choose one with --context",
         ConnectError::Nowhere { .. } => {
             "; name a kubeconfig with --kubeconfig, or try the suite without a hub of your own: --hub lab"
@@ -50,6 +86,9 @@ pub fn nothing_seen(error: &CollectError) -> String {
             } else {
                 format!("; use a newer suite, or try `--api-version {first}`")
             }
+        }
+        CollectError::NothingInScope { .. } => {
+            "; correct --namespace, --cluster-manager or --scheduler, or add --wait to watch until there is one".to_owned()
         }
         CollectError::Undivided { .. } => {
             "; name the namespaces with --namespace, or apply the role that `clusterprofile-conformance rbac` prints".to_owned()

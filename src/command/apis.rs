@@ -1,7 +1,7 @@
 //! Which APIs a run judges, and by which editions.
 
 use anyhow::anyhow;
-use clap::ValueEnum;
+use clap::{ArgMatches, ValueEnum};
 use evidence::{
     Claim,
     api::{Api, Edition},
@@ -65,6 +65,50 @@ pub fn apply(apis: Option<Apis>, edition: Option<Edition>, claim: &mut Claim) ->
     claim.edition = editions[0];
     claim.also = editions.get(1).copied();
     Ok(())
+}
+
+/// Flags that one API alone has a use for, by their ids.
+const FLAGS: [(&str, Api); 16] = [
+    ("scheduler", Api::Placement),
+    ("scheduler_users", Api::Placement),
+    ("scheduler_field_managers", Api::Placement),
+    ("consumer_users", Api::Placement),
+    ("workload", Api::Placement),
+    ("cluster_manager", Api::ClusterProfile),
+    ("cluster_manager_users", Api::ClusterProfile),
+    ("cluster_manager_field_managers", Api::ClusterProfile),
+    ("features", Api::ClusterProfile),
+    ("no_features", Api::ClusterProfile),
+    ("consumers", Api::ClusterProfile),
+    ("clustersets", Api::ClusterProfile),
+    ("node_tolerance", Api::ClusterProfile),
+    ("members", Api::ClusterProfile),
+    ("provider_file", Api::ClusterProfile),
+    ("probe", Api::ClusterProfile),
+];
+
+/// The API of a flag that the run has no use for, as it judges another one; none where it has, or where evidence that is
+/// read says what was judged.
+pub fn useless_for(id: &str, flags: &ArgMatches) -> Option<Api> {
+    let api = FLAGS.iter().find(|(flag, _)| *flag == id)?.1;
+    let one = |id| flags.try_contains_id(id).unwrap_or_default();
+    let apis = if one("api") {
+        flags.get_one::<Apis>("api")
+    } else {
+        None
+    };
+    let edition = if one("edition") {
+        flags.get_one::<Edition>("edition")
+    } else {
+        None
+    };
+    let is_read = one("from") || one("evidence");
+    let is_judged = match (apis, edition) {
+        (Some(apis), _) => apis.hold(api),
+        (None, Some(edition)) => edition.api() == api,
+        (None, None) => is_read || api == Api::ClusterProfile,
+    };
+    (!is_judged).then_some(api)
 }
 
 #[cfg(test)]

@@ -18,11 +18,14 @@ use collect::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
 };
-use evidence::{Claim, DriverAction, api::Api};
+use evidence::{
+    Claim, DriverAction,
+    api::{Api, Edition},
+};
 use lab::{
     driver::{BothHooks, ReferenceHooks, SchedulerHooks, StandIns},
-    manager::Remote,
-    scheduler,
+    manager::{Manager, Remote},
+    scheduler::{self, Scheduler},
 };
 
 use super::{Failure, target::Target};
@@ -124,9 +127,18 @@ impl DriverFlags {
 }
 
 /// Whether the driver is part of the run without being named: in the lab it takes no time, and writes to nothing of the
-/// user's. A single snapshot cannot see what it does, and a share of the fleet cannot be driven.
+/// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it; and a share of
+/// the fleet cannot be driven.
 fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
-    matches!(target, Target::Lab(_)) && !plan.observe.is_zero() && plan.scope.shard.is_none()
+    let driven = |api| match api {
+        Api::ClusterProfile => Manager::NAMESPACE,
+        Api::Placement => Scheduler::NAMESPACE,
+    };
+    let mut apis = plan.claim.editions().map(Edition::api);
+    matches!(target, Target::Lab(_))
+        && !plan.observe.is_zero()
+        && plan.scope.shard.is_none()
+        && apis.all(|api| plan.scope.holds_namespace(driven(api)))
 }
 
 impl FromStr for Choice {

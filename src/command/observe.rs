@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Failure, audit,
+    Failure, advice, audit,
     driver::Driving,
     plan::Own,
     recording::Watching,
@@ -113,7 +113,7 @@ async fn somebody_elses(
 ) -> Result<Evidence, Failure> {
     let hub = Connection::from_kubeconfig(options)
         .await
-        .map_err(Failure::unreachable)?;
+        .map_err(advice::no_connection)?;
     plan.driver = match driving {
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
@@ -121,7 +121,7 @@ async fn somebody_elses(
     let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
-    let mut evidence = seen.map_err(Failure::nothing_seen)?;
+    let mut evidence = seen.map_err(|error| advice::no_evidence(error, &hub))?;
     if plan.of_first_share().is_none() {
         audit::add_or_miss(&mut evidence, &plan.audit_logs);
     }
@@ -176,7 +176,9 @@ async fn beside_references(
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
-        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => seen.map_err(Failure::nothing_seen),
+        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
+            seen.map_err(|error| advice::no_evidence(error, &hub.connection))
+        }
         failure = references.run() => Err(failure),
     }
 }

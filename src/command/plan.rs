@@ -29,6 +29,9 @@ pub struct PlanFlags {
     /// 0s does not wait [default: 130s]
     #[arg(long, value_name = "DURATION", value_parser = settle)]
     pub settle: Option<Duration>,
+    /// Watch although --namespace, --cluster-manager or --scheduler names what has no object on the hub yet
+    #[arg(long)]
+    pub wait: bool,
     /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
     /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
     /// Secrets as kubeconfigs and tests each (repeatable). `none` queries none [default: none; on a test hub, its own]
@@ -119,6 +122,7 @@ impl PlanFlags {
             api_version: self.api_version.clone(),
             observe: self.observe.unwrap_or(observe),
             settle: self.settle.unwrap_or(LONGEST_SETTLE),
+            wait: self.wait,
             secrets,
             probe,
             audit_logs: audit::named(&self.audit_logs, Some(target))?,

@@ -76,7 +76,8 @@ impl PrintPolicies {
     pub fn execute(self) -> Result<Exit, Failure> {
         if self.edition.api() != Api::ClusterProfile {
             return Err(Failure::usage(anyhow!(
-                "edition {} is one of the API {}, whose rules compare several objects: no policy can say them",
+                "edition {} is one of the API {}: policies are made from rules on ClusterProfiles only; choose standard, \
+                 2026-07 or 2026-09",
                 self.edition,
                 self.edition.api()
             )));

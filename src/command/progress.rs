@@ -355,6 +355,7 @@ mod tests {
             api_version: None,
             observe: Duration::from_secs(seconds + 60),
             settle: Duration::ZERO,
+            wait: true,
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),

@@ -278,6 +278,7 @@ mod tests {
                 api_version: None,
                 observe: Duration::from_secs(seconds),
                 settle: Duration::ZERO,
+                wait: true,
                 secrets: Wish::Asked,
                 probe: Wish::IfAllowed,
                 audit_logs: Vec::new(),

@@ -8,16 +8,45 @@ use judge::{
     rules::{Applies, Facts, Rule},
 };
 
+/// A name that is none of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoRule {
+    /// It is not known; a slip gets the nearest one.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+    /// It is a suite's.
+    #[error("`{suite}` is a suite: name one of its rules, {}", rules.join(", "))]
+    Suite {
+        /// The suite.
+        suite: String,
+        /// The ids of its rules.
+        rules: Vec<&'static str>,
+    },
+}
+
 /// Finds a rule by its id.
 ///
 /// # Errors
 /// When there is none; the error suggests the nearest.
-pub fn named(id: &str) -> Result<&'static Rule, UnknownName> {
+pub fn named(id: &str) -> Result<&'static Rule, NoRule> {
     rules::find(id).ok_or_else(|| unknown(id))
 }
 
 /// Builds the error for an unknown rule: people leave out the suite, or give it alone.
-pub fn unknown(given: &str) -> UnknownName {
+pub fn unknown(given: &str) -> NoRule {
+    let suite = given.strip_suffix('/').unwrap_or(given);
+    let of_suite = rules::all().iter().filter(|rule| rule.suite() == suite);
+    let of_suite: Vec<&str> = of_suite.map(|rule| rule.id).collect();
+    if !of_suite.is_empty() {
+        return NoRule::Suite {
+            suite: suite.to_owned(),
+            rules: of_suite,
+        };
+    }
+    nearest(given).into()
+}
+
+fn nearest(given: &str) -> UnknownName {
     let ids = rules::all().iter().map(|rule| rule.id);
     if let Some((suite, name)) = given.split_once('/') {
         let mut error = UnknownName::among("rule", given, ids);

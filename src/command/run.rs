@@ -57,7 +57,7 @@ pub struct Run {
         value_name = "PATH",
         help_heading = "Target",
         conflicts_with_all = [
-            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "settle", "members",
+            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "settle", "wait", "members",
             "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
@@ -76,7 +76,7 @@ pub struct Run {
     #[arg(
         long,
         help_heading = "Driver",
-        conflicts_with_all = ["manager", "observe", "settle", "probe", "no_probe", "audit_logs", "allow_mutations"],
+        conflicts_with_all = ["manager", "observe", "settle", "wait", "probe", "no_probe", "audit_logs", "allow_mutations"],
     )]
     clean: bool,
     #[command(flatten)]
@@ -137,7 +137,9 @@ impl Run {
         let source = target.name();
         let (members, files) =
             members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
-        let plan = self.plan.plan(claim, scope, &target, members)?;
+        let mut plan = self.plan.plan(claim, scope, &target, members)?;
+        // Its hooks may bring about what the scope names.
+        plan.wait |= self.driver.file().is_some();
         if plan.scope.shard.is_none_or(|shard| shard.reads_hub()) {
             audit::check(&plan.audit_logs)?;
         }

@@ -39,8 +39,8 @@ pub struct TargetFlags {
     /// The context of the kubeconfig [default: the current one]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// How long an answer of the hub may take until its end, such as 2m; 0s means no limit. A list may take as long as the
-    /// window, if that is longer [default: 30s, 10s for doctor]
+    /// Timeout for a complete response of the hub, such as 2m; 0s means no limit. A list may take as long as the window, if
+    /// that is longer [default: 30s, 10s for doctor]
     #[arg(long, value_name = "DURATION", value_parser = request_timeout)]
     request_timeout: Option<Duration>,
     /// Which hub to judge on [default: kubeconfig]

@@ -265,6 +265,7 @@ fn plan(observe: Duration) -> Plan {
         api_version: None,
         observe,
         settle: Duration::ZERO,
+        wait: true,
         secrets: Wish::IfAllowed,
         probe: Wish::IfAllowed,
         audit_logs: Vec::new(),

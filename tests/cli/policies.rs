@@ -80,7 +80,7 @@ fn what_no_policy_can_say_is_refused_with_words() {
         (&["policies", "--level", "high"], "must, should, may"),
         (
             &["policies", "--edition", "placement-2025-09"],
-            "no policy can say them",
+            "from rules on ClusterProfiles only",
         ),
         (&["policies", "lifecycle/"], "none of these rules can be a policy"),
         (&["policies", "identiy/"], "did you mean `identity/`?"),

@@ -207,6 +207,14 @@ fn progress_ends_with_the_failed_rules() {
         update["total"].as_u64(),
         update["completed"].as_u64().map(|completed| completed + 1)
     );
+    // What was filtered out has not passed.
+    let results = pod.results();
+    let statuses = statuses(&results)
+        .into_values()
+        .filter(|status| *status == "passed");
+    assert_eq!(update["completed"], statuses.count());
+    let message = update["msg"].as_str().expect("a message");
+    assert!(message.ends_with("neither passed nor failed"), "{message}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

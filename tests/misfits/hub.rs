@@ -92,6 +92,7 @@ impl LaxHub {
             api_version: None,
             observe: Duration::from_secs(seconds),
             settle: Duration::ZERO,
+            wait: true,
             secrets: Wish::IfAllowed,
             probe: Wish::No("not here".into()),
             audit_logs: Vec::new(),

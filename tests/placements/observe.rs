@@ -94,6 +94,7 @@ fn plan(edition: Edition) -> Plan {
         api_version: Some(names::VERSIONS[1].to_owned()),
         observe: WINDOW,
         settle: Duration::ZERO,
+        wait: true,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not wanted".into()),
         audit_logs: Vec::new(),

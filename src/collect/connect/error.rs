@@ -18,7 +18,7 @@ pub enum ConnectError {
 
     /// The kubeconfig file is not one. The parser's own message would quote it.
     #[error(
-        "failed to parse the kubeconfig {}{}: it is no kubeconfig in YAML; `kubectl config view --kubeconfig {}` \
+        "failed to parse the kubeconfig {}{}: not a valid kubeconfig; `kubectl config view --kubeconfig {}` \
          tells what is wrong with it",
         path.display(), line.map(|line| format!(" (line {line})")).unwrap_or_default(), path.display()
     )]
@@ -27,6 +27,15 @@ pub enum ConnectError {
         path: PathBuf,
         /// The line that the parser stopped at, where it says.
         line: Option<u64>,
+    },
+
+    /// The file is another object than a kubeconfig.
+    #[error("{} is not a valid kubeconfig: its kind is `{kind}`, not `Config`", path.display())]
+    NoConfig {
+        /// The file.
+        path: PathBuf,
+        /// Its kind.
+        kind: String,
     },
 
     /// Kubeconfig files that do not go together.
@@ -53,7 +62,7 @@ pub enum ConnectError {
     },
 
     /// Neither the caller nor the kubeconfig names a context.
-    #[error("{place} sets no current-context; there {}", listed(known))]
+    #[error("{}", no_context(place, known))]
     NoContext {
         /// The files that were read.
         place: String,
@@ -74,7 +83,7 @@ pub enum ConnectError {
 
     /// There is neither a kubeconfig nor a service account.
     #[error(
-        "found no hub: {}, and this is no pod of a cluster", looked.join(", ")
+        "found no hub: {}, and this is not running in a pod", looked.join(", ")
     )]
     Nowhere {
         /// Where a kubeconfig was looked for, each with what was found.
@@ -125,6 +134,13 @@ pub enum ClientError {
     /// There is no such server.
     #[error("no server answers there")]
     NoServer,
+}
+
+fn no_context(place: &str, known: &[String]) -> String {
+    if known.is_empty() {
+        return format!("{place} has no contexts: it may not be a kubeconfig");
+    }
+    format!("{place} sets no current-context; there {}", listed(known))
 }
 
 /// The contexts of a kubeconfig; a long list is cut, as the nearest name has been suggested before.

@@ -202,6 +202,9 @@ fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
     outcome
 }
 
+/// What a kubeconfig says it is.
+const KIND: &str = "Config";
+
 /// Reads the kubeconfig; none where there is none but a pod's service account is.
 fn find(options: &KubeconfigOptions, environment: &Environment) -> Result<Option<Found>, ConnectError> {
     if let Some(path) = &options.path {
@@ -267,7 +270,7 @@ fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
 /// # Errors
 /// When it cannot be read or is none.
 pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
-    Kubeconfig::read_from(path).map_err(|error| match error {
+    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| match error {
         KubeconfigError::ReadConfig(source, path) => ConnectError::Unreadable { path, source },
         KubeconfigError::Parse(error) => ConnectError::Unparsable {
             path: path.to_owned(),
@@ -279,7 +282,14 @@ pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
         _ => ConnectError::Unmergeable {
             path: path.to_owned(),
         },
-    })
+    })?;
+    match &kubeconfig.kind {
+        Some(kind) if kind != KIND => Err(ConnectError::NoConfig {
+            path: path.to_owned(),
+            kind: kind.clone(),
+        }),
+        _ => Ok(kubeconfig),
+    }
 }
 
 /// The context of that name or, where none is named, the current one.

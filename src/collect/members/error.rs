@@ -76,7 +76,7 @@ pub enum MembersFlaw {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryFlaw {
     /// It is no mapping.
-    #[error("it is no mapping")]
+    #[error("expected a mapping")]
     NotMapping,
     /// It has an unknown key.
     #[error(transparent)]

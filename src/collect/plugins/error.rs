@@ -79,8 +79,8 @@ pub enum ProvidersFlaw {
 /// What is wrong with one provider of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderFlaw {
-    /// It, or a part, is no mapping.
-    #[error("it is no mapping")]
+    /// Expected a mapping.
+    #[error("expected a mapping")]
     NotMapping,
     /// It has an unknown key.
     #[error(transparent)]

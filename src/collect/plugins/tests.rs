@@ -259,7 +259,7 @@ fn a_file_that_cannot_be_used_says_why() {
             .is_ok_and(|plugins| plugins.providers[0].command.is_absolute())
     );
     for (text, expected) in [
-        (String::new(), "it is no mapping"),
+        (String::new(), "expected a mapping"),
         ("CANARY: [".to_owned(), "failed to use the provider file"),
         ("providers: []".to_owned(), "it lists no providers"),
         (

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use anyhow::anyhow;
 use clap::{
     ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
 };
@@ -15,7 +16,7 @@ use super::{
     keys::{Key, WORDS, keys},
     show::shown,
 };
-use crate::command::{Cli, Failure, called::command_line, color};
+use crate::command::{Cli, Failure, apis::useless_for, called::command_line, color};
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.
 const GIVE_WAY: [(&str, &str); 6] = [
@@ -62,6 +63,10 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
             (Some(file), merged)
         }
     };
+    if let Some((_, flags)) = merged.subcommand() {
+        let in_file = file.as_ref().zip(flags.get_one::<PathBuf>("config"));
+        check_apis(subcommand(&whole, name), flags, in_file)?;
+    }
     let about = file.map(|file| file.about).unwrap_or_default();
     let mut cli = cli(&merged);
     if let (Some((config, claim)), Some((name, flags))) = (cli.configured(), merged.subcommand()) {
@@ -99,6 +104,42 @@ fn check(setting: &Setting, path: &Path) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Refuses flags that the run has no use for: they are of an API that it does not judge.
+fn check_apis(
+    command: &Command,
+    flags: &ArgMatches,
+    in_file: Option<(&File, &PathBuf)>,
+) -> Result<(), Failure> {
+    for flag in command.get_arguments() {
+        let id = flag.get_id().as_str();
+        let is_given = flags.value_source(id) == Some(ValueSource::CommandLine);
+        let Some(api) = useless_for(id, flags).filter(|_| is_given) else {
+            continue;
+        };
+        let told = |name: &str, leave: &str| {
+            format!("{name} is for the API {api}, which this run does not judge: {leave}, or add --api all")
+        };
+        let key = in_file.and_then(|(file, path)| {
+            let mut settings = file.settings.iter();
+            settings.find(|setting| setting.key.id() == id).zip(Some(path))
+        });
+        return Err(match key {
+            Some((setting, path)) => unusable(
+                path,
+                &told(
+                    &format!("line {}: `{}`", setting.line, setting.key.name),
+                    "remove it",
+                ),
+            ),
+            None => {
+                let name = format!("--{}", flag.get_long().unwrap_or(id));
+                Failure::usage(anyhow!(told(&name, "leave it out")))
+            }
+        });
+    }
+    Ok(())
 }
 
 /// Arguments to put before and after the command line's own.
@@ -148,6 +189,12 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
         });
         if let Some(flag) = rival {
             note(path, &key.name, flag.get_long().unwrap_or_default());
+            continue;
+        }
+        // A file may serve runs of either API.
+        if useless_for(key.id(), flags).is_some() && (is_given("api") || is_given("edition")) {
+            let flag = if is_given("api") { "api" } else { "edition" };
+            note(path, &key.name, flag);
             continue;
         }
         let mut values = setting.values.clone();

@@ -134,7 +134,8 @@ impl Doctor {
                 Err(failure) => flaws.push(Check::error(check, &failure)),
             }
         }
-        let plan = self.plan.plan(claim, scope, &target, asked)?;
+        let mut plan = self.plan.plan(claim, scope, &target, asked)?;
+        plan.wait |= self.driver.file().is_some();
         let driving = self.driver.resolve(&target, &plan).unwrap_or_else(|failure| {
             flaws.push(Check::error("evidence/driver", &failure));
             None

@@ -1,4 +1,4 @@
-//! `doctor`: check a run before it takes its time.
+//! `doctor`: the preflight check of a run.
 //!
 //! The hub and the members are asked side by side, within a limit. What is found becomes a list of checks, each with what
 //! to do about it.

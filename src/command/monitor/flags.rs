@@ -156,6 +156,7 @@ pub(super) fn plan(claim: Claim, scope: Scope, api_version: Option<String>) -> P
         api_version,
         observe: PATIENCE,
         settle: Duration::ZERO,
+        wait: true,
         secrets: Wish::No(NO_SECRETS.into()),
         probe: Wish::No(NO_PROBE.into()),
         audit_logs: Vec::new(),

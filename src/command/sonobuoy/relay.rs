@@ -27,7 +27,7 @@ pub struct Relay {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Update {
     msg: String,
-    /// Rules, once they are judged.
+    /// Rules that passed or failed, once they are judged.
     total: usize,
     completed: usize,
     failures: Vec<String>,
@@ -39,10 +39,16 @@ impl Update {
         let leaves = results.leaves();
         let failed = leaves.iter().filter(|leaf| leaf.is_failed());
         let failures: Vec<String> = failed.map(|leaf| leaf.name().to_owned()).collect();
+        // Sonobuoy calls `completed` passed, and what is missing to `total` remaining.
+        let completed = leaves.iter().filter(|leaf| leaf.is_passed()).count();
+        let others = leaves.len() - failures.len() - completed;
         Self {
-            msg: "judged".to_owned(),
-            total: leaves.len(),
-            completed: leaves.len() - failures.len(),
+            msg: match others {
+                0 => "judged".to_owned(),
+                _ => format!("judged; {others} neither passed nor failed"),
+            },
+            total: completed + failures.len(),
+            completed,
             failures,
         }
     }

@@ -182,6 +182,10 @@ impl Item {
         &self.name
     }
 
+    pub(super) fn is_passed(&self) -> bool {
+        self.status == PASSED
+    }
+
     pub(super) fn is_failed(&self) -> bool {
         self.status == FAILED
     }

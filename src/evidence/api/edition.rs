@@ -56,6 +56,11 @@ pub struct UnknownName {
 #[error("{0} (the editions: {all})", all = Edition::ALL.map(Edition::name).join(", "))]
 pub struct UnknownEdition(#[from] UnknownName);
 
+/// An unknown feature. Names all of them, as for editions.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} (the features: {all})", all = Feature::ALL.map(Feature::name).join(", "))]
+pub struct UnknownFeature(#[from] UnknownName);
+
 impl UnknownName {
     /// Finds the nearest of the `known` names, to suggest it.
     pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
@@ -140,13 +145,13 @@ impl FromStr for Edition {
 }
 
 impl FromStr for Feature {
-    type Err = UnknownName;
+    type Err = UnknownFeature;
 
-    fn from_str(given: &str) -> Result<Self, UnknownName> {
+    fn from_str(given: &str) -> Result<Self, UnknownFeature> {
         Self::ALL
             .into_iter()
             .find(|feature| feature.name() == given)
-            .ok_or_else(|| UnknownName::among("feature", given, Self::ALL.map(Self::name)))
+            .ok_or_else(|| UnknownName::among("feature", given, Self::ALL.map(Self::name)).into())
     }
 }
 

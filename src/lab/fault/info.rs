@@ -113,7 +113,7 @@ pub(crate) fn definitions_for<Edit>(faults: &[Fault<Edit>]) -> Vec<CustomResourc
 }
 
 /// Makes the changes to definitions that these faults need.
-pub(crate) fn adapt<Edit>(definitions: &mut Vec<CustomResourceDefinition>, faults: &[Fault<Edit>]) {
+pub(crate) fn adapt<Edit>(definitions: &mut [CustomResourceDefinition], faults: &[Fault<Edit>]) {
     for fault in faults {
         fault.info().hub.make(definitions);
     }

@@ -174,6 +174,7 @@ fn plan(seconds: u64) -> Plan {
         api_version: None,
         observe: Duration::from_secs(seconds),
         settle: Duration::ZERO,
+        wait: true,
         secrets: Wish::IfAllowed,
         probe: Wish::No("not here".into()),
         audit_logs: Vec::new(),

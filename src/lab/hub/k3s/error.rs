@@ -11,7 +11,7 @@ use super::request::{IMAGE, LABEL};
 #[derive(Debug, thiserror::Error)]
 pub enum K3sKubeconfigError {
     /// It cannot be parsed.
-    #[error("it is no kubeconfig in YAML")]
+    #[error("not a valid kubeconfig")]
     NotYaml,
 
     /// It names no cluster and user.

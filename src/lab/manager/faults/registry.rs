@@ -37,6 +37,6 @@ pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
 }
 
 /// Makes the same changes to the definitions of a hub that serves another implementation, too.
-pub fn adapt_definitions(definitions: &mut Vec<CustomResourceDefinition>, faults: &[Fault]) {
+pub fn adapt_definitions(definitions: &mut [CustomResourceDefinition], faults: &[Fault]) {
     adapt(definitions, faults);
 }

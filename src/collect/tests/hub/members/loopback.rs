@@ -58,7 +58,7 @@ fn a_file_that_cannot_be_used_says_why() {
         ("", "names no profile"),
         ("CANARY", "give for each profile a kubeconfig"),
         (kubeconfig, "give for each profile a kubeconfig"),
-        ("a/b: CANARY", "`a/b`: it is no mapping"),
+        ("a/b: CANARY", "`a/b`: expected a mapping"),
         ("a/b: {kubeconfig: [CANARY]}", "its kubeconfig is no text"),
         (
             "a/b: {kubeconfg: k}",
@@ -68,7 +68,7 @@ fn a_file_that_cannot_be_used_says_why() {
         ("b: {kubeconfig: k}", "`b` is no namespace/name of a profile"),
         ("a/b/c: {kubeconfig: k}", "`a/b/c` is no namespace/name"),
         ("a/b: {kubeconfig: gone}", "gone"),
-        ("a/b: {kubeconfig: broken}", "it is no kubeconfig in YAML"),
+        ("a/b: {kubeconfig: broken}", "not a valid kubeconfig"),
         ("a/b: {kubeconfig: k}", "sets no current-context"),
         ("a/b: {kubeconfig: k, context: onee}", "did you mean `one`?"),
     ] {

@@ -1,0 +1,137 @@
+//! Names in the scope that the hub does not have, and flags of an API that is not judged.
+
+use super::*;
+
+const LAB: [&str; 5] = ["run", "--hub", "lab", "--manager", "reference"];
+
+fn refused_in_the_lab(more: &[&str], told: &[&str]) {
+    refused(&[&LAB[..], more].concat(), told);
+}
+
+#[test]
+fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
+    let there = "in namespaces lab-fleet (11), lab-clusterset (7), of manager reference-manager (18)";
+    let waits = "--wait";
+    refused_in_the_lab(
+        &["-n", "nope"],
+        &["no ClusterProfile in namespace nope", there, waits],
+    );
+    refused_in_the_lab(
+        &["--cluster-manager", "nope"],
+        &["no ClusterProfile of manager nope", there, waits],
+    );
+    refused_in_the_lab(
+        &["-n", "lab-fleet", "--cluster-manager", "nope"],
+        &["of manager nope in namespace lab-fleet", there],
+    );
+    refused_in_the_lab(
+        &["--api", "placement", "--scheduler", "nope"],
+        &[
+            "no PlacementDecision of scheduler nope",
+            "of scheduler reference-scheduler",
+        ],
+    );
+    refused_in_the_lab(&["--api", "all", "-n", "nope"], &["in namespace nope"]);
+}
+
+#[test]
+fn a_run_waits_for_a_scope_if_told_to() {
+    let told = expect(3, &[&LAB[..], &["-n", "nope", "--wait"]].concat());
+    assert!(told.contains("over 0 profiles"), "{told}");
+}
+
+#[test]
+fn doctor_is_not_ready_for_a_scope_without_objects() {
+    let doctor = ["doctor", "--hub", "lab", "--manager", "reference", "-n", "nope"];
+    let told = expect(2, &doctor);
+    assert!(told.contains("no ClusterProfile in namespace nope"), "{told}");
+    assert!(told.contains("lab-fleet (11)"), "{told}");
+    assert!(told.contains("not ready"), "{told}");
+    expect(0, &[&doctor[..], &["--wait"]].concat());
+}
+
+#[test]
+fn flags_of_an_api_that_is_not_judged_are_refused() {
+    for (flag, value) in [
+        ("--scheduler", "s"),
+        ("--scheduler-user", "s"),
+        ("--scheduler-field-manager", "s"),
+        ("--consumer-user", "u"),
+        ("--workload", "apps/v1/deployments"),
+    ] {
+        refused_in_the_lab(&[flag, value], &[flag, "for the API placement", "--api all"]);
+    }
+    for (flag, value) in [
+        ("--cluster-manager", "m"),
+        ("--cluster-manager-user", "m"),
+        ("--feature", "consumer-secrets"),
+        ("--consumer", "c"),
+        ("--clusterset", "n=s"),
+        ("--node-tolerance", "1"),
+        ("--members", "from-secrets"),
+    ] {
+        let placement = ["--api", "placement", flag, value];
+        refused_in_the_lab(&placement, &[flag, "for the API clusterprofile", "--api all"]);
+    }
+}
+
+#[test]
+fn a_configuration_may_serve_runs_of_either_api() {
+    let folder = Folder::new();
+    let config = folder.flag("conformance.yaml");
+    let text = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nconsumerUser: reader\n";
+    fs::write(&config, text).expect("written");
+    refused_in_the_lab(
+        &["--config", &config],
+        &["line 3: `consumerUser` is for the API placement", "remove it"],
+    );
+    let done = call(
+        &[
+            &LAB[..],
+            &["--config", &config, "--api", "clusterprofile", "version/"],
+        ]
+        .concat(),
+    );
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(
+        done.err.contains("`consumerUser` gives way to --api"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn slips_of_names_are_answered_with_what_there_is() {
+    refused(
+        &["explain", "identity/"],
+        &["`identity` is a suite", "identity/manager-label-present"],
+    );
+    refused(
+        &["run", "--from", "conforming.yaml", "--feature", "secrets"],
+        &["unknown feature `secrets`", "consumer-secrets"],
+    );
+    refused(
+        &["policies", "--edition", "placement-2025-09"],
+        &["from rules on ClusterProfiles only"],
+    );
+}
+
+#[test]
+fn a_kubeconfig_that_cannot_be_used_is_bad_usage() {
+    let folder = Folder::new();
+    let kubeconfig = folder.flag("kubeconfig");
+    let run = ["run", "--observe", "0s", "--kubeconfig", &kubeconfig];
+    refused(&run, &["failed to read the kubeconfig", "--kubeconfig"]);
+    fs::write(&kubeconfig, "{apiVersion: v1, kind: Pod}").expect("written");
+    refused(
+        &run,
+        &["not a valid kubeconfig: its kind is `Pod`", "--kubeconfig"],
+    );
+    let plain = "{apiVersion: v1, kind: Config, current-context: a, users: [{name: a, user: {}}], \
+                 contexts: [{name: a, context: {cluster: a, user: a}}], \
+                 clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}]}";
+    fs::write(&kubeconfig, plain).expect("written");
+    let done = call(&run);
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert!(done.err.contains("try https://"), "{}", done.err);
+}
