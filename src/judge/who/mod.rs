@@ -34,6 +34,6 @@ pub(crate) use matching::has_status_subresource;
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
-pub(crate) use succession::{APART, Succession, WriteSpan, in_turns};
+pub(crate) use succession::{Succession, WriteSpan, in_turns};
 pub(crate) use tally::{Seen, Tally};
 pub(crate) use touched::{before_and_after, is_touched, untouched_within};

@@ -155,7 +155,7 @@ fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Co
 /// The same on the board, whose text is that of whoever submits a report.
 fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Failed> {
     let mut evidence = recorded();
-    evidence.header.claim.implementation = Some(Implementation {
+    evidence.header.claim.about.implementation = Some(Implementation {
         organization: PLANTED.to_owned(),
         project: PLANTED.to_owned(),
         url: "javascript:document.title='ran'".to_owned(),
