@@ -484,6 +484,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
             selection: &selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
+            place: None,
             advice: no_advice,
         };
         let must = judgement.tally.must;

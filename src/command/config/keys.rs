@@ -128,7 +128,8 @@ mod tests {
         let names: BTreeSet<&str> = keys
             .iter()
             .map(|key| &*key.name)
-            .chain(["apiVersion", "kind", IMPLEMENTATION])
+            .chain(["apiVersion", "kind"])
+            .chain(ABOUT)
             .collect();
         assert_eq!(names.len(), keys.len() + 3, "{names:?}");
         let for_one_call = run.get_arguments().count() - keys.len();

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 
 use evidence::{
-    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter, Window,
+    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter,
     api::Edition,
 };
 use jiff::Timestamp;
