@@ -328,9 +328,7 @@ mod tests {
                     let texts = map.texts.iter();
                     let commits: Vec<&str> = texts
                         .filter(|text| text.editions.contains(&edition))
-                        .filter_map(|text| {
-                            Some(text.from.split_once("commit ")?.1.split([' ', ',', ':']).next()?)
-                        })
+                        .filter_map(|text| text.from.split_once("commit ")?.1.split([' ', ',', ':']).next())
                         .filter(|commit| commit.chars().all(|c| c.is_ascii_hexdigit()))
                         .collect();
                     assert!(

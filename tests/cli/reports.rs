@@ -143,6 +143,60 @@ fn without_a_file_to_verify_it_with_a_report_is_not_fit() {
 }
 
 #[test]
+fn reports_on_different_apis_are_not_compared() {
+    let folder = Folder::new();
+    let (profiles, _) = folder.report(0, "profiles", &["--from", "conforming.yaml", "identity/"]);
+    let placement = ["--from", "conforming.yaml", "--edition", "placement-2025-09"];
+    let (placements, _) = folder.report(3, "placements", &placement);
+    for (old, new) in [(&profiles, &placements), (&placements, &profiles)] {
+        refused(
+            &["report", "diff", old, new],
+            &[
+                "cannot be compared",
+                "ClusterProfile (edition standard)",
+                "PlacementDecision (edition placement-2025-09)",
+            ],
+        );
+    }
+}
+
+/// An alert of code scanning needs a file: that with the evidence, or else one of the user's that the run was asked by.
+#[test]
+fn code_scanning_is_led_to_a_file_that_there_is() {
+    let folder = Folder::new();
+    let (sarif, record) = (folder.flag("out.sarif"), folder.flag("evidence.jsonl.zst"));
+    fs::write(
+        folder.path("conformance.yaml"),
+        "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nobserve: 0s\n",
+    )
+    .expect("written");
+    let config = folder.flag("conformance.yaml");
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference=identity/manager-label-matches",
+    ];
+    let run = [&lab[..], &["--sarif", &sarif, "--config", &config]].concat();
+    let led_to = |file: &str| {
+        let report: Value = serde_json::from_str(&folder.text("out.sarif")).expect("JSON");
+        let results = report["runs"][0]["results"].as_array().expect("results").clone();
+        assert!(!results.is_empty());
+        for result in results {
+            let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+            assert_eq!(place, file, "{result}");
+        }
+    };
+    expect(1, &run);
+    led_to("conformance.yaml");
+    expect(1, &[&run[..], &["--record", &record]].concat());
+    led_to("evidence.jsonl.zst");
+    expect(1, &["replay", &record, "--sarif", &sarif]);
+    led_to("evidence.jsonl.zst");
+}
+
+#[test]
 fn a_diff_exits_by_whether_something_got_worse() {
     let folder = Folder::new();
     let (good, _) = folder.report(0, "good", &["--from", "conforming.yaml"]);
