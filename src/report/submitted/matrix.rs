@@ -6,6 +6,7 @@
 
 use std::io;
 
+use evidence::api::Edition;
 use judge::{Verdict, rules, rules::Level};
 use serde::Serialize;
 
@@ -15,29 +16,7 @@ use super::{
     public::shown,
     read::to_yaml,
 };
-
-/// Where the documents stand, by what a rule's source begins with.
-const DOCUMENTS: [(&str, &str); 7] = [
-    (
-        "KEP-4322",
-        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/4322-cluster-inventory",
-    ),
-    (
-        "KEP-5339",
-        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/5339-clusterprofile-plugin-credentials",
-    ),
-    (
-        "KEP-5313",
-        "https://github.com/kubernetes/enhancements/tree/master/keps/sig-multicluster/5313-placement-decision-api",
-    ),
-    ("PlacementDecision types", TYPES),
-    ("PlacementDecision adoption guide", TYPES),
-    ("Overview", OVERVIEW),
-    ("ClusterProfile API Overview", OVERVIEW),
-];
-
-const TYPES: &str = "https://github.com/kubernetes-sigs/cluster-inventory-api";
-const OVERVIEW: &str = "https://multicluster.sigs.k8s.io/concepts/cluster-profile-api/";
+use crate::sources::first_address;
 
 #[derive(Debug, Serialize)]
 struct Matrix<'a> {
@@ -60,7 +39,7 @@ struct Test<'a> {
     desc: String,
     /// A link to the document, or nothing.
     #[serde(rename = "ref")]
-    link: &'static str,
+    link: String,
     labels: Vec<&'a str>,
     passed: bool,
     failed: bool,
@@ -96,7 +75,7 @@ pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write
             tests: entries
                 .iter()
                 .filter(|entry| (entry.level == Level::Must) == required)
-                .map(test)
+                .map(|entry| test(entry, document.edition))
                 .collect(),
         })
         .filter(|group| group.name == "Required" || !group.tests.is_empty())
@@ -127,13 +106,20 @@ pub(super) fn write(document: &Document, entries: &[Entry], into: impl io::Write
     to_yaml(&matrix, into)
 }
 
-fn test(entry: &Entry) -> Test<'_> {
+fn test(entry: &Entry, edition: Edition) -> Test<'_> {
     let answer = Answer::of(entry);
+    let applies = rules::find(&entry.rule).and_then(|rule| rule.facts.in_edition(edition));
+    let basis = applies.map(|applies| applies.basis.name());
     let message = message(entry);
     Test {
         desc: format!("{}: {}", entry.rule, entry.title),
-        link: link(&entry.rule),
-        labels: vec![entry.suite(), entry.level.name()],
+        link: applies
+            .and_then(|applies| first_address(&applies.source, edition))
+            .unwrap_or_default(),
+        labels: [entry.suite(), entry.level.name()]
+            .into_iter()
+            .chain(basis)
+            .collect(),
         passed: answer == Answer::Yes,
         failed: answer == Answer::Unknown,
         skipped: answer == Answer::Skipped,
@@ -179,13 +165,4 @@ fn message(entry: &Entry) -> String {
     };
     parts.extend(entry.reasons.iter().map(|reason| shown(reason)));
     parts.join("; ")
-}
-
-/// Where the rule's document stands; nothing where that is not known.
-fn link(rule: &str) -> &'static str {
-    let source = rules::find(rule).map_or("", |rule| &*rule.facts.first().source);
-    let found = DOCUMENTS
-        .iter()
-        .find(|(document, _)| source.starts_with(document));
-    found.map_or("", |(_, link)| link)
 }

@@ -634,7 +634,15 @@ fn the_matrix_never_says_yes_to_what_has_not_passed() {
         for text in ["desc", "ref", "message"] {
             assert!(test[text].is_string(), "{text}: {test}");
         }
-        assert!(test["labels"].is_array());
+        assert!(
+            test["ref"].as_str().is_some_and(|link| link.contains("/blob/")),
+            "{test}"
+        );
+        let labels = test["labels"].as_array().expect("labels");
+        assert!(
+            labels.contains(&json!("explicit")) != labels.contains(&json!("derived")),
+            "{test}"
+        );
     }
     assert_eq!(matrix["implementation"]["organization"], "Example");
 }
