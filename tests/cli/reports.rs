@@ -160,6 +160,27 @@ fn reports_on_different_apis_are_not_compared() {
     }
 }
 
+/// Two notes that each name the evidence that was used seem to contradict each other.
+#[test]
+fn a_rule_says_once_what_it_was_judged_from() {
+    let folder = Folder::new();
+    let json = folder.flag("out.json");
+    expect(
+        0,
+        &["run", "--hub", "lab", "--manager", "reference", "--json", &json],
+    );
+    let report: Value = serde_json::from_str(&folder.text("out.json")).expect("JSON");
+    let mut said = 0;
+    for verdict in report["verdicts"].as_array().expect("verdicts") {
+        let notes = verdict["notes"].as_array().into_iter().flatten();
+        let notes = notes.filter(|note| note.as_str().is_some_and(|note| note.starts_with("judged from")));
+        let notes: Vec<&Value> = notes.collect();
+        assert!(notes.len() <= 1, "{}: {notes:?}", verdict["rule"]);
+        said += notes.len();
+    }
+    assert!(said > 0, "no rule says it");
+}
+
 /// An alert of code scanning needs a file: that with the evidence, or else one of the user's that the run was asked by.
 #[test]
 fn code_scanning_is_led_to_a_file_that_there_is() {
