@@ -1,14 +1,22 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The most findings of a rule to show; report.json has all of them.
 const shownFindings = 10
 
+// headline names the level, the basis and the rule's title.
+func (v *Verdict) headline() string {
+	return "[" + strings.TrimSpace(v.Level+" "+v.Basis) + "] " + escape(v.Title)
+}
+
 // lines describes a verdict: the rule, the findings and the remedy.
 func (v *Verdict) lines() []string {
 	lines := []string{
-		v.Level + " " + escape(v.Title),
+		v.headline(),
 		fmt.Sprintf("%s; %d found, %d examined", escape(v.Source), len(v.Findings)+len(v.Waived), v.Examined),
 	}
 	findings := v.Findings

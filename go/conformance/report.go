@@ -82,6 +82,8 @@ type Verdict struct {
 	Title string `json:"title"`
 	// MUST, SHOULD or MAY.
 	Level string `json:"level"`
+	// Explicit if the documents state the rule, derived if it follows from them.
+	Basis string `json:"basis"`
 	// Document and section.
 	Source  string  `json:"source"`
 	Outcome Outcome `json:"verdict"`

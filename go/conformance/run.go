@@ -79,7 +79,7 @@ func logTo(t *testing.T) func(format string, args ...any) {
 // show reports the verdict on one rule.
 func show(t *testing.T, verdict *Verdict, waivers []Waiver) {
 	t.Helper()
-	headline := verdict.Level + " " + escape(verdict.Title)
+	headline := verdict.headline()
 	switch verdict.Outcome {
 	case Pass:
 		t.Log(strings.Join(append([]string{headline}, verdict.notes()...), "\n"))

@@ -60,9 +60,9 @@ func TestASubtestSaysWhatWasFound(t *testing.T) {
 	for _, expected := range []string{
 		// The line of the caller, not of this package.
 		"fake_test.go:",
-		"MUST This is kept\n",
+		"[MUST explicit] This is kept\n",
 		"note      kept for 2 min\n",
-		"MUST This is broken\n",
+		"[MUST derived] This is broken\n",
 		"KEP-0 › Broken; 1 found, 2 examined\n",
 		"finding   the colour differs\n",
 		"object    ClusterProfile fleet/lisbon\n",
@@ -71,9 +71,9 @@ func TestASubtestSaysWhatWasFound(t *testing.T) {
 		"note      seen twice\n",
 		"remedy    Mend it.\n",
 		"explain   clusterprofile-conformance explain alpha/broken\n",
-		"MUST This was not seen\n",
+		"[MUST explicit] This was not seen\n",
 		"inconclusive: no permission to list Secrets\n",
-		"warning: SHOULD This is doubtful\n",
+		"warning: [SHOULD explicit] This is doubtful\n",
 		"object    Namespace fleet\n",
 		"waived: until the migration, https://hangar.example/issues/17\n",
 		"observed  old\n",
