@@ -59,7 +59,7 @@ pub(crate) fn lasted(found: &While, age: impl FnOnce() -> Age) -> Lasted {
     }
 }
 
-/// Says from when till when something lasted: the last of its stretches. `at_least` if it may have begun earlier.
+/// Says from when till when something lasted for longer than the grace: the last of its stretches. `at_least` if it may have begun earlier.
 pub(crate) fn describe(stretches: &[Stretch], at_least: bool, ending: &str) -> String {
     let Some(stretch) = stretches.last() else {
         return String::new();
@@ -74,6 +74,6 @@ pub(crate) fn describe(stretches: &[Stretch], at_least: bool, ending: &str) -> S
         1 => String::new(),
         times => format!(", the last of {times} times"),
     };
-    let length = Length(stretch.total);
-    format!("wrong for {least}{length}{again}, from {from} until {until}{ending}{last}")
+    let (length, grace) = (Length(stretch.total), Length(GRACE));
+    format!("wrong for {least}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last}")
 }

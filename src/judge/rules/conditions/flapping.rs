@@ -17,7 +17,7 @@ const CALM: AtMost = AtMost {
 };
 
 /// The reason for no verdict where a condition seems to flap, and may have changed more slowly.
-const TOO_CLOSE: &str = "more than 6 changes were seen in about 5 min, but their times are not exact enough to tell whether they took longer";
+const TOO_CLOSE: &str = "more than 6 changes were seen in about 5 min, but their times are not exact enough to show whether they took longer";
 
 /// `conditions/not-flapping`
 ///

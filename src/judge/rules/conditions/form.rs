@@ -230,7 +230,7 @@ fn is_type(text: &str) -> bool {
 ///
 /// No condition has an `observedGeneration` greater than the object's generation.
 pub(in crate::rules) fn observed_generation_not_ahead(profiles: &Profiles, findings: &mut Findings) {
-    findings.not_applicable("no condition tells the generation that it was set upon");
+    findings.not_applicable("no condition has an observedGeneration");
     each_state(profiles, findings, OF_CONDITIONS, |profile| {
         let generation = profile.metadata.generation?;
         let conditions = profile.status.conditions.iter();

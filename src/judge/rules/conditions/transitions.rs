@@ -244,7 +244,7 @@ impl<'e> Step<'e> {
     fn doubt_clocks(&self, who: &Who<'e, ClusterProfile>, finding: &Finding, findings: &mut Findings) {
         if !matches!(doing(who, self.before, self.after).hand, Hand::Run | Hand::Other) {
             findings.cannot_tell(format!(
-                "{}: lastTransitionTime of {} did not move forward, but the clocks that told the times may differ",
+                "{}: lastTransitionTime of {} did not move forward, but the clocks that stamped the times may differ",
                 finding.object.path(),
                 redacted(&self.new.kind)
             ));

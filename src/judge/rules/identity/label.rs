@@ -266,16 +266,16 @@ fn judge_creations<'e>(
         (0, _) => {}
         _ if matches!(evidence.asked(Kind::Timeline), Asked::Yes) => {
             findings.cannot_tell(
-                "the audit log does not tell whether the creations that the watch missed set the label",
+                "the audit log does not show whether the creations that the watch missed set the label",
             );
         }
         (_, 0) => {
             findings.not_asked(
-                "the audit log does not tell whether creations set the label: log their bodies at level Request",
+                "the audit log does not show whether creations set the label: log their bodies at level Request",
             );
         }
         (_, _) => findings.note(format!(
-            "{untold} creations are not judged: the audit log does not tell whether they set the label"
+            "{untold} creations are not judged: the audit log does not show whether they set the label"
         )),
     }
 }

@@ -44,7 +44,7 @@ pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Fin
             Ok(oldest) => oldest,
             Err(undated) => {
                 findings.cannot_tell(format!(
-                    "{} tells no time of creation, and others have its member id",
+                    "{} has no creationTimestamp, and others have its member id",
                     ObjectRef::from(undated)
                 ));
                 continue;

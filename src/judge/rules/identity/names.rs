@@ -22,13 +22,10 @@ pub(in crate::rules) fn name_follows_guidance(profiles: &Profiles, findings: &mu
         if let Some(prefix) = prefix {
             if !is_generated(name, prefix) {
                 findings.report(
-                    Finding::on(
-                        profile,
-                        "generateName stands beside a name that was not generated from it",
-                    )
-                    .at("metadata.name")
-                    .expected(format!("{}…", redacted(prefix)))
-                    .observed(redacted(name)),
+                    Finding::on(profile, "the name was not generated from generateName")
+                        .at("metadata.name")
+                        .expected(format!("{}…", redacted(prefix)))
+                        .observed(redacted(name)),
                 );
             }
             continue;

@@ -19,7 +19,7 @@ const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
 /// The observation time of a property is not in the future and never moves backwards.
 pub(in crate::rules) fn observed_time_sane(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
-    findings.not_applicable("no property tells when it was observed");
+    findings.not_applicable("no property has a lastObservedTime");
     // For each profile the same map, so that its memory is asked for once.
     let mut known = HashMap::default();
     let mut times = Times::default();

@@ -28,7 +28,7 @@ pub(in crate::rules) fn cluster_endpoints_reachable(evidence: &Evidence, finding
         if evidence.inventory().any(has_endpoint) {
             findings.cannot_tell("no endpoint of a profile was called")
         } else {
-            findings.not_applicable("no profile tells an endpoint that can be called")
+            findings.not_applicable("no profile has an endpoint that can be called")
         }
         return;
     }

@@ -16,7 +16,7 @@ const UNSTAMPED: &str = "v0.0.0-master+$Format:";
 ///
 /// Every reported version parses as a Kubernetes version.
 pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings) {
-    findings.not_applicable("no profile tells a version");
+    findings.not_applicable("no profile reports a version");
     each_state(profiles, findings, State::default(), |profile| {
         let version = reported_version(profile)?;
         let mut faults = Vec::new();

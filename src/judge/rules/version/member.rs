@@ -12,7 +12,7 @@ use crate::{
 ///
 /// The reported version is the one that the member's API server reports.
 pub(in crate::rules) fn matches_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile whose member was asked tells a version of Kubernetes");
+    findings.not_applicable("no profile of a member that was asked reports a Kubernetes version");
     let comparison = Comparison {
         part: MemberPart::Version,
         grace: GRACE_SECONDS,
