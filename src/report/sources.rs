@@ -52,6 +52,11 @@ const TEXTS: &[Text] = &[
         Edition::Standard,
         "https://github.com/kubernetes/enhancements/blob/cecc1c2b400d6f38de7637fbe8fbce99417386c6/keps/sig-multicluster/5339-clusterprofile-plugin-credentials/README.md",
     ),
+    Text::of(
+        "KEP-2149",
+        Edition::Standard,
+        "https://github.com/kubernetes/enhancements/blob/a6dd9a27028946cc2d32c22b4e53d5887f18bc71/keps/sig-multicluster/2149-clusterid/README.md",
+    ),
     Text::of("Overview", Edition::Standard, OVERVIEW),
     Text::of("ClusterProfile API Overview", Edition::Standard, OVERVIEW),
     Text::of(
