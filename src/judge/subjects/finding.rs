@@ -2,13 +2,15 @@
 
 mod findings;
 
+use std::collections::BTreeSet;
+
 use evidence::ObjectRef;
 pub(crate) use findings::Length;
 pub use findings::{Conclusion, Findings};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::redacted_field;
+use crate::text::{listed, redacted_field};
 
 /// One violation: the object, the field, the expected value and the observed one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -62,6 +64,15 @@ impl Finding {
             observed
         };
         self
+    }
+
+    /// Adds who did what was observed; nothing if the evidence names nobody.
+    pub(crate) fn done_by(self, names: &BTreeSet<&str>) -> Self {
+        if names.is_empty() {
+            return self;
+        }
+        let observed = format!("{}, by {}", self.observed, listed(names));
+        self.observed(observed)
     }
 
     /// Whether another finding is of the same fault, whatever was expected and observed, and as sure.

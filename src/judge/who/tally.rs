@@ -47,7 +47,7 @@ impl Tally {
         let mut tally = Self::default();
         for write in writes {
             match write {
-                Seen::Request(request) => tally.add(redacted(Sender::of(request).name), sent(request)),
+                Seen::Request(request) => tally.add_request(request),
                 Seen::Step(before, after) => {
                     let fields = fields(&before.object, &after.object);
                     let by = who
@@ -65,6 +65,15 @@ impl Tally {
         tally
     }
 
+    /// The requests of an audit log.
+    pub(crate) fn of_requests<'e>(requests: impl IntoIterator<Item = &'e Request>) -> Self {
+        let mut tally = Self::default();
+        for request in requests {
+            tally.add_request(request);
+        }
+        tally
+    }
+
     /// Takes the fields of writers whose fields are unknown from what else was seen of them.
     pub(crate) fn with_fields_of(mut self, seen: &Self) -> Self {
         for (by, writes) in &mut self.0 {
@@ -77,6 +86,10 @@ impl Tally {
             }
         }
         self
+    }
+
+    fn add_request(&mut self, request: &Request) {
+        self.add(redacted(Sender::of(request).name), sent(request));
     }
 
     fn add(&mut self, by: String, fields: impl IntoIterator<Item = String>) {

@@ -122,7 +122,7 @@ impl Breach<'_> {
             )),
             _ => {
                 if is_held_against::<ClusterProfile>(&doing, &finding, who.is_logged(self.seen), findings) {
-                    findings.report(finding);
+                    findings.report(finding.done_by(&doing.by));
                 }
             }
         }

@@ -64,7 +64,7 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
         }
         for (finding, doing, seen) in found {
             if is_held_against::<PlacementDecision>(&doing, &finding, who.is_logged(seen), findings) {
-                findings.report(finding);
+                findings.report(finding.done_by(&doing.by));
             }
         }
     }

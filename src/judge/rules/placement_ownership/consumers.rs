@@ -8,7 +8,7 @@ use super::lives::{Life, counts, lives};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     subjects::{Finding, Findings},
-    text::redacted,
+    text::{counted, redacted},
     who::{
         Sender, Who,
         authors::is_by_program,
@@ -264,8 +264,8 @@ fn written(object: ObjectRef, user: &str, writes: &[&Request]) -> Finding {
         .at("metadata.resourceVersion")
         .expected("get, list and watch only")
         .observed(format!(
-            "{} writes ({}) by {}, first at {}",
-            writes.len(),
+            "{} ({}) by {}, first at {}",
+            counted(writes.len(), "write"),
             verbs.join(", "),
             redacted(user),
             writes[0].at

@@ -13,7 +13,7 @@ use crate::{
     subjects::{Finding, Findings},
     text::{listed, redacted},
     who::{
-        Effect, Hand, Observed, Sender, Succession, Who, WriteSpan,
+        Effect, Hand, Observed, Sender, Succession, Tally, Who, WriteSpan,
         authors::is_by_program,
         in_turns,
         logged::{Key, Logged},
@@ -23,6 +23,7 @@ use crate::{
 
 /// A write of a program on a slice.
 struct Write<'e> {
+    request: &'e Request,
     at: Timestamp,
     by: &'e str,
     effect: Effect,
@@ -216,7 +217,7 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
 
     /// The finding on the gravest of the other users of each slice.
     pub(super) fn findings(&self, names: &Logged<'e, PlacementDecision>) -> Vec<(Key<'e>, Finding)> {
-        let mut all: BTreeMap<Key, BTreeMap<&str, (bool, Vec<Timestamp>)>> = BTreeMap::new();
+        let mut all: BTreeMap<Key, BTreeMap<&str, (bool, Vec<&'e Request>)>> = BTreeMap::new();
         let mut owners: BTreeMap<Key, &str> = BTreeMap::new();
         for life in &self.lives {
             let counts = |write: &&Write| write.effect != Effect::Kept;
@@ -233,22 +234,27 @@ impl<'a, 'e> OfScheduler<'a, 'e> {
                     continue;
                 }
                 let others = all.entry(life.key).or_default();
-                let (is_sure, times) = others.entry(write.by).or_default();
+                let (is_sure, requests) = others.entry(write.by).or_default();
                 *is_sure |= is_rival && own.is_some() && write.takes();
-                times.push(write.at);
+                requests.push(write.request);
             }
         }
         let found = all.into_iter().filter_map(|(key, others)| {
             let gravest = others
                 .into_iter()
-                .max_by_key(|(_, (is_sure, times))| (*is_sure, times.len()));
-            let (user, (is_sure, times)) = gravest?;
+                .max_by_key(|(_, (is_sure, requests))| (*is_sure, requests.len()));
+            let (_, (is_sure, requests)) = gravest?;
             let own = if self.users.are_known() {
                 listed(self.users.all())
             } else {
                 redacted(owners[&key])
             };
-            let finding = by_others(names.reference(key), &own, user, times.len(), times[0]);
+            let finding = by_others(
+                names.reference(key),
+                &own,
+                &Tally::of_requests(requests.iter().copied()),
+                requests[0].at,
+            );
             let finding = finding.at("metadata.resourceVersion");
             Some((key, if is_sure { finding } else { finding.advisory() }))
         });
@@ -272,6 +278,7 @@ fn writes<'e>(
     let of_life = |life: &Life<'e>| {
         let writes = life.writes.iter().filter(counts);
         let writes = writes.map(|write| Write {
+            request: write,
             at: write.at,
             by: Sender::of(write).name,
             effect: if users.hold_sender(write) {

@@ -12,7 +12,7 @@ use crate::{
     text::{listed, redacted},
     time::missed,
     who::{
-        Entry, OUTDATED, Who,
+        Entry, OUTDATED, Seen, Tally, Who,
         authors::{authors, may_be_a_producer_s},
         entries, in_turns,
         logged::{Judged as _, Key, Logged},
@@ -75,10 +75,10 @@ pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings)
     findings.examined = examined.len();
 }
 
-pub(super) fn by_others(slice: ObjectRef, own: &str, other: &str, count: usize, first: Timestamp) -> Finding {
+pub(super) fn by_others(slice: ObjectRef, own: &str, others: &Tally, first: Timestamp) -> Finding {
     Finding::on(slice, "a slice is written by others than its scheduler")
         .expected(format!("writes by {own} alone"))
-        .observed(format!("{count} by {}, first at {first}", redacted(other)))
+        .observed(format!("{others}, first at {first}"))
 }
 
 /// Whether two versions of a slice differ in what a scheduler publishes.
@@ -95,13 +95,25 @@ pub(super) fn publish_otherwise(before: &PlacementDecision, after: &PlacementDec
         || labels(before) != labels(after)
 }
 
+/// The parts that a scheduler publishes, and in which two versions of a slice differ.
+fn changed_parts(before: &PlacementDecision, after: &PlacementDecision) -> BTreeSet<String> {
+    let parts = [
+        ("decisions", before.decisions != after.decisions),
+        ("schedulerName", before.scheduler_name != after.scheduler_name),
+        ("metadata.labels", before.metadata.labels != after.metadata.labels),
+    ];
+    let changed = parts.into_iter().filter(|(_, differ)| *differ);
+    changed.map(|(part, _)| part.to_owned()).collect()
+}
+
 /// The finding on a field manager that writes what a scheduler publishes in turns with those that were named, as the watch
 /// saw. What several wrote at a time may be of any of them.
 fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Names) -> Option<Finding> {
     let metadata = &history.last().metadata;
     let name = (&*metadata.namespace, &*metadata.name);
     let mut own: Vec<Timestamp> = Vec::new();
-    let mut others: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
+    let who = Who::<PlacementDecision>::of(evidence);
+    let mut others: BTreeMap<&str, Vec<(Timestamp, Seen<PlacementDecision>)>> = BTreeMap::new();
     for (before, after) in history.steps().filter(|_| managers.are_said) {
         let authors = authors(&before.object, &after.object);
         let mut alone = authors.iter().filter(|_| authors.len() == 1);
@@ -111,12 +123,19 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
             && publish_otherwise(&before.object, &after.object)
             && missed::<PlacementDecision>(evidence, Some(name), before.at, after.at).is_none()
         {
-            others.entry(author).or_default().push(after.at);
+            let seen = Seen::Step(before, after);
+            others.entry(author).or_default().push((after.at, seen));
         }
     }
-    let (other, writes) = others.into_iter().find(|(_, writes)| in_turns(&own, writes))?;
+    let mut others = others.into_values();
+    let writes = others.find(|writes| {
+        let times: Vec<Timestamp> = writes.iter().map(|(at, _)| *at).collect();
+        in_turns(&own, &times)
+    })?;
+    let first = writes[0].0;
+    let tally = Tally::of(&who, writes.into_iter().map(|(_, write)| write), changed_parts);
     let slice = ObjectRef::from(history.last());
-    let finding = by_others(slice, &listed(managers.all()), other, writes.len(), writes[0]);
+    let finding = by_others(slice, &listed(managers.all()), &tally, first);
     Some(finding.at("metadata.managedFields"))
 }
 
