@@ -83,8 +83,8 @@ impl<'e, T: Tracked> LeakSearch<'e, '_, T> {
                 continue;
             }
             let (message, is_sure) = match leak.grade {
-                Grade::Certain => (format!("{} holds {}", self.noun, leak.kind), true),
-                _ => (format!("{} may hold {}", self.noun, leak.kind), false),
+                Grade::Certain => (format!("{} contains {}", self.noun, leak.kind), true),
+                _ => (format!("{} may contain {}", self.noun, leak.kind), false),
             };
             let observed = describe(&leak, &path);
             let finding = Finding::on(self.object.object_ref(), message)

@@ -23,7 +23,7 @@ pub(in crate::rules) fn server_is_url(profiles: &Profiles, findings: &mut Findin
     each_filled(
         profiles,
         findings,
-        "no access provider tells a server",
+        "no access provider has a server",
         |provider| provider.cluster.server.as_deref(),
         |entry, server| {
             let fault = url_fault(server, Schemes::Of(&["https", "http"]))?;
@@ -108,7 +108,7 @@ pub(in crate::rules) fn proxy_url_well_formed(profiles: &Profiles, findings: &mu
     each_filled(
         profiles,
         findings,
-        "no access provider tells a proxy",
+        "no access provider has a proxy",
         |provider| provider.cluster.proxy_url.as_deref(),
         |entry, proxy| {
             let fault = url_fault(proxy, Schemes::Of(&["http", "https", "socks5"]))?;

@@ -21,7 +21,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
     if subjects.is_empty() {
         nothing_found(evidence, findings, NO_SECRET)
     } else {
-        findings.not_applicable("no Secret holds a kubeconfig")
+        findings.not_applicable("no Secret contains a kubeconfig")
     }
     let namespaces = namespaces(evidence);
     let secrets = subjects.iter().filter_map(|subject| {
@@ -41,7 +41,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
             misplaced.extend(credentials(two.foreign));
             mixed.insert((&secret.namespace, &secret.name));
             findings.report(
-                Finding::on(*secret, "the Secret holds the credentials of two consumers")
+                Finding::on(*secret, "the Secret contains the credentials of two consumers")
                     .at(USERS)
                     .expected("one consumer's credentials")
                     .observed(redacted(&format!(
@@ -58,7 +58,7 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
         let is_mixed = mixed.contains(&(&*secret.namespace, &*secret.name));
         if let Some((one, other)) = two_users(kubeconfig).filter(|_| !is_mixed) {
             findings.report(
-                Finding::on(secret, "the Secret holds the credentials of more than one user")
+                Finding::on(secret, "the Secret contains the credentials of more than one user")
                     .at(USERS)
                     .expected("one user's credentials")
                     .observed(redacted(&format!("those of {} and of {}", one.name, other.name)))

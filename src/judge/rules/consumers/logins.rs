@@ -85,7 +85,7 @@ fn logins<'a>(evidence: &'a Evidence, findings: &mut Findings) -> Vec<(Subject<'
         (true, _) => nothing_found(evidence, findings, NO_SECRET),
         (false, true) => findings.not_asked(NO_SECRET_TRIED),
         (false, false) => {
-            findings.not_applicable("no Secret of a joined member holds a credential that can be tried")
+            findings.not_applicable("no Secret of a joined member contains a credential that can be tried")
         }
     }
     let login = |subject: Subject<'a>| {

@@ -45,9 +45,9 @@ pub(in crate::rules) fn heal_restores_status(evidence: &Evidence, findings: &mut
             |profile| {
                 let lost = profile.map_or_else(Vec::new, |profile| no_longer_told(before, profile));
                 Shortfall {
-                    message: "a member is back, but its profile does not tell again what it told before",
+                    message: "a member is back, but its profile lacks what it reported before",
                     path: redacted(lost.first().map_or("status", String::as_str)),
-                    expected: "what the profile told before the outage".to_owned(),
+                    expected: "what the profile reported before the outage".to_owned(),
                     observed: describe(&lost),
                 }
             },

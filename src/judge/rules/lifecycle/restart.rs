@@ -117,7 +117,7 @@ impl Breach<'_> {
                 if whys.contains(&Why::Hand) {
                     "but somebody else may have written whether its member is joined"
                 } else {
-                    "or at another time: the watch may have told it late"
+                    "or at another time: the watch may have delivered it late"
                 }
             )),
             _ => {

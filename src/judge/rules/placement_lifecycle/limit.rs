@@ -52,7 +52,7 @@ fn shortfall(request: &Request<'_>, slices: &[&PlacementDecision]) -> Finding {
     let (asked, count) = (request.placement.clusters, count_of(slices));
     let large = slices.iter().find(|slice| is_too_large(slice));
     let (message, slice) = if let Some(large) = large {
-        ("a slice holds more than 100 clusters", Some(large))
+        ("a slice has more than 100 clusters", Some(large))
     } else if let (true, Some(empty)) = (count == asked, needless(slices)) {
         ("an empty slice is left beside others", Some(empty))
     } else if let (true, Some(slice)) = (count == asked, without_key(slices)) {

@@ -146,7 +146,7 @@ fn rewritten<'e>(
     let is_order = before.object.decisions != after.object.decisions;
     let finding = Finding::on(
         &after.object,
-        "a slice was written anew when the scheduler restarted",
+        "a slice was rewritten when the scheduler restarted",
     )
     .at(if is_order {
         "decisions"

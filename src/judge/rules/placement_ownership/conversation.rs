@@ -31,7 +31,7 @@ pub(in crate::rules) fn not_a_conversation(evidence: &Evidence, findings: &mut F
         Some(marks.collect())
     });
     if findings.examined == 0 {
-        findings.not_applicable("no slice tells in managedFields who owns its decisions");
+        findings.not_applicable("no slice shows in managedFields who owns its decisions");
     }
 }
 

@@ -45,7 +45,7 @@ fn needless(decision: &LogicalDecision) -> Vec<Finding> {
         .filter(|slice| slice.clusters().is_empty());
     let found: Vec<Finding> = empty
         .take(surplus)
-        .map(|slice| finding(slice, "an empty slice stands beside others of its decision"))
+        .map(|slice| finding(slice, "a decision of several slices has an empty one"))
         .collect();
     match decision.slices.last() {
         Some(last) if found.is_empty() => {

@@ -94,7 +94,7 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
         findings.report(
             Finding::on(
                 last,
-                "a member that left is taken back though nobody joined it again",
+                "a member that left is reported as joined, though it did not join again",
             )
             .at(path(kind))
             .expected(format!("{FALLEN} until the driver joins the member again"))

@@ -163,7 +163,7 @@ impl<'a> Span<'a> {
     /// Explains that an answer may have been in time.
     pub(crate) fn answered_late(&self) -> String {
         format!(
-            "the watch showed the answer to {} just after its time: that may be late, or told late",
+            "the watch showed the answer to {} just after its time: that may be late, or delivered late",
             did(self.step)
         )
     }
