@@ -13,7 +13,7 @@ use evidence::{
 use super::related::related;
 use crate::{
     subjects::{Finding, Findings},
-    time::{Change, Known, Lasting, Micros, SECOND, Together, While},
+    time::{Change, Known, Lasting, Micros, SECOND, Together, While, timestamp},
     who::publisher::publishers_of,
 };
 
@@ -263,15 +263,20 @@ impl Judged {
     }
 }
 
-/// Says for how long a fault lasted: in all, if that is why it counts, and else the longest time.
+/// Says for how long a fault lasted, and since when: in all, if that is why it counts, and else the longest time.
 fn describe(when: &While, weight: Weight, grace: Micros) -> String {
     let long = when.stretches(RESTLESS).pop();
     let length = |span: &(Micros, Micros)| span.1 - span.0;
     let last = when.told().last();
-    let (length, is_last, times) = match long {
+    let (length, since, is_last, times) = match long {
         Some(stretch) if weight == Weight::Violation && stretch.times > 1 => {
             let times = format!(" in all, {} times", stretch.times);
-            (stretch.total, when.ends_with(Some(&stretch)), times)
+            (
+                stretch.total,
+                Some(stretch.from),
+                when.ends_with(Some(&stretch)),
+                times,
+            )
         }
         _ => {
             let longest = when.told().iter().max_by_key(|span| length(span));
@@ -280,10 +285,16 @@ fn describe(when: &While, weight: Weight, grace: Micros) -> String {
                 0 | 1 => String::new(),
                 count => format!(", the longest of {count} times"),
             };
-            (longest.map_or(0, length), longest == last, times)
+            let since = longest.map(|(from, _)| *from);
+            (longest.map_or(0, length), since, longest == last, times)
         }
     };
     let is_open = is_last && when.is_open();
     let end = if is_open { " when the window ended" } else { "" };
-    format!("{} s{end}{times}", length / SECOND)
+    let since = since.map_or_else(String::new, |since| format!(", since {}", timestamp(since)));
+    format!(
+        "{} s{end}{times} (grace: {} s){since}",
+        length / SECOND,
+        grace / SECOND
+    )
 }

@@ -165,7 +165,7 @@ impl<'e, 'p> Course<'e, 'p> {
             .map(|before| &self.timeline.runs()[before].seen);
         let may_be_older = matches!(before, Some(Seen::Nothing)) && !self.is_created(first);
         let ending = match ending {
-            Ending::Mended => ", then mended",
+            Ending::Mended => ", then fixed",
             Ending::Passed => ", when that time came",
             Ending::Deleted => ", when the profile was deleted",
             Ending::Gap => ", when the watch was interrupted",
