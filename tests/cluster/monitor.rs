@@ -105,7 +105,7 @@ fn is_broken(metrics: &str, rule: &str) -> bool {
     let findings = series(metrics, "findings{");
     findings
         .iter()
-        .any(|(labels, value)| labels.contains("level=\"MUST\"") && labels.contains(&rule) && *value > 0.0)
+        .any(|(labels, value)| labels.contains("verdict=\"fail\"") && labels.contains(&rule) && *value > 0.0)
 }
 
 /// The metrics of a Pod that has verdicts.

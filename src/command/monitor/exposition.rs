@@ -136,13 +136,20 @@ impl Metrics {
         let findings = GaugeVec::new(
             options(
                 "findings",
-                "Findings that are not waived. Only findings have a series.",
+                "Findings that are not waived, by what they come to: `fail` breaks the rule, the others do not. Only \
+                 findings have a series.",
             ),
-            &["rule", "level", OWNER[0], OWNER[1]],
+            &["rule", "level", "verdict", OWNER[0], OWNER[1]],
         )?;
         for (broken, count) in &figures.findings {
             let owner = &broken.owner;
-            let labels = [broken.rule, broken.level.name(), &owner.namespace, &owner.manager];
+            let labels = [
+                broken.rule,
+                broken.level.name(),
+                broken.verdict.name(),
+                &owner.namespace,
+                &owner.manager,
+            ];
             findings.with_label_values(&labels).set(*count as f64);
         }
         self.add(findings)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use evidence::{Evidence, ObjectRef, Tracked as _, api::ClusterProfile, redact::without_credentials};
 use judge::{
     Decision, Judgement, Verdict,
-    rules::{BURST, Level, Spendings},
+    rules::{BURST, Finding, Level, Spendings},
 };
 use report::escape;
 
@@ -30,6 +30,8 @@ pub struct Broken {
     pub rule: &'static str,
     /// Its level.
     pub level: Level,
+    /// What the findings come to: those that fail the rule, or those that do not.
+    pub verdict: Verdict,
     /// The owner.
     pub owner: Owner,
 }
@@ -51,6 +53,14 @@ pub struct Figures {
     pub findings_dropped: usize,
     /// How many series were left out of all else.
     pub dropped: usize,
+}
+
+/// The verdict that a finding counts for. A hint beside findings that fail the rule fails nothing.
+fn weight(verdict: Verdict, finding: &Finding) -> Verdict {
+    match verdict {
+        Verdict::Fail if finding.advisory => Verdict::Warn,
+        verdict => verdict,
+    }
 }
 
 impl Owner {
@@ -90,7 +100,12 @@ impl Figures {
             for finding in &verdict.findings {
                 let object = &finding.object;
                 let owner = labels.owner(&object.namespace, owners.manager(object));
-                let broken = Broken { rule, level, owner };
+                let broken = Broken {
+                    rule,
+                    level,
+                    verdict: weight(verdict.verdict, finding),
+                    owner,
+                };
                 if !add(&mut figures.findings, broken, |count| *count += 1) {
                     figures.findings_dropped += 1;
                 }
@@ -166,5 +181,43 @@ impl<'a> Owners<'a> {
         let place = (&*object.namespace, &*object.name);
         let manager = self.0.get(&place).copied().filter(|_| is_profile);
         manager.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use judge::{Selection, judge};
+
+    use super::*;
+
+    #[test]
+    fn a_hint_beside_a_violation_is_no_failure() {
+        let evidence = Evidence::default();
+        let mut judgement = judge(&evidence, &Selection::default());
+        let on = |name: &str| {
+            let object = ObjectRef {
+                namespace: name.into(),
+                ..ObjectRef::default()
+            };
+            Finding::on(object, "m")
+        };
+        let verdict = &mut judgement.verdicts[0];
+        let (rule, level) = (verdict.rule.id, verdict.level());
+        verdict.findings = vec![on("broken"), on("dubious").advisory()];
+        let mut verdicts_with = |of_rule: Verdict| {
+            judgement.verdicts[0].verdict = of_rule;
+            let figures = Figures::of(&evidence, &judgement);
+            let findings = figures.findings.into_keys().map(|broken| {
+                assert_eq!((broken.rule, broken.level), (rule, level));
+                (broken.owner.namespace, broken.verdict)
+            });
+            findings.collect::<BTreeMap<_, _>>()
+        };
+        let failed = verdicts_with(Verdict::Fail);
+        assert_eq!(failed["broken"], Verdict::Fail);
+        assert_eq!(failed["dubious"], Verdict::Warn);
+        for other in [Verdict::Warn, Verdict::Inconclusive, Verdict::Waived] {
+            assert!(verdicts_with(other).values().all(|verdict| *verdict == other));
+        }
     }
 }

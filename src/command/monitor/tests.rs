@@ -182,8 +182,9 @@ async fn value(shared: &Shared, series: &str) -> Option<f64> {
 
 /// How many findings a rule has; none if it has no series.
 async fn findings_of(shared: &Shared, rule: &str) -> Option<f64> {
-    let labels =
-        format!("cluster_manager=\"m\",inventory_namespace=\"default\",level=\"MUST\",rule=\"{rule}\"");
+    let labels = format!(
+        "cluster_manager=\"m\",inventory_namespace=\"default\",level=\"MUST\",rule=\"{rule}\",verdict=\"fail\""
+    );
     value(shared, &format!("findings{{{labels}}}")).await
 }
 

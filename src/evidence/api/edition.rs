@@ -168,7 +168,10 @@ mod tests {
              2026-09, placement-2025-09, placement-2026-09)"
         );
         let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
-        assert_eq!(nonsense.to_string(), "unknown feature `zzz`");
+        assert_eq!(
+            nonsense.to_string(),
+            "unknown feature `zzz` (the features: consumer-secrets)"
+        );
     }
 
     #[test]

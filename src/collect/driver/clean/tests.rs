@@ -103,6 +103,7 @@ impl World {
             api_version: None,
             observe: std::time::Duration::ZERO,
             settle: std::time::Duration::ZERO,
+            wait: true,
             secrets: Wish::IfAllowed,
             probe: Wish::IfAllowed,
             audit_logs: Vec::new(),
