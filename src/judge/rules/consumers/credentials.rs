@@ -58,11 +58,14 @@ pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &m
         let is_mixed = mixed.contains(&(&*secret.namespace, &*secret.name));
         if let Some((one, other)) = two_users(kubeconfig).filter(|_| !is_mixed) {
             findings.report(
-                Finding::on(secret, "the Secret contains the credentials of more than one user")
-                    .at(USERS)
-                    .expected("one user's credentials")
-                    .observed(redacted(&format!("those of {} and of {}", one.name, other.name)))
-                    .advisory(),
+                Finding::on(
+                    secret,
+                    "the Secret contains the credentials of more than one user",
+                )
+                .at(USERS)
+                .expected("one user's credentials")
+                .observed(redacted(&format!("those of {} and of {}", one.name, other.name)))
+                .advisory(),
             );
         }
         let Some(consumer) = consumer else {

@@ -5,7 +5,7 @@ use evidence::{ObjectRef, api::PlacementDecision};
 use super::naming::Named;
 use crate::{
     subjects::{Finding, Findings},
-    time::{Micros, SECOND, While},
+    time::{Micros, SECOND, While, timestamp},
 };
 
 /// How many references a finding shows.
@@ -22,9 +22,18 @@ struct Fault<'e> {
     slice: &'e PlacementDecision,
     index: usize,
     profile: String,
-    /// How long it lasted; none in a single look.
-    length: Option<Micros>,
+    /// For how long; none in a single look.
+    lasted: Option<Lasted>,
     is_open: bool,
+}
+
+/// For how long a fault lasted.
+#[derive(Clone, Copy)]
+struct Lasted {
+    length: Micros,
+    since: Micros,
+    /// How long it may last.
+    grace: Micros,
 }
 
 /// The faults of one slice.
@@ -37,7 +46,12 @@ impl<'e> Faults<'e> {
         let stretches = when.stretches(grace);
         let longest = stretches.iter().max_by_key(|stretch| stretch.total);
         let is_open = when.is_open() && longest.is_some_and(|longest| when.ends_with(Some(longest)));
-        self.push(named, profile, longest.map(|longest| longest.total), is_open);
+        let lasted = longest.map(|longest| Lasted {
+            length: longest.total,
+            since: longest.from,
+            grace,
+        });
+        self.push(named, profile, lasted, is_open);
     }
 
     /// Adds a reference that was at fault when the run looked.
@@ -45,19 +59,19 @@ impl<'e> Faults<'e> {
         self.push(named, profile, None, false);
     }
 
-    fn push(&mut self, named: &Named<'e>, profile: String, length: Option<Micros>, is_open: bool) {
+    fn push(&mut self, named: &Named<'e>, profile: String, lasted: Option<Lasted>, is_open: bool) {
         self.0.push(Fault {
             slice: named.slice,
             index: named.index,
             profile,
-            length,
+            lasted,
             is_open,
         });
     }
 
     /// Reports them as one finding on the slice; as a warning if all come from a single look.
     pub(super) fn report(self, findings: &mut Findings, words: &Words) {
-        let is_look = self.0.iter().all(|fault| fault.length.is_none());
+        let is_look = self.0.iter().all(|fault| fault.lasted.is_none());
         if let Some(finding) = self.finding(words) {
             findings.report(if is_look { finding.advisory() } else { finding });
         }
@@ -77,12 +91,17 @@ impl<'e> Faults<'e> {
         if more > 0 {
             observed.push_str(&format!(" and {more} more"));
         }
-        let longest = self.0.iter().filter_map(|fault| fault.length).max();
-        if let Some(length) = longest {
+        let lasted = self.0.iter().filter_map(|fault| fault.lasted);
+        if let Some(longest) = lasted.max_by_key(|lasted| lasted.length) {
             let most = if self.0.len() > 1 { "up to " } else { "" };
             let is_open = self.0.iter().any(|fault| fault.is_open);
             let when = if is_open { " when the window ended" } else { "" };
-            observed.push_str(&format!("; for {most}{} s{when}", length / SECOND));
+            observed.push_str(&format!(
+                "; for {most}{} s{when} (grace: {} s), since {}",
+                longest.length / SECOND,
+                longest.grace / SECOND,
+                timestamp(longest.since)
+            ));
         }
         let finding = Finding::on(ObjectRef::from(first.slice), words.message)
             .at(format!("decisions[{}].clusterProfileRef", first.index))

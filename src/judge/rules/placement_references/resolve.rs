@@ -187,7 +187,10 @@ mod tests {
         });
         let findings = judged(&evidence);
         let observed: Vec<&str> = findings.list.iter().map(|finding| &*finding.observed).collect();
-        assert_eq!(observed, ["default/b; for 300 s when the window ended"]);
+        assert_eq!(
+            observed,
+            ["default/b; for 300 s when the window ended (grace: 60 s), since 2026-01-01T00:00:00Z"]
+        );
         let reason =
             "a ClusterProfile that could not be read may be default/a, to which slice default/web-0 refers";
         assert_eq!(findings.doubts, [reason]);
