@@ -1,5 +1,7 @@
 //! The command line: what it prints, what it leaves behind, and the codes that it exits with.
 
+#[path = "cli/basis.rs"]
+mod basis;
 #[path = "cli/board.rs"]
 mod board;
 #[path = "cli/config.rs"]
@@ -53,9 +55,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use evidence::Kind;
+use evidence::{Kind, api::Edition};
 use flate2::{Compression, write::GzEncoder};
-use judge::rules::{self, Rule};
+use judge::rules::{self, Basis, Rule};
 use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -196,6 +196,7 @@ fn early(selection: &Selection) -> Selection {
     Selection {
         filters: rules.map(|rule| rule.id.to_owned()).collect(),
         exact: true,
+        basis: selection.basis,
         ..Selection::default()
     }
 }

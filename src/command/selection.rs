@@ -1,9 +1,12 @@
 //! The flags that pick rules, as `cargo test` picks tests.
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use evidence::Claim;
-use judge::{Selection, rules, rules::Rule};
+use judge::{
+    Selection, rules,
+    rules::{Basis, Rule},
+};
 
 use super::{Failure, rule};
 
@@ -20,6 +23,17 @@ pub struct SelectionFlags {
     /// Skip rules whose id contains this
     #[arg(long, value_name = "FILTER")]
     skip: Vec<String>,
+    /// Judge only rules of this basis in the edition: `explicit` rules demand what the documents state with a keyword. The
+    /// others are deselected
+    #[arg(long, value_enum)]
+    basis: Option<OnlyBasis>,
+}
+
+/// The rules that can be selected by their basis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OnlyBasis {
+    /// The documents use the keyword for this very demand
+    Explicit,
 }
 
 impl SelectionFlags {
@@ -35,15 +49,14 @@ impl SelectionFlags {
             filters: self.filters,
             skip: self.skip,
             exact: self.exact,
+            basis: self.basis.map(|OnlyBasis::Explicit| Basis::Explicit),
         };
-        let left = rules::all()
-            .iter()
-            .any(|rule| has(rule, claim) && selection.holds(rule.id));
+        let left = rules::all().iter().any(|rule| selection.selects(rule, claim));
         if left || selection == Selection::default() {
             return Ok(selection);
         }
         Err(Failure::usage(anyhow!(
-            "no rule is left: --skip removes all rules that FILTER selects"
+            "no rule is left: --skip or --basis removes all rules that FILTER selects"
         )))
     }
 

@@ -5,8 +5,17 @@ use evidence::{
     api::{Edition, Feature},
 };
 
+use crate::rules::Basis;
+
 /// The user did not select the rule.
 pub const DESELECTED: Reason = Reason::known(ReasonId::Deselected, "deselected");
+/// The user selected rules of another basis.
+pub(crate) fn of_other_basis(basis: Basis) -> Reason {
+    Reason::of(ReasonId::Deselected, format!("{OTHER_BASIS}{basis}"))
+}
+
+const OTHER_BASIS: &str = "deselected: its basis is ";
+
 /// No member was asked.
 pub const NO_MEMBER_ASKED: Reason = Reason::known(
     ReasonId::NoMemberAsked,

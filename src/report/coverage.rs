@@ -23,10 +23,10 @@ impl Coverage {
     /// Derives it from the evidence and the selected rules.
     pub fn of(report: &Report) -> Self {
         let evidence = report.evidence;
-        let rules = report.judgement.verdicts.iter().map(|verdict| verdict.rule);
-        let facts = rules
-            .filter(|rule| report.selection.holds(rule.id))
-            .map(|rule| &rule.facts);
+        let verdicts = report.judgement.verdicts.iter();
+        let facts = verdicts
+            .filter(|verdict| !verdict.is_deselected())
+            .map(|verdict| &verdict.rule.facts);
         let used = facts
             .flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by])
             .flatten();

@@ -149,7 +149,7 @@ fn by_reason(page: &mut Page, report: &Report, which: Verdict, command: &str) {
 /// is under both.
 fn not_asked(page: &mut Page, report: &Report, command: &str) {
     let mut skipped: Vec<&RuleVerdict> = with_verdict(&report.judgement.verdicts, Verdict::Skipped)
-        .filter(|verdict| report.selection.holds(verdict.rule.id))
+        .filter(|verdict| !verdict.is_deselected())
         .collect();
     let not_asked = Coverage::of(report).not_asked;
     let kinds: Vec<(String, Vec<&str>)> = not_asked

@@ -68,8 +68,8 @@ pub fn print_json(report: &Report) -> Result<(), Closed> {
     // Deselected rules are passed too, so that the list counts them as filtered out.
     let deselected = verdicts
         .iter()
-        .map(|verdict| verdict.rule.id)
-        .filter(|id| !report.selection.holds(id));
+        .filter(|verdict| verdict.is_deselected())
+        .map(|verdict| verdict.rule.id);
     let arguments = Arguments {
         exact: true,
         skip: deselected.map(str::to_owned).collect(),
@@ -104,9 +104,7 @@ fn trial(verdict: &RuleVerdict) -> Trial {
 /// Returns the verdicts on the selected rules.
 fn picked<'a>(report: &Report<'a>) -> Vec<&'a RuleVerdict> {
     let verdicts = report.judgement.verdicts.iter();
-    verdicts
-        .filter(|verdict| report.selection.holds(verdict.rule.id))
-        .collect()
+    verdicts.filter(|verdict| !verdict.is_deselected()).collect()
 }
 
 fn title(picked: &[&RuleVerdict]) -> String {

@@ -188,6 +188,9 @@ pub(crate) fn why_skipped(
     if !selection.holds(rule.id) {
         return Some(reasons::DESELECTED);
     }
+    if !selection.holds_basis(applies.basis) {
+        return Some(reasons::of_other_basis(applies.basis));
+    }
     if let Some(why) = &rule.facts.unjudged {
         return Some(Reason::of(ReasonId::NotYetJudged, why.clone()));
     }

@@ -1,5 +1,9 @@
 //! The rules that the user selected.
 
+use evidence::Claim;
+
+use crate::rules::{Basis, Rule};
+
 /// The rules that the user selected, by substrings of their ids like `cargo test`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
@@ -9,10 +13,23 @@ pub struct Selection {
     pub skip: Vec<String>,
     /// Whether `filters` and `skip` are whole ids.
     pub exact: bool,
+    /// The basis that a rule must have in the judged edition; none: any.
+    pub basis: Option<Basis>,
 }
 
 impl Selection {
-    /// Whether the user selected that rule.
+    /// Whether the user selected that rule of the claim's editions. Editions may differ in a rule's basis.
+    pub fn selects(&self, rule: &Rule, claim: &Claim) -> bool {
+        let applies = rule.facts.in_claim(claim);
+        self.holds(rule.id) && applies.is_some_and(|applies| self.holds_basis(applies.basis))
+    }
+
+    /// Whether the user selected rules of that basis.
+    pub fn holds_basis(&self, basis: Basis) -> bool {
+        self.basis.is_none_or(|wanted| wanted == basis)
+    }
+
+    /// Whether the user selected rules of that id.
     pub fn holds(&self, id: &str) -> bool {
         let matches = |pattern: &String| {
             if self.exact {

@@ -80,7 +80,8 @@ impl Options {
         let counts = rule.facts.in_edition(self.edition).is_some_and(|applies| {
             let is_required = !applies.only_if_claimed || rule.facts.feature.is_some_and(|f| claimed(&f));
             // A MUST is the least level.
-            is_required && self.level.is_none_or(|level| applies.level <= level)
+            let is_of_basis = self.selection.holds_basis(applies.basis);
+            is_required && is_of_basis && self.level.is_none_or(|level| applies.level <= level)
         });
         counts && self.selection.holds(rule.id)
     }

@@ -197,6 +197,7 @@ impl Picked {
             filters: selection.filters.clone(),
             skip: selection.skip.clone(),
             exact: selection.exact,
+            basis: selection.basis,
         })
     }
 
@@ -205,6 +206,7 @@ impl Picked {
             filters: self.filters.clone(),
             skip: self.skip.clone(),
             exact: self.exact,
+            basis: self.basis,
         }
     }
 }

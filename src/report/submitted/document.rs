@@ -7,7 +7,10 @@ use evidence::{
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
-use judge::{Count, Decision, Verdict, rules::Level};
+use judge::{
+    Count, Decision, Verdict,
+    rules::{Basis, Level},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -148,6 +151,9 @@ pub struct Picked {
     pub skip: Vec<String>,
     /// Whether they are whole ids.
     pub exact: bool,
+    /// The basis that a rule must have in the edition; any where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<Basis>,
 }
 
 /// A span of time.

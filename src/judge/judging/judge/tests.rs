@@ -13,7 +13,7 @@ use crate::{
         decision::{Decision, decide},
         tally::{Count, Outcome, Tally},
     },
-    rules::Facts,
+    rules::{Basis, Facts},
 };
 
 #[test]
@@ -363,6 +363,33 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
 }
 
 #[test]
+fn a_basis_selects_by_the_judged_edition() {
+    let selection = Selection {
+        basis: Some(Basis::Explicit),
+        ..Selection::default()
+    };
+    for edition in Edition::ALL {
+        let mut evidence = Evidence::default();
+        evidence.header.claim.edition = edition;
+        let judgement = judge(&evidence, &selection);
+        for verdict in &judgement.verdicts {
+            let is_selected = verdict.applies.basis == Basis::Explicit;
+            let id = verdict.rule.id;
+            assert_eq!(verdict.is_deselected(), !is_selected, "{edition}: {id}");
+            assert_eq!(
+                selection.selects(verdict.rule, &evidence.header.claim),
+                is_selected
+            );
+            if !is_selected {
+                let words = verdict.reason();
+                assert_eq!(words.as_deref(), Some("deselected: its basis is derived"));
+            }
+        }
+        assert!(!judgement.tally.is_whole(), "{edition}");
+    }
+}
+
+#[test]
 fn of_two_roles_the_worse_decides() {
     let mut evidence = evidence(&[Kind::Inventory, Kind::PlacementDecisions]);
     let of_both = |evidence: &Evidence| {
@@ -384,6 +411,7 @@ fn selection_works_like_cargo_test() {
         filters: filters.iter().map(|s| (*s).to_owned()).collect(),
         skip: skip.iter().map(|s| (*s).to_owned()).collect(),
         exact,
+        basis: None,
     };
     assert!(select(&[], &[], false).holds("identity/name-unique"));
     assert!(select(&["identity"], &[], false).holds("identity/name-unique"));
