@@ -572,7 +572,8 @@ fn the_lab_shows_what_a_run_is_like() {
     assert_eq!(report["decision"], "conformant");
     assert_eq!(report["watched"], true);
     for verdict in report["verdicts"].as_array().expect("verdicts") {
-        assert_eq!(verdict["verdict"], "pass", "{verdict}");
+        let expected = of_the_reference(verdict["rule"].as_str().expect("a rule"));
+        assert_eq!(verdict["verdict"], expected, "{verdict}");
     }
     assert!(folder.text("report.xml").contains(r#"failures="0""#));
 
@@ -599,6 +600,15 @@ fn the_lab_shows_what_a_run_is_like() {
     refused(&elsewhere, &["edition standard", "add --edition 2026-09"]);
 }
 
+/// How a rule comes out for the reference implementation. No published definition takes a plugin's arguments as the list that
+/// they are, so it publishes none.
+fn of_the_reference(rule: &str) -> &'static str {
+    match rule {
+        "access/additional-args-well-formed" => "not-applicable",
+        _ => "pass",
+    }
+}
+
 /// The verdicts of a run in the lab.
 fn of_the_lab(more: &[&str]) -> Vec<(&'static Rule, String)> {
     let folder = Folder::new();
@@ -621,7 +631,7 @@ fn of_the_lab(more: &[&str]) -> Vec<(&'static Rule, String)> {
 fn the_lab_judges_every_must_rule_of_each_api_by_default() {
     for apis in ["placement", "all"] {
         for (rule, verdict) in of_the_lab(&["--api", apis]) {
-            assert_eq!(verdict, "pass", "--api {apis}: {}", rule.id);
+            assert_eq!(verdict, of_the_reference(rule.id), "--api {apis}: {}", rule.id);
         }
     }
 }

@@ -49,6 +49,12 @@ pub const SCHEDULER_NOT_NAMED: Reason = Reason::known(
 /// No consumer was declared to need credentials.
 pub const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
 
+/// By which users consumers read decisions was not said.
+pub const NO_CONSUMER_USER: Reason = Reason::known(
+    ReasonId::NoConsumerUsers,
+    "no user was named as a consumer of decisions",
+);
+
 /// The user declared that the implementation lacks a rule's feature.
 pub(crate) fn declared_absent(feature: Feature) -> Reason {
     Reason::of(

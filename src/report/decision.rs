@@ -203,6 +203,20 @@ fn the_rest_needs(report: &Report) -> String {
             ReasonId::NothingHappened,
             "a change that it judges (a longer watch or a driver)",
         ),
+        (
+            ReasonId::ManagerNotNamed,
+            "the cluster manager's users or field managers named",
+        ),
+        (
+            ReasonId::SchedulerNotNamed,
+            "the scheduler's users or field managers named",
+        ),
+        (ReasonId::NoConsumerUsers, "the consumers' users named"),
+        (ReasonId::NoWorkloads, "the kinds of workloads named"),
+        (ReasonId::NoConsumer, "a consumer declared"),
+        (ReasonId::NoClusterset, "a ClusterSet declared"),
+        (ReasonId::NoMemberAsked, "members asked"),
+        (ReasonId::NoSecretTried, "the consumers' Secrets tried"),
         (ReasonId::Deselected, "all rules selected"),
         (ReasonId::PartOfFleet, "the other shares"),
     ] {

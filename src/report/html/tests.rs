@@ -179,7 +179,15 @@ fn a_page_does_not_contradict_itself_about_what_was_requested() {
         page.contains(r##"<a href="#locked">"##) && page.contains(r#"id="locked""#),
         "{page}"
     );
-    assert!(page.contains("<strong>driver</strong>: 16 rules more"), "{page}");
+    let (_, locked) = page
+        .split_once("<strong>driver</strong>: ")
+        .expect("what a driver adds");
+    assert!(
+        locked
+            .trim_start_matches(char::is_numeric)
+            .starts_with(" rules more"),
+        "{locked}"
+    );
 }
 
 #[test]

@@ -4,8 +4,7 @@
 use std::convert::Infallible;
 
 use evidence::{
-    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter,
-    api::Edition,
+    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter, api::Edition,
 };
 use jiff::Timestamp;
 use judge::{Decision, Judgement, Selection, Verdict, Waivers, judge, rules, rules::example::Example};

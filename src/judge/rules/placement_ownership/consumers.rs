@@ -6,7 +6,7 @@ use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecis
 
 use super::lives::{Life, counts, lives};
 use crate::{
-    reasons::SCHEDULER_NOT_NAMED,
+    reasons::{NO_CONSUMER_USER, SCHEDULER_NOT_NAMED},
     subjects::{Finding, Findings},
     text::{counted, redacted},
     who::{
@@ -30,7 +30,7 @@ type Slices<'e> = Who<'e, PlacementDecision>;
 pub(in crate::rules) fn consumers_read_only(evidence: &Evidence, findings: &mut Findings) {
     let consumers = &evidence.header.claim.consumer_users;
     if consumers.is_empty() {
-        findings.not_asked("no user was named as a consumer of decisions");
+        findings.not_asked(NO_CONSUMER_USER);
         return;
     }
     let Some(requests) = &evidence.slice_requests else {
