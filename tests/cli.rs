@@ -683,7 +683,7 @@ fn a_conforming_dump_has_no_violation_and_is_not_called_conformant() {
     let (_, needs) = words
         .split_once("over 2 profiles, single snapshot; the rest needs ")
         .expect("it says what a dump cannot show");
-    assert!(needs.contains("timeline") && needs.contains("driver"), "{needs}");
+    assert!(needs.contains("a watch") && needs.contains("a driver"), "{needs}");
     assert!(!told.contains('\u{1b}'), "no colours in a pipe: {told:?}");
 }
 

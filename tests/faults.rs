@@ -43,7 +43,10 @@ fn main() -> ExitCode {
 }
 
 fn is_must(rule: &str) -> bool {
-    rules::find(rule).is_some_and(|rule| rule.facts.first().level == Level::Must)
+    let of_rule = rules::find(rule)
+        .into_iter()
+        .flat_map(|rule| &rule.facts.editions);
+    of_rule.into_iter().any(|applies| applies.level == Level::Must)
 }
 
 fn every_rule_has_a_fault() -> Result<(), Failed> {
@@ -176,9 +179,10 @@ impl Run {
             edition.name(),
         ]);
         command.args(["--feature", "consumer-secrets"]);
-        if drive == Drive::Yes {
-            command.args(["--driver", "reference", "--allow-mutations"]);
-        }
+        command.args(match drive {
+            Drive::Yes => &["--driver", "reference", "--allow-mutations"][..],
+            Drive::No => &["--driver", "none"],
+        });
         for consumer in Manager::CONSUMERS {
             command.args(["--consumer", consumer]);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{ReasonId, Window, api::Api, runs};
+use evidence::{Kind, ReasonId, Window, api::Api, runs};
 use jiff::SignedDuration;
 use judge::{
     Count, Decision, Judgement, Part, RuleVerdict, Verdict,
@@ -188,7 +188,7 @@ fn the_rest_needs(report: &Report) -> String {
         })
     };
     let locked = locked(report).into_iter().filter(|locked| locked.must > 0);
-    let mut needs: Vec<String> = locked.map(|locked| locked.kind.name().to_owned()).collect();
+    let mut needs: Vec<String> = locked.map(|locked| in_words(locked.kind).to_owned()).collect();
     let absent: BTreeSet<&str> = verdicts()
         .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
         .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
@@ -205,18 +205,18 @@ fn the_rest_needs(report: &Report) -> String {
         ),
         (
             ReasonId::ManagerNotNamed,
-            "the cluster manager's users or field managers named",
+            "the users or field managers of the cluster manager named",
         ),
         (
             ReasonId::SchedulerNotNamed,
-            "the scheduler's users or field managers named",
+            "the users or field managers of the scheduler named",
         ),
-        (ReasonId::NoConsumerUsers, "the consumers' users named"),
+        (ReasonId::NoConsumerUsers, "the users of consumers named"),
         (ReasonId::NoWorkloads, "the kinds of workloads named"),
         (ReasonId::NoConsumer, "a consumer declared"),
         (ReasonId::NoClusterset, "a ClusterSet declared"),
         (ReasonId::NoMemberAsked, "members asked"),
-        (ReasonId::NoSecretTried, "the consumers' Secrets tried"),
+        (ReasonId::NoSecretTried, "the Secrets of consumers tried"),
         (ReasonId::Deselected, "all rules selected"),
         (ReasonId::PartOfFleet, "the other shares"),
     ] {
@@ -224,10 +224,28 @@ fn the_rest_needs(report: &Report) -> String {
             needs.push(need.to_owned());
         }
     }
+    let mut told = BTreeSet::new();
+    needs.retain(|need| told.insert(need.clone()));
     match needs.split_last() {
         None => String::new(),
         Some((need, [])) => format!("; the rest needs {need}"),
         Some((last, others)) => format!("; the rest needs {} and {last}", others.join(", ")),
+    }
+}
+
+/// A kind of evidence, as people say it.
+fn in_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Timeline | Kind::PlacementTimeline => "a watch",
+        Kind::Secrets | Kind::UnlabelledSecrets => "the Secrets of consumers",
+        Kind::Requests => "the audit log",
+        Kind::Members => "members asked",
+        Kind::Driver => "a driver",
+        Kind::Probe => "dry runs",
+        Kind::Writers => "managedFields",
+        Kind::Plugins => "credential plugins",
+        Kind::ConsumerAccess => "the rights of consumers",
+        other => other.name(),
     }
 }
 

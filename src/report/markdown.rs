@@ -48,7 +48,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 fn head(text: &mut String, report: &Report) {
     let sign = match report.judgement.decision {
         Decision::Conformant => "✅",
-        Decision::NoViolation => "☑️",
+        Decision::NoViolation => "⚪",
         Decision::NotConformant => "❌",
         Decision::Inconclusive => "❔",
     };
