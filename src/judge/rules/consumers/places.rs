@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use evidence::{
-    Evidence, GRACE_SECONDS, Kind,
+    Asked, Evidence, GRACE_SECONDS, Kind,
     api::{Edition, names},
 };
 
@@ -56,7 +56,8 @@ pub(in crate::rules) fn secret_namespace_labelled(evidence: &Evidence, findings:
 ///
 /// Each consumer Secret names an existing profile.
 ///
-/// A Secret whose profile was deleted is a warning: `consumers/secrets-retired` asks managers to delete it. So is, from
+/// A Secret whose profile was deleted is a warning: `consumers/secrets-retired` asks managers to delete it. One that names an
+/// unknown profile may be such a Secret, too, unless it is younger than the watch. A warning is also, from
 /// edition 2026-07 on, a Secret that names no namespace where `default` has no such profile: consumers look there.
 pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut Findings) {
     nothing_found_unless_any(evidence, findings);
@@ -77,17 +78,20 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
                 (Some(namespace), name) => redacted(&format!("{namespace}/{name}")),
                 (None, name) => redacted(name),
             };
-            let is_left_over = !subject.profiles.is_empty();
-            let message = if is_left_over {
-                "the Secret is for a ClusterProfile that was deleted"
-            } else {
+            let message = if subject.profiles.is_empty() {
                 "the Secret is for a ClusterProfile that does not exist"
+            } else {
+                "the Secret is for a ClusterProfile that was deleted"
             };
             let finding = Finding::on(subject.secret, message)
                 .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
                 .expected("the name of an existing ClusterProfile")
                 .observed(observed);
-            findings.report(if is_left_over { finding.advisory() } else { finding });
+            findings.report(if may_be_left_over(evidence, &subject) {
+                finding.advisory()
+            } else {
+                finding
+            });
         } else if whole && needs_namespace(evidence, &subject) {
             findings.report(
                 Finding::on(
@@ -104,6 +108,20 @@ pub(in crate::rules) fn secret_names_profile(evidence: &Evidence, findings: &mut
             );
         }
     }
+}
+
+/// Whether a Secret whose profile does not exist may be left over from a profile that was deleted. It is not if its label is
+/// empty, nor if a watch without a gap had begun when it was created, and showed no such profile.
+fn may_be_left_over(evidence: &Evidence, subject: &Subject) -> bool {
+    let created = subject.secret.creation_timestamp.as_deref();
+    let created = created.and_then(|text| stamped(evidence, text));
+    let began = evidence.header.window.map(|window| window.from.as_microsecond());
+    let is_new = created
+        .zip(began)
+        .is_some_and(|(created, began)| created.is_before(began) == Known::No);
+    let was_watched = *evidence.asked(Kind::Timeline) == Asked::Yes && evidence.is_whole(Kind::Timeline);
+    let was_never_there = is_new && was_watched && subject.profiles.is_empty();
+    !subject.name().is_empty() && !was_never_there
 }
 
 /// Whether consumers miss the profile of a Secret without a namespace: they assume the namespace `default`.

@@ -74,7 +74,6 @@ const MISSED: [(Kind, &str); 21] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
-    (Kind::Timeline, "consumers/secret-names-profile"),
     (Kind::Timeline, "identity/manager-label-present"),
     (Kind::Timeline, "properties/cluster-endpoints-present"),
     (Kind::Timeline, "version/reported"),

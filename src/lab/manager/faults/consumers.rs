@@ -32,6 +32,16 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     ),
     FaultInfo::new(
         "consumers/secret-names-profile",
+        "leaves the profile's name in a Secret's label empty",
+        |world| {
+            let mut secret = extra_secret(world);
+            let label = LABEL_SECRET_PROFILE.to_owned();
+            secret.labels.insert(label, String::new());
+            world.secrets.push(secret);
+        },
+    ),
+    FaultInfo::new(
+        "consumers/secret-names-profile:unknown",
         "labels a Secret with a profile that does not exist",
         |world| {
             let mut secret = extra_secret(world);
