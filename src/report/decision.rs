@@ -183,8 +183,8 @@ fn the_rest_needs(report: &Report) -> String {
     let has = |reason: ReasonId| {
         let mut verdicts = verdicts();
         verdicts.any(|verdict| {
-            matches!(verdict.verdict, Verdict::Skipped | Verdict::NotApplicable)
-                && verdict.reason_id() == Some(reason)
+            let is_open = verdict.verdict == Verdict::Skipped || reason == ReasonId::NothingHappened;
+            is_open && verdict.reason_id() == Some(reason)
         })
     };
     let locked = locked(report).into_iter().filter(|locked| locked.must > 0);

@@ -14,7 +14,7 @@ use super::{
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
-const BEFORE: [(&str, &str); 9] = [
+const BEFORE: [(&str, &str); 8] = [
     // Only what came before shows that it changed in a gap: the first list counts as old.
     (
         "placement-slices/index-complete",
@@ -36,11 +36,6 @@ const BEFORE: [(&str, &str); 9] = [
     (
         "placement-references/resolve",
         "all slices get new names long after a profile went",
-    ),
-    // A Secret that names no profile, and nobody saw that the profile went.
-    (
-        "consumers/secret-names-profile",
-        "a Secret is left over from a profile that was deleted three minutes before the end",
     ),
     // Only the requests that came before show that it is a scheduler.
     (

@@ -70,16 +70,11 @@ const IN_TIME: [(&str, &str); 9] = [
 ];
 
 /// Examples that are kept by what is left of them.
-const KEPT: [(&str, &str); 8] = [
+const KEPT: [(&str, &str); 7] = [
     // It may be so new that it is excused.
     (
         "conditions/control-plane-healthy-reported",
         "a profile that was created three minutes before the end has had its time",
-    ),
-    // The contradiction may be so new that it is excused.
-    (
-        "conditions/healthy-needs-joined",
-        "the driver let one of two members leave, and Joined tells it",
     ),
     // The profile may have changed so lately that the Secret is excused.
     (
