@@ -298,11 +298,10 @@ async fn no_secret_of_a_hub_gets_out() {
             );
         }
         let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
-        let failed = |rule: &str| {
+        let has_found = |rule: &str| {
             let verdicts = report["verdicts"].as_array().expect("verdicts");
-            verdicts
-                .iter()
-                .any(|verdict| verdict["rule"] == rule && verdict["verdict"] == "fail")
+            let mut of_rule = verdicts.iter().filter(|verdict| verdict["rule"] == rule);
+            of_rule.any(|verdict| verdict["verdict"] == "fail" || verdict["verdict"] == "warn")
         };
         // The rules that look at what was planted have looked.
         for rule in [
@@ -311,7 +310,7 @@ async fn no_secret_of_a_hub_gets_out() {
             "identity/manager-label-matches",
             "access/no-secrets",
         ] {
-            assert!(failed(rule), "{rule}");
+            assert!(has_found(rule), "{rule}");
         }
         let evidence = String::from_utf8(left.file("evidence.jsonl").to_vec()).expect("UTF-8");
         assert!(evidence.contains(EXPOSED));

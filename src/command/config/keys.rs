@@ -131,7 +131,7 @@ mod tests {
             .chain(["apiVersion", "kind"])
             .chain(ABOUT)
             .collect();
-        assert_eq!(names.len(), keys.len() + 3, "{names:?}");
+        assert_eq!(names.len(), keys.len() + 2 + ABOUT.len(), "{names:?}");
         let for_one_call = run.get_arguments().count() - keys.len();
         assert_eq!(for_one_call, 3, "--config, --print-config and --clean");
         let kind = |name: &str| keys.iter().find(|key| key.name == name).map(|key| key.kind);

@@ -83,7 +83,7 @@ async fn of_slices(shared: &Shared, namespace: &str, level: &str, rule: &str) ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conforming_scheduler_is_told_to_conform() {
+async fn a_conforming_scheduler_is_told_to_break_nothing() {
     let world = World::with_placements(&[]).await;
     let monitor = world.monitor_of(Apis::Placement);
     let shared = Arc::clone(&monitor.shared);
@@ -91,7 +91,7 @@ async fn a_conforming_scheduler_is_told_to_conform() {
         after(SCRIPT).await;
         assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
         assert_eq!(
-            value(&shared, "decision{decision=\"conformant\"}").await,
+            value(&shared, "decision{decision=\"no-violation\"}").await,
             Some(1.0)
         );
         let (_, metrics) = get(&shared, "/metrics").await;

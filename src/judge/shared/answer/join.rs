@@ -5,6 +5,9 @@ use evidence::{DriverStep, Evidence, ObjectRef};
 use super::{Answer, Span, member, timeline};
 use crate::subjects::{Finding, Findings};
 
+/// The reason for no verdict on a profile that was not seen.
+const ELSEWHERE: &str = "only some namespaces were watched, and the member's profile may be in another";
+
 /// Judges whether a join created a profile in time, and returns that profile.
 pub(crate) fn joined_profile<'a>(
     evidence: &'a Evidence,
@@ -20,6 +23,8 @@ pub(crate) fn joined_profile<'a>(
             };
             span.answer(profile, &timeline, |profile| profile.is_some())
         }
+        // A manager chooses the namespace, and those outside of the scope were not watched.
+        None if !evidence.header.scope.namespaces.is_empty() => Answer::Unknown(ELSEWHERE.into()),
         None => span.doubt(None).map_or(Answer::Missing, Answer::Unknown),
     };
     match answer {
