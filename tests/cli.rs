@@ -305,6 +305,29 @@ fn a_narrowed_run_never_calls_itself_conformant() {
     assert!(!expect(0, &whole).contains("all rules selected"));
 }
 
+/// What breaks a rule may be in another namespace.
+#[test]
+fn a_run_of_some_namespaces_never_calls_itself_conformant() {
+    let folder = Folder::new();
+    let json = folder.flag("report.json");
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference=identity/name-unique",
+    ];
+    expect(1, &lab);
+    let one = [&lab[..], &["-n", "lab-fleet", "--json", &json]].concat();
+    let told = expect(0, &one).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("no violation found: ") && told.contains("all namespaces"),
+        "{told}"
+    );
+    assert_eq!(folder.json("report.json")["whole"], false);
+    assert_eq!(call(&[&one[..], &["--complete"]].concat()).code, Some(3));
+}
+
 #[test]
 fn a_fault_that_another_one_hides_is_told() {
     let together = |faults: &str| {

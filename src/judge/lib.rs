@@ -18,7 +18,7 @@ mod time;
 mod who;
 
 pub use judging::{
-    Count, Decision, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict, Waiver,
-    WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects,
+    Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
+    Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects,
     unsettled, web_page,
 };

@@ -46,9 +46,13 @@ pub(crate) fn write_decision(
     let (words, colour) = match decision {
         Decision::Conformant => (
             format!(
-                "conformant, {}/{} MUST rules",
+                "conformant, {}/{} MUST rules{}",
                 tally.must.judged(),
-                tally.must.rules
+                tally.must.rules,
+                match tally.must.waived {
+                    0 => String::new(),
+                    waived => format!(", {waived} waived"),
+                }
             ),
             "#1a7f37",
         ),
@@ -60,6 +64,17 @@ pub(crate) fn write_decision(
                 tally.must.rules
             ),
             GREY,
+        ),
+        // SHOULD rules count in strict runs, and so do waivers that are of no use.
+        Decision::NotConformant if tally.must.failed == 0 => (
+            match tally.should.failed {
+                0 => "not conformant, by its waivers".to_owned(),
+                failed => format!(
+                    "not conformant, {failed}/{} SHOULD rules fail",
+                    tally.should.rules
+                ),
+            },
+            "#cf222e",
         ),
         Decision::NotConformant => (
             format!(

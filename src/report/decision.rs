@@ -224,6 +224,9 @@ fn the_rest_needs(report: &Report) -> String {
             needs.push(need.to_owned());
         }
     }
+    if report.judgement.extent().confined {
+        needs.push("all namespaces".to_owned());
+    }
     let mut told = BTreeSet::new();
     needs.retain(|need| told.insert(need.clone()));
     match needs.split_last() {
@@ -244,6 +247,7 @@ fn in_words(kind: Kind) -> &'static str {
         Kind::Probe => "dry runs",
         Kind::Writers => "managedFields",
         Kind::Plugins => "credential plugins",
+        Kind::PlacementDecisions => "placement decisions",
         Kind::ConsumerAccess => "the rights of consumers",
         other => other.name(),
     }

@@ -217,7 +217,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         partial: report.judgement.partial,
         decision: report.judgement.decision,
         decisions: OfEdition::each(report.judgement),
-        whole: report.judgement.tally.is_whole(),
+        whole: report.judgement.is_whole(),
         tally: Levels::from(&report.judgement.tally),
         unjudged: report.judgement.unjudged(),
         not_asked: coverage

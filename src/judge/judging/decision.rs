@@ -40,9 +40,18 @@ impl Decision {
     }
 }
 
+/// What of the hub a run has seen, as far as its decision depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// It was cut short.
+    pub partial: bool,
+    /// It looked at some namespaces only. What breaks a rule may be in others.
+    pub confined: bool,
+}
+
 /// Decides: failures first, then doubts. A run that judged nothing or was cut short is never conformant, nor is one that
-/// left out MUST rules or saw a share of the fleet. MAY rules cannot fail, SHOULD rules only in strict runs.
-pub(crate) fn decide(tally: &Tally, partial: bool) -> Decision {
+/// left out MUST rules or saw a part of the fleet. MAY rules cannot fail, SHOULD rules only in strict runs.
+pub(crate) fn decide(tally: &Tally, extent: Extent) -> Decision {
     // A share may be empty.
     let judged = if tally.is_whole() {
         tally.must.judged()
@@ -51,9 +60,9 @@ pub(crate) fn decide(tally: &Tally, partial: bool) -> Decision {
     };
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
-    } else if partial || tally.must.inconclusive > 0 || judged == 0 {
+    } else if extent.partial || tally.must.inconclusive > 0 || judged == 0 {
         Decision::Inconclusive
-    } else if tally.is_whole() {
+    } else if tally.is_whole() && !extent.confined {
         Decision::Conformant
     } else {
         Decision::NoViolation

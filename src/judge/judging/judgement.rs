@@ -4,7 +4,7 @@ use evidence::{Reason, ReasonId, Scope, api::Edition};
 
 use crate::{
     judging::{
-        decision::{Decision, decide},
+        decision::{Decision, Extent, decide},
         tally::{Outcome, Tally},
         verdict::Verdict,
         waivers::WaiverOutcome,
@@ -100,11 +100,24 @@ impl Judgement {
                     .collect();
                 Part {
                     edition,
-                    decision: decide(&tally, self.partial),
+                    decision: decide(&tally, self.extent()),
                     tally,
                 }
             })
             .collect()
+    }
+
+    /// What of the hub was seen.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            partial: self.partial,
+            confined: !self.scope.namespaces.is_empty(),
+        }
+    }
+
+    /// Whether each MUST rule was judged on the whole hub, or does not apply, as the evidence shows; inconclusive ones aside.
+    pub fn is_whole(&self) -> bool {
+        self.tally.is_whole() && self.extent() == Extent::default()
     }
 
     /// The worst decision by an edition.

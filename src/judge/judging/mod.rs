@@ -16,7 +16,7 @@ mod waivers;
 mod waiving;
 mod web_page;
 
-pub use decision::Decision;
+pub use decision::{Decision, Extent};
 pub use judge::{judge, unsettled};
 pub use judgement::{Judgement, Part, RuleVerdict};
 pub use prospect::{Prospect, gained, locked, prospects};

@@ -6,7 +6,7 @@ use evidence::{Reason, ReasonId};
 use jiff::civil::Date;
 
 use crate::judging::{
-    decision::{Decision, decide},
+    decision::{Decision, Extent, decide},
     judge::weigh_found,
     judgement::{Judgement, RuleVerdict},
     tally::Tally,
@@ -50,8 +50,8 @@ impl Judgement {
 }
 
 /// The decision by one edition, given the outcomes of waivers.
-pub fn decide_with(tally: &Tally, partial: bool, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
-    with_waivers(decide(tally, partial), outcomes, strict)
+pub fn decide_with(tally: &Tally, extent: Extent, outcomes: &[WaiverOutcome], strict: bool) -> Decision {
+    with_waivers(decide(tally, extent), outcomes, strict)
 }
 
 fn with_waivers(decision: Decision, outcomes: &[WaiverOutcome], strict: bool) -> Decision {

@@ -51,7 +51,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
     // Without the rules of later days it may be another.
     document.decision = decision(
         &entries,
-        document.is_partial(),
+        document.extent(),
         &document.waivers,
         document.claim.strict,
     );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use judge::{
-    Verdict, rules,
+    Extent, Verdict, rules,
     rules::{Applies, Facts, Rule},
 };
 
@@ -45,7 +45,7 @@ impl Document {
         let entries = self.all_entries()?;
         // A merged report's decision depends on its shards, which are checked themselves.
         let wanted = if self.shards.is_empty() {
-            decision(&entries, self.is_partial(), &self.waivers, self.claim.strict)
+            decision(&entries, self.extent(), &self.waivers, self.claim.strict)
         } else {
             self.decision
         };
@@ -92,6 +92,16 @@ impl Document {
     pub(crate) fn has(&self, facts: &Facts) -> bool {
         // None comes before each day.
         facts.added <= self.rules_as_of && facts.in_edition(self.edition).is_some()
+    }
+
+    /// What of the hub the run, or a merged one, has seen.
+    pub(super) fn extent(&self) -> Extent {
+        let runs = self.shards.iter().chain([self]);
+        let mut scopes = runs.filter_map(|run| run.scope.as_ref());
+        Extent {
+            partial: self.is_partial(),
+            confined: scopes.any(|scope| !scope.namespaces.is_empty()),
+        }
     }
 
     /// Whether the run, or a merged one, was cut short.

@@ -44,6 +44,9 @@ pub enum Obstacle {
     /// The watch was too short, or there was none.
     #[error("it watched for {0}: watch for at least {FLOOR_MINUTES} min")]
     ShortWatch(String),
+    /// It judges a test hub of the suite.
+    #[error("it judges the suite's own test hub ({0}): judge on a hub of its own")]
+    TestHub(String),
     /// A kind of evidence is missing that a submitted report rests on.
     #[error("it lacks evidence: {0}")]
     Lacks(Kind),
@@ -77,6 +80,10 @@ pub fn obstacles(document: &Document) -> Vec<Obstacle> {
     };
     obstacles.extend(unsaid(document));
     obstacles.extend(below_the_floor(document));
+    let version = document.hub_version.clone().unwrap_or_default();
+    if version.ends_with("+lab") {
+        obstacles.push(Obstacle::TestHub(version));
+    }
     if document.is_partial() {
         obstacles.push(Obstacle::CutShort);
     }

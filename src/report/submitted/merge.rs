@@ -71,18 +71,18 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
         }
     }
     let waivers = waivers(&shards);
-    let is_partial = shards.iter().any(Document::is_partial);
-    Ok(Document {
+    let mut merged = Document {
         date: shards.iter().map(|shard| shard.date).max().unwrap_or(first.date),
         hub_version: common(&shards, |shard| &shard.hub_version),
-        decision: decision(&entries, is_partial, &waivers, first.claim.strict),
         scope: None,
         evidence: None,
         suites: suites(&entries),
         waivers,
         shards: shards.clone(),
         ..first.clone()
-    })
+    };
+    merged.decision = decision(&entries, merged.extent(), &merged.waivers, first.claim.strict);
+    Ok(merged)
 }
 
 /// By the evidence first, so that a reader finds a shard; by all else after that.

@@ -1,7 +1,9 @@
 //! From single verdicts to suites, counts and the decision: the same sums for a run, for merged runs and for a check.
 
 use evidence::ReasonId;
-use judge::{Count, Decision, Outcome, Tally, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level};
+use judge::{
+    Count, Decision, Extent, Outcome, Tally, Verdict, Waiver, WaiverOutcome, decide_with, rules::Level,
+};
 
 use super::document::{Entry, Group, Judged, SuiteResult, Waived};
 
@@ -61,9 +63,9 @@ fn in_a_word(count: &Count) -> Judged {
 }
 
 /// The decision that the verdicts lead to.
-pub(super) fn decision(entries: &[Entry], partial: bool, waivers: &[Waived], strict: bool) -> Decision {
+pub(super) fn decision(entries: &[Entry], extent: Extent, waivers: &[Waived], strict: bool) -> Decision {
     let outcomes: Vec<WaiverOutcome> = waivers.iter().map(Waived::outcome).collect();
-    decide_with(&tally(entries), partial, &outcomes, strict)
+    decide_with(&tally(entries), extent, &outcomes, strict)
 }
 
 /// How many rules have each verdict.

@@ -321,6 +321,8 @@ fn what_a_submitted_report_lacks_is_told() {
         assert!(unsaid.contains(part), "{part}: {unsaid}");
     }
     assert!(unsaid.contains("no audit log"), "{unsaid}");
+    let of_lab = told(|document| document.hub_version = Some("v1.36.3+lab".to_owned()));
+    assert!(of_lab.contains("the suite's own test hub"), "{of_lab}");
     let only_identity = Selection {
         filters: vec!["identity/".to_owned()],
         ..Selection::default()
@@ -477,10 +479,10 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
         .collect();
     document.suites = suites(&entries);
     document.waivers.clear();
-    document.decision = decision(&entries, false, &[], document.claim.strict);
     if let Some(scope) = &mut document.scope {
         scope.namespaces = vec![namespace.to_owned()];
     }
+    document.decision = decision(&entries, document.extent(), &[], document.claim.strict);
     if let Some(kept) = &mut document.evidence {
         kept.sha256 = format!("{sum:02x}").repeat(32);
     }

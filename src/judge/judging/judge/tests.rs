@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     judging::{
         chunks::MANY,
-        decision::{Decision, decide},
+        decision::{Decision, Extent, decide},
         tally::{Count, Outcome, Tally},
     },
     rules::{Basis, Facts},
@@ -297,12 +297,23 @@ fn the_decision_follows_the_ledger() {
         (Decision::Inconclusive, narrowed(count(3, 0, 1), count(0, 0, 0))),
         (Decision::Inconclusive, narrowed(count(0, 0, 0), count(0, 0, 1))),
     ] {
-        assert_eq!(decide(&tally, false), expected, "{tally:?}");
+        assert_eq!(decide(&tally, Extent::default()), expected, "{tally:?}");
         let partial = match expected {
             Decision::Conformant | Decision::NoViolation => Decision::Inconclusive,
             other => other,
         };
-        assert_eq!(decide(&tally, true), partial, "{tally:?}, cut short");
+        let cut_short = Extent {
+            partial: true,
+            ..Extent::default()
+        };
+        assert_eq!(decide(&tally, cut_short), partial, "{tally:?}, cut short");
+        let confined = Extent {
+            confined: true,
+            ..Extent::default()
+        };
+        // What breaks a rule may be in another namespace.
+        let expected = expected.max(Decision::NoViolation);
+        assert_eq!(decide(&tally, confined), expected, "{tally:?}, confined");
     }
 }
 
@@ -319,7 +330,7 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
             verdict,
             reason: Some(reason),
         };
-        decide(&[passed, other].into_iter().collect(), false)
+        decide(&[passed, other].into_iter().collect(), Extent::default())
     };
     for (verdict, reason, expected) in [
         (Verdict::Skipped, ReasonId::NoMembers, Decision::NoViolation),

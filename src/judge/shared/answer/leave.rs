@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
 use crate::{
+    reasons::nothing_happened,
     shared::{
         clocks::GRACE,
         lasted::{STILL_OPEN, describe},
@@ -27,7 +28,7 @@ pub(crate) fn falls_with_leave(
         let is_gone = matches!(span.answer(left.profile, &left.timeline, is_gone), Answer::Given);
         let profile = left.profile;
         if !is_gone && !has_left(evidence, &profile.namespace, &profile.name, span.deadline) {
-            findings.not_applicable("the members that left have joined again");
+            findings.not_applicable(nothing_happened("the members that left have joined again"));
             continue;
         }
         let has_fallen = |profile: Option<&ClusterProfile>| !stands(profile, kind);
