@@ -684,7 +684,7 @@ fn no_secret_of_the_runner_gets_out() {
     for (cluster, user) in cases {
         let path = folder.file("kubeconfig", &kubeconfig(cluster, &user));
         let left = call(&["run", "--kubeconfig", &path, "--observe", "0s"]);
-        // A file that is no kubeconfig is bad usage.
+        // A file that is not a kubeconfig is bad usage.
         let is_parsed = !left.told().contains("not a valid kubeconfig");
         let code = if is_parsed { 4 } else { 2 };
         assert_eq!(left.code, Some(code), "{user}: {}", left.told());

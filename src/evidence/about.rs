@@ -87,6 +87,17 @@ pub struct Environment {
     pub no_audit_log: Option<String>,
 }
 
+impl Environment {
+    /// Its parts by their names, each with what was said of it.
+    pub fn parts(&self) -> [(&'static str, Option<&Realness>); 3] {
+        [
+            ("hub", self.hub.as_ref()),
+            ("members", self.members.as_ref()),
+            ("agents", self.agents.as_ref()),
+        ]
+    }
+}
+
 /// Whether a part was real: `real`, or `imitated: ` and by what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -9,7 +9,11 @@ use judge::{
     rules::{Basis, Level},
 };
 
-use super::{Coverage, Report, escape, locked::locked, number::count};
+use super::{
+    Coverage, Report, escape,
+    locked::locked,
+    number::{count, listed},
+};
 
 /// The decision in one sentence; of several editions, a sentence for each.
 pub fn headline(report: &Report) -> String {
@@ -18,13 +22,7 @@ pub fn headline(report: &Report) -> String {
     let sentences: Vec<String> = parts.iter().map(|part| sentence(judgement, part)).collect();
     let sentences = sentences.join("; ");
     // Only waivers spoil it more than the rules do.
-    if judgement.decision
-        > parts
-            .iter()
-            .map(|part| part.decision)
-            .max()
-            .unwrap_or(judgement.decision)
-    {
+    if judgement.decision > judgement.worst() {
         return format!("not conformant: a waiver has expired or waives nothing (strict); {sentences}");
     }
     sentences
@@ -37,8 +35,7 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
         .scope
         .shard
         .map_or_else(String::new, |shard| format!(" in share {shard}"));
-    let counted = tally.must.waived + tally.should.waived + tally.may.waived;
-    let waived = match counted {
+    let waived = match tally.waived() {
         0 => String::new(),
         waived => format!(", {} waived", count(waived, "rule")),
     };
@@ -176,20 +173,18 @@ pub fn scope(report: &Report) -> String {
 
 /// Says what it takes to judge the MUST rules that were not judged, although nothing shows that they do not apply.
 fn the_rest_needs(report: &Report) -> String {
-    let verdicts = || {
-        let verdicts = report.judgement.verdicts.iter();
-        verdicts.filter(|verdict| verdict.level() == Level::Must)
-    };
-    let has = |reason: ReasonId| {
-        let mut verdicts = verdicts();
-        verdicts.any(|verdict| {
-            let is_open = verdict.verdict == Verdict::Skipped || reason == ReasonId::NothingHappened;
-            is_open && verdict.reason_id() == Some(reason)
-        })
-    };
+    let verdicts = report.judgement.verdicts.iter();
+    let unjudged: Vec<&RuleVerdict> = verdicts
+        .filter(|verdict| verdict.level() == Level::Must && verdict.is_unjudged())
+        .collect();
+    let reasons: BTreeSet<ReasonId> = unjudged
+        .iter()
+        .filter_map(|verdict| verdict.reason_id())
+        .collect();
     let locked = locked(report).into_iter().filter(|locked| locked.must > 0);
     let mut needs: Vec<String> = locked.map(|locked| in_words(locked.kind).to_owned()).collect();
-    let absent: BTreeSet<&str> = verdicts()
+    let absent: BTreeSet<&str> = unjudged
+        .iter()
         .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
         .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
         .collect();
@@ -220,7 +215,7 @@ fn the_rest_needs(report: &Report) -> String {
         (ReasonId::Deselected, "all rules selected"),
         (ReasonId::PartOfFleet, "the other shares"),
     ] {
-        if has(reason) {
+        if reasons.contains(&reason) {
             needs.push(need.to_owned());
         }
     }
@@ -229,11 +224,7 @@ fn the_rest_needs(report: &Report) -> String {
     }
     let mut told = BTreeSet::new();
     needs.retain(|need| told.insert(need.clone()));
-    match needs.split_last() {
-        None => String::new(),
-        Some((need, [])) => format!("; the rest needs {need}"),
-        Some((last, others)) => format!("; the rest needs {} and {last}", others.join(", ")),
-    }
+    listed(&needs).map_or_else(String::new, |needs| format!("; the rest needs {needs}"))
 }
 
 /// A kind of evidence, as people say it.

@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Numbers and lists for people.
 
 /// Formats a number with separators: `1,048,576`.
 pub(super) fn thousands(number: usize) -> String {
@@ -17,6 +17,16 @@ pub(super) fn thousands(number: usize) -> String {
 pub fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", thousands(number))
+}
+
+/// Lists things as a sentence does, such as `a, b and c`; none if there are none.
+pub(super) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
+    let (last, others) = things.split_last()?;
+    let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
+    Some(match &others[..] {
+        [] => last.as_ref().to_owned(),
+        others => format!("{} and {}", others.join(", "), last.as_ref()),
+    })
 }
 
 /// `812 bytes`, `1.2 MB`: powers of 1000, as networks are measured.

@@ -132,17 +132,21 @@ fn evidence() -> Evidence {
     evidence
 }
 
-fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
-    let (evidence, judgement) = (evidence(), judgement());
-    tell(&Report {
-        evidence: &evidence,
-        judgement: &judgement,
-        selection: &Selection::default(),
+fn report_of<'a>(evidence: &'a Evidence, judgement: &'a Judgement, selection: &'a Selection) -> Report<'a> {
+    Report {
+        evidence,
+        judgement,
+        selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
         place: None,
         advice: no_advice,
-    })
+    }
+}
+
+fn with_report<T>(tell: impl FnOnce(&Report) -> T) -> T {
+    let (evidence, judgement) = (evidence(), judgement());
+    tell(&report_of(&evidence, &judgement, &Selection::default()))
 }
 
 #[test]
@@ -281,15 +285,7 @@ fn every_report_tells_what_could_not_be_read() {
     evidence.unreadable = (0..30).map(|number| odd(format!("odd-{number}"))).collect();
     evidence.unreadable[1].object = ObjectRef::default();
     let selection = Selection::default();
-    let report = Report {
-        evidence: &evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
-        place: None,
-        advice: no_advice,
-    };
+    let report = report_of(&evidence, &judgement, &selection);
     let told = strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string();
     for part in [
         "objects that could not be read:",
@@ -323,15 +319,7 @@ fn on_a_terminal(findings: Vec<Finding>) -> String {
     let (evidence, mut judgement) = (evidence(), judgement());
     judgement.verdicts[1].findings = findings;
     let selection = Selection::default();
-    let report = Report {
-        evidence: &evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
-        place: None,
-        advice: no_advice,
-    };
+    let report = report_of(&evidence, &judgement, &selection);
     strip_str(&terminal::after_list(&report, COMMAND, Some(80))).to_string()
 }
 
@@ -419,15 +407,7 @@ fn annotations_keep_within_what_github_takes() {
     let broken = judgement.verdicts[1].clone();
     judgement.verdicts.extend(vec![broken; 11]);
     let selection = Selection::default();
-    let report = Report {
-        evidence: &evidence,
-        judgement: &judgement,
-        selection: &selection,
-        judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
-        place: None,
-        advice: no_advice,
-    };
+    let report = report_of(&evidence, &judgement, &selection);
     let told = github::annotations(&report);
     let of = |command: &str| told.lines().filter(|line| line.starts_with(command)).count();
     assert_eq!(
@@ -478,15 +458,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
         .insert(Kind::Members, Asked::No("no member was asked".into()));
     let told = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
-        let report = Report {
-            evidence,
-            judgement: &judgement,
-            selection: &selection,
-            judged_at: Timestamp::UNIX_EPOCH,
-            file: None,
-            place: None,
-            advice: no_advice,
-        };
+        let report = report_of(evidence, &judgement, &selection);
         let must = judgement.tally.must;
         let headline = headline(&report);
         assert_eq!(
@@ -525,15 +497,8 @@ fn rules_that_cannot_be_judged_yet_are_counted() {
     unjudged.facts.unjudged = Some("nothing tells it apart yet".to_owned());
     let mut judgement = judgement();
     judgement.verdicts[5].rule = Box::leak(Box::new(unjudged));
-    let report = Report {
-        evidence: &evidence(),
-        judgement: &judgement,
-        selection: &Selection::default(),
-        judged_at: Timestamp::UNIX_EPOCH,
-        file: None,
-        place: None,
-        advice: no_advice,
-    };
+    let (evidence, selection) = (evidence(), Selection::default());
+    let report = report_of(&evidence, &judgement, &selection);
     assert!(scope(&report).ends_with("; 1 rule cannot be judged yet"));
     let mut json = Vec::new();
     json::write(&report, &mut json).expect("writes");

@@ -120,8 +120,8 @@ impl Judgement {
         self.tally.is_whole() && self.extent() == Extent::default()
     }
 
-    /// The worst decision by an edition.
-    pub(crate) fn worst(&self) -> Decision {
+    /// The worst decision by an edition. Only waivers make the whole worse.
+    pub fn worst(&self) -> Decision {
         let decisions = self.parts().into_iter().map(|part| part.decision);
         decisions.max().unwrap_or(Decision::Inconclusive)
     }
@@ -130,14 +130,6 @@ impl Judgement {
     pub fn unjudged(&self) -> usize {
         let facts = self.verdicts.iter().map(|verdict| &verdict.rule.facts);
         facts.filter(|facts| facts.unjudged.is_some()).count()
-    }
-
-    /// How many rules are broken and waived.
-    pub fn waived(&self) -> usize {
-        let Tally {
-            must, should, may, ..
-        } = &self.tally;
-        must.waived + should.waived + may.waived
     }
 
     /// What is wrong with the waivers themselves.
@@ -177,6 +169,11 @@ impl RuleVerdict {
     /// Whether the user did not select the rule.
     pub fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reason_id() == Some(ReasonId::Deselected)
+    }
+
+    /// Whether it was not judged, although nothing shows that it does not apply.
+    pub fn is_unjudged(&self) -> bool {
+        self.outcome().is_unjudged()
     }
 
     pub(crate) fn outcome(&self) -> Outcome {

@@ -61,7 +61,7 @@ pub struct Outcome {
 impl Outcome {
     /// Whether the rule was not judged, although nothing shows that it does not apply. What an edition asks only of those
     /// who claim it does not apply without the claim.
-    fn is_unjudged(&self) -> bool {
+    pub(super) fn is_unjudged(&self) -> bool {
         match self.verdict {
             Verdict::Skipped => self.reason != Some(ReasonId::FeatureNotClaimed),
             Verdict::NotApplicable => self.reason == Some(ReasonId::NothingHappened),
@@ -84,6 +84,11 @@ impl Tally {
     /// Rules of all levels that passed, failed, warned or were waived.
     pub fn judged(&self) -> usize {
         self.must.judged() + self.should.judged() + self.may.judged()
+    }
+
+    /// Rules of all levels that are broken and waived.
+    pub fn waived(&self) -> usize {
+        self.must.waived + self.should.waived + self.may.waived
     }
 
     /// The count of one level.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     html::{sign::Sign, text::shown},
-    number::count,
+    number::{count, listed},
     submitted::{Document, Standing},
 };
 
@@ -254,20 +254,12 @@ impl By {
 
 fn imitated(document: &Document) -> String {
     let environment = document.environment.clone().unwrap_or_default();
-    let parts = [
-        ("hub", environment.hub),
-        ("members", environment.members),
-        ("agents", environment.agents),
-    ];
-    let imitated = parts
+    let imitated = environment
+        .parts()
         .into_iter()
         .filter(|(_, said)| matches!(said, Some(Realness::Imitated(_))));
     let names: Vec<&str> = imitated.map(|(part, _)| part).collect();
-    match names.split_last() {
-        None => String::new(),
-        Some((name, [])) => format!("{name} imitated"),
-        Some((last, others)) => format!("{} and {last} imitated", others.join(", ")),
-    }
+    listed(&names).map_or_else(String::new, |names| format!("{names} imitated"))
 }
 
 /// Why a report is old: the suite has newer rules, or a year has passed.

@@ -135,12 +135,8 @@ fn unsaid(document: &Document) -> Vec<Obstacle> {
         _ => obstacles.push(Obstacle::NoSubmitter),
     }
     let environment = document.environment.clone().unwrap_or_default();
-    let parts = [
-        ("hub", environment.hub),
-        ("members", environment.members),
-        ("agents", environment.agents),
-    ];
-    let missing = parts.into_iter().filter(|(_, said)| said.is_none());
+    let parts = environment.parts().into_iter();
+    let missing = parts.filter(|(_, said)| said.is_none());
     obstacles.extend(missing.map(|(part, _)| Obstacle::Unsaid(part)));
     obstacles
 }

@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
     Report, html,
     site::{Board, Submission, Unreadable},
-    submitted::{Check, Proof, compose},
+    submitted::{Check, Document, Proof, compose},
 };
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -152,6 +152,21 @@ fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Co
     Ok(Completion::Completed)
 }
 
+/// The report that is submitted on that evidence.
+fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
+    let selection = Selection::default();
+    let report = Report {
+        evidence,
+        judgement: &judge(evidence, &selection),
+        selection: &selection,
+        judged_at: evidence.header.window.ok_or("it was watched")?.until,
+        file: None,
+        place: None,
+        advice: report::no_advice,
+    };
+    Ok(compose(&report, None))
+}
+
 /// The same on the board, whose text is that of whoever submits a report.
 fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Failed> {
     let mut evidence = recorded();
@@ -162,17 +177,7 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
         version: PLANTED.to_owned(),
         contact: vec![PLANTED.to_owned()],
     });
-    let selection = Selection::default();
-    let report = Report {
-        evidence: &evidence,
-        judgement: &judge(&evidence, &selection),
-        selection: &selection,
-        judged_at: evidence.header.window.ok_or("it was watched")?.until,
-        file: None,
-        place: None,
-        advice: report::no_advice,
-    };
-    let document = compose(&report, None);
+    let document = submitted(&evidence)?;
     let submission = Submission {
         folder: PLANTED.to_owned(),
         check: Check::of(&document, Proof::Missing),
@@ -232,17 +237,7 @@ document.title = shown.length + ' of ' + rows.length + ', ' + Math.min.apply(nul
 /// (WCAG 2.2, 2.5.8 and 2.5.5).
 fn a_phone_shows_levels_and_titles_and_fingers_hit_cells(browser: &Path) -> Result<Completion, Failed> {
     let evidence = recorded();
-    let selection = Selection::default();
-    let report = Report {
-        evidence: &evidence,
-        judgement: &judge(&evidence, &selection),
-        selection: &selection,
-        judged_at: evidence.header.window.ok_or("it was watched")?.until,
-        file: None,
-        place: None,
-        advice: report::no_advice,
-    };
-    let document = compose(&report, None);
+    let document = submitted(&evidence)?;
     for (reports, fingers, least) in [(1, false, "24"), (1, true, "44"), (8, true, "44")] {
         let submission = |number| Submission {
             folder: format!("fleet-{number}/v1"),

@@ -54,7 +54,7 @@ impl Span {
         let events: Events = steps.iter().map(|step| step.moment).collect();
         let spans = overdrafts(&events, bucket).into_iter();
         let spans = spans.map(|found| (found, &steps[found.places.0..=found.places.1]));
-        worst(spans.collect(), |_, steps| tally(who, steps))
+        worst(spans.collect(), |_, steps: &[_]| tally(who, steps))
     }
 }
 
@@ -71,17 +71,15 @@ fn worst<T>(mut spans: Vec<(Overdraw, T)>, tally: impl Fn(&Overdraw, T) -> Tally
 }
 
 /// The writers of steps.
-pub(super) fn tally<'a>(who: &Writers<'a>, steps: &[Write<'a>]) -> Tally {
-    let steps = steps.iter().map(|step| Seen::Step(step.before, step.after));
+pub(super) fn tally<'s, 'a: 's>(who: &Writers<'a>, steps: impl IntoIterator<Item = &'s Write<'a>>) -> Tally {
+    let steps = steps.into_iter().map(|step| Seen::Step(step.before, step.after));
     Tally::of(who, steps, changed_fields)
 }
 
 /// The writers of the steps that are reported in a span.
 pub(super) fn within<'a>(who: &Writers<'a>, steps: &[Write<'a>], from: Micros, until: Micros) -> Tally {
-    let steps = steps
-        .iter()
-        .filter(|step| (from..=until).contains(&step.moment.reported));
-    tally(who, &steps.cloned().collect::<Vec<_>>())
+    let reported = |step: &&Write| (from..=until).contains(&step.moment.reported);
+    tally(who, steps.iter().filter(reported))
 }
 
 /// The steps that the watch saw on the profiles of a name.
