@@ -149,7 +149,7 @@ fn a_recorded_run_is_judged_as_by_the_command(site: &Site) {
     for part in [
         "evidence.jsonl.zst",
         "properties/cluster-endpoints-present",
-        "To mend",
+        "Remedy:",
     ] {
         assert!(report.contains(part), "no {part} in {report}");
     }
