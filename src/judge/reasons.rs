@@ -1,5 +1,7 @@
 //! Reasons for no verdict that the user can change, and that several rules give.
 
+use std::borrow::Cow;
+
 use evidence::{
     Reason, ReasonId, Shard,
     api::{Edition, Feature},
@@ -85,6 +87,6 @@ pub(crate) fn empty_share(shard: Shard) -> Reason {
 
 /// Nothing happened during the run that the rule judges. Unlike a thing that is seen to be absent, this does not show that
 /// the rule does not apply.
-pub(crate) const fn nothing_happened(words: &'static str) -> Reason {
-    Reason::known(ReasonId::NothingHappened, words)
+pub(crate) fn nothing_happened(words: impl Into<Cow<'static, str>>) -> Reason {
+    Reason::of(ReasonId::NothingHappened, words)
 }

@@ -4,6 +4,7 @@ use std::{borrow::Cow, cell::OnceCell};
 
 use evidence::{Asked, Evidence, Kind, ProfileHistory, api::ClusterProfile};
 
+use super::Findings;
 use crate::{hash::HashMap, time::Timeline};
 
 /// A profile: one namespace and name, which may be deleted and made again.
@@ -126,6 +127,17 @@ pub(crate) fn by_name<'e>(
         }
     }
     profiles
+}
+
+/// Records that no profile a rule looks at has a condition of that type. If others have it, this does not show that the
+/// implementation never reports it.
+pub(crate) fn without_condition(evidence: &Evidence, findings: &mut Findings, kind: &str, words: String) {
+    let mut versions = evidence.profiles.iter().flat_map(|history| &history.versions);
+    if versions.any(|version| version.object.condition(kind).is_some()) {
+        findings.nothing_happened(words);
+    } else {
+        findings.not_applicable(words);
+    }
 }
 
 /// Whether a condition exists with that status.

@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use evidence::api::Api;
+use evidence::{ReasonId, api::Api};
 use judge::{
     RuleVerdict, Selection, Verdict, judge, rules,
     rules::{
@@ -38,11 +38,17 @@ fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<St
     let Some(verdict) = verdict else {
         return Some(format!("edition {} does not have the rule", example.edition));
     };
+    let nothing_happened = verdict.reason_id() == Some(ReasonId::NothingHappened);
     let (finding, count) = match (&example.expectation, verdict.verdict) {
         (Expectation::Passes, Verdict::Pass)
         | (Expectation::Inconclusive, Verdict::Inconclusive)
-        | (Expectation::Inapplicable, Verdict::NotApplicable)
         | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
+        (Expectation::Inapplicable, Verdict::NotApplicable) if !nothing_happened => {
+            return other_reason(example, verdict);
+        }
+        (Expectation::NothingHappened, Verdict::NotApplicable) if nothing_happened => {
+            return other_reason(example, verdict);
+        }
         (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
         (expected, got) => {
             let (reason, findings) = (verdict.reason(), &verdict.findings);

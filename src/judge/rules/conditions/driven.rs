@@ -7,7 +7,7 @@ use evidence::{
 
 use crate::{
     shared::answer::{Shortfall, executed, falls_with_leave, is_true, path, status},
-    subjects::Findings,
+    subjects::{Findings, without_condition},
 };
 
 /// `conditions/healthy-follows-outage`
@@ -17,14 +17,13 @@ use crate::{
 /// The return is judged only where the condition was seen to leave True.
 pub(in crate::rules) fn healthy_follows_outage(evidence: &Evidence, findings: &mut Findings) {
     if is_never_reported(evidence) {
-        findings.not_applicable(format!(
-            "no profile of a member that was broken reports {CONDITION_HEALTHY}"
-        ));
+        let words = format!("no profile of a member that was broken reports {CONDITION_HEALTHY}");
+        without_condition(evidence, findings, CONDITION_HEALTHY, words);
         return;
     }
     let mut broken = Vec::new();
     for one in executed(evidence, findings, Scenario::Outage, DriverAction::Break) {
-        if !one.was_true(findings, CONDITION_HEALTHY) {
+        if !one.was_true(evidence, findings, CONDITION_HEALTHY) {
             continue;
         }
         broken.push(one.step.member.as_str());

@@ -7,7 +7,7 @@ use evidence::{
 
 use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
-    subjects::{Finding, Findings},
+    subjects::{Finding, Findings, without_condition},
     text::redacted,
 };
 
@@ -21,7 +21,8 @@ const READYZ_ONLY: [&str; 4] = ["etcd-readiness", "informer-sync", "shutdown", "
 /// Only True while a part of the control plane is down is a violation. All else is a hint: the documents list `/healthz`,
 /// so an API server may be healthy and not ready, and a manager may see more than `/readyz` and leases show.
 pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no profile of a member that was asked has the condition ControlPlaneHealthy");
+    let words = format!("no profile of a joined member that answered has the condition {CONDITION_HEALTHY}");
+    without_condition(evidence, findings, CONDITION_HEALTHY, words);
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
         let violation = Comparison {

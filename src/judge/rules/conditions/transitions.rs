@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
     hash::{HashMap, HashSet},
-    reasons::nothing_happened,
     shared::{held_against::is_held_against, writes::status_writes},
     subjects::{Finding, Findings, Profiles, name},
     text::redacted,
@@ -33,9 +32,8 @@ const SURELY_LATER: Micros = 2 * SECOND;
 pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     let who = Who::of(evidence);
-    findings.not_applicable(nothing_happened(
-        "no change of a profile that was watched left the status of a condition as it was",
-    ));
+    findings
+        .nothing_happened("no change of a profile that was watched left the status of a condition as it was");
     for history in profiles.histories() {
         let mut examined = false;
         let mut reported: HashSet<&str> = HashSet::default();
@@ -79,9 +77,7 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
 pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     let who = Who::of(evidence);
-    findings.not_applicable(nothing_happened(
-        "no condition changed its status while it was watched",
-    ));
+    findings.nothing_happened("no condition changed its status while it was watched");
     for history in profiles.histories() {
         let mut examined = false;
         let mut reported: HashSet<&str> = HashSet::default();

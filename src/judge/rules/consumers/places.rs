@@ -11,7 +11,6 @@ use super::subject::{
     NO_SECRET, Subject, consumer, is_everything_judged, namespaces, nothing_found, subjects,
 };
 use crate::{
-    reasons::nothing_happened,
     subjects::{Finding, Findings},
     text::{ABSENT, redacted},
     time::{Edge, Known, SECOND, end, stamped},
@@ -162,9 +161,8 @@ fn nothing_found_unless_any(evidence: &Evidence, findings: &mut Findings) {
     if subjects(evidence).is_empty() {
         nothing_found(evidence, findings, NO_SECRET);
     } else {
-        findings.not_applicable(nothing_happened(
-            "the profiles of all Secrets were created or deleted within the last 2 min",
-        ));
+        findings
+            .nothing_happened("the profiles of all Secrets were created or deleted within the last 2 min");
     }
 }
 

@@ -39,8 +39,10 @@ pub enum Expectation {
     },
     /// The evidence is insufficient.
     Inconclusive,
-    /// The rule does not apply to anything.
+    /// The rule does not apply to anything, as the evidence shows.
     Inapplicable,
+    /// Nothing happened that the rule judges, so it was not judged.
+    NothingHappened,
     /// The necessary evidence was not requested.
     Skipped,
 }
@@ -72,6 +74,8 @@ struct Text {
     fails: Option<Value>,
     inconclusive: Option<Value>,
     inapplicable: Option<Value>,
+    #[serde(rename = "nothingHappened")]
+    nothing_happened: Option<Value>,
     skipped: Option<Value>,
     finding: Option<ExpectedFinding>,
     findings: Option<usize>,
@@ -126,13 +130,15 @@ impl Example {
             (text.fails, fails),
             (text.inconclusive, Expectation::Inconclusive),
             (text.inapplicable, Expectation::Inapplicable),
+            (text.nothing_happened, Expectation::NothingHappened),
             (text.skipped, Expectation::Skipped),
         ]
         .into_iter()
         .filter_map(|(world, expectation)| Some((world?, expectation)));
         let (Some((world, expectation)), None) = (given.next(), given.next()) else {
             return Err(
-                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable` and `skipped`".into(),
+                "give exactly one of `passes`, `fails`, `inconclusive`, `inapplicable`, `nothingHappened` and `skipped`"
+                    .into(),
             );
         };
         if told && !matches!(expectation, Expectation::Fails { .. }) {
@@ -140,7 +146,7 @@ impl Example {
         }
         let judges = matches!(expectation, Expectation::Passes | Expectation::Fails { .. });
         if text.reason.is_some() && judges {
-            return Err("`reason` goes with `inconclusive`, `inapplicable` and `skipped` only".into());
+            return Err("`reason` goes with neither `passes` nor `fails`".into());
         }
         let edition = text.edition.unwrap_or(default);
         Ok(Self {

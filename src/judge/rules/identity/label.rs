@@ -10,7 +10,6 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    reasons::nothing_happened,
     shared::{
         held_against::is_held_against,
         state::{State, each_state, same_labels},
@@ -112,7 +111,7 @@ pub(in crate::rules) fn manager_name_usable(profiles: &Profiles, findings: &mut 
 /// is used only for profiles whose creation the watch did not see.
 pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
-    findings.not_applicable(nothing_happened("no profile was created in the window"));
+    findings.nothing_happened("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
     let mut seen = Seen::default();
     let who = Who::of(evidence);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::users::OfScheduler;
 use crate::{
-    reasons::{SCHEDULER_NOT_NAMED, nothing_happened},
+    reasons::SCHEDULER_NOT_NAMED,
     subjects::{Finding, Findings},
     text::{listed, redacted},
     time::missed,
@@ -30,9 +30,9 @@ use crate::{
 /// Another program is more than a hint only if the user named the scheduler's users or field managers, and if it deletes
 /// slices or writes what a scheduler publishes in turns with them: then it is no successor, and no single edit.
 pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable(nothing_happened(
+    findings.nothing_happened(
         "no slice has a program as its writer in the audit log, or as an owner in managedFields",
-    ));
+    );
     let publishers = Publishers::of::<PlacementDecision>(evidence);
     let mut examined: BTreeSet<Key> = BTreeSet::new();
     let mut found: BTreeSet<Key> = BTreeSet::new();

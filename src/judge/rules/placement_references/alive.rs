@@ -42,7 +42,7 @@ const KNOWN: [&str; 12] = [
 ///
 /// No decision names a cluster that is not joined or whose control plane is down, unless its reason says so.
 pub(in crate::rules) fn selected_is_alive(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no slice names a cluster");
+    findings.nothing_happened("no slice names a cluster");
     let fleet = Fleet::of(evidence);
     let down = down(evidence);
     let mut doubts = Doubts::default();

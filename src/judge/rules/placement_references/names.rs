@@ -34,7 +34,7 @@ pub(in crate::rules) fn name_valid(evidence: &Evidence, findings: &mut Findings)
         })
     });
     if findings.examined == 0 {
-        findings.not_applicable("no slice names a cluster");
+        findings.nothing_happened("no slice names a cluster");
     }
 }
 

@@ -209,7 +209,7 @@ impl Referred<'_> {
 ///
 /// All profiles of a decision are in one namespace, which is one inventory.
 pub(in crate::rules) fn of_one_inventory(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no slice names a cluster");
+    findings.nothing_happened("no slice names a cluster");
     for decision in &logical_decisions(evidence.slices()) {
         let Some(first) = decision.slices.iter().find_map(|slice| namespaces(slice).next()) else {
             continue;

@@ -29,7 +29,7 @@ const GRACE: Micros = 60 * SECOND;
 /// A reference whose profile goes later is for `placement-references/resolve-across-time`, however often the scheduler
 /// writes it again or moves it to another slice.
 pub(in crate::rules) fn resolve(evidence: &Evidence, findings: &mut Findings) {
-    findings.not_applicable("no slice names a cluster");
+    findings.nothing_happened("no slice names a cluster");
     let words = Words {
         message: "the decision refers to a ClusterProfile that does not exist",
         expected: "references to ClusterProfiles that exist".to_owned(),

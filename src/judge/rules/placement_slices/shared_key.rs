@@ -37,7 +37,7 @@ pub(in crate::rules) fn key_shared(evidence: &Evidence, findings: &mut Findings)
     });
     if !is_any_tied {
         findings.examined = 0;
-        findings.not_applicable("no decision has more than one slice");
+        findings.nothing_happened("no decision has more than one slice");
     }
 }
 

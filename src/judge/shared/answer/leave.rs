@@ -5,7 +5,6 @@ use jiff::Timestamp;
 
 use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
 use crate::{
-    reasons::nothing_happened,
     shared::{
         clocks::GRACE,
         lasted::{STILL_OPEN, describe},
@@ -28,7 +27,7 @@ pub(crate) fn falls_with_leave(
         let is_gone = matches!(span.answer(left.profile, &left.timeline, is_gone), Answer::Given);
         let profile = left.profile;
         if !is_gone && !has_left(evidence, &profile.namespace, &profile.name, span.deadline) {
-            findings.not_applicable(nothing_happened("the members that left have joined again"));
+            findings.nothing_happened("the members that left have joined again");
             continue;
         }
         let has_fallen = |profile: Option<&ClusterProfile>| !stands(profile, kind);
@@ -48,7 +47,7 @@ pub(crate) fn falls_with_leave(
             findings.examine();
             continue;
         }
-        if !left.was_true(findings, kind) {
+        if !left.was_true(evidence, findings, kind) {
             continue;
         }
         left.judge(evidence, findings, has_fallen, |profile| Shortfall {

@@ -7,7 +7,11 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::history::{State, did, states, timeline};
-use crate::{subjects::Findings, text::redacted, time::Timeline};
+use crate::{
+    subjects::{Findings, without_condition},
+    text::redacted,
+    time::Timeline,
+};
 
 /// An executed step, and what was seen of the profile that it concerns.
 pub(crate) struct ExecutedStep<'a> {
@@ -179,7 +183,7 @@ impl<'a> ExecutedStep<'a> {
     }
 
     /// Whether a condition was True when the step began, so that it can be expected to change. Records why if not.
-    pub(crate) fn was_true(&self, findings: &mut Findings, kind: &str) -> bool {
+    pub(crate) fn was_true(&self, evidence: &Evidence, findings: &mut Findings, kind: &str) -> bool {
         let condition = self.before().and_then(|profile| profile.condition(kind));
         match condition.map(|condition| &*condition.status) {
             Some("True") => return true,
@@ -189,7 +193,10 @@ impl<'a> ExecutedStep<'a> {
                 redacted(status),
                 did(self.step)
             )),
-            None => findings.not_applicable(format!("no affected profile reports {kind}")),
+            None => {
+                let words = format!("no affected profile reports {kind}");
+                without_condition(evidence, findings, kind, words);
+            }
         }
         false
     }

@@ -1,6 +1,7 @@
 //! What a rule found, so that what it found in two parts of the evidence can be added.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, btree_map::Entry},
     fmt,
 };
@@ -9,7 +10,7 @@ use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ClusterProfile};
 use jiff::SignedDuration;
 
 use super::Finding;
-use crate::time::Micros;
+use crate::{reasons::nothing_happened, time::Micros};
 
 /// What one rule examined and found in some evidence.
 ///
@@ -168,8 +169,8 @@ impl Findings {
         self.not_asked = Some(evidence.into());
     }
 
-    /// Records why the rule does not apply to anything. Counts only if nothing was examined. A later reason is a more
-    /// exact one.
+    /// Records why the rule does not apply to anything, as the evidence shows: what it is about is absent. Counts only if
+    /// nothing was examined. A later reason is a more exact one.
     pub fn not_applicable(&mut self, reason: impl Into<Reason>) {
         let reason = reason.into();
         let rank = match &self.not_applicable {
@@ -178,6 +179,12 @@ impl Findings {
             None => 0,
         };
         self.not_applicable = Some(NotApplicable { reason, rank });
+    }
+
+    /// Records that nothing happened, or nothing was asked, that the rule judges. Counts as [`Findings::not_applicable`] does,
+    /// but does not show that the rule does not apply: it was not judged.
+    pub(crate) fn nothing_happened(&mut self, words: impl Into<Cow<'static, str>>) {
+        self.not_applicable(nothing_happened(words));
     }
 
     /// Adds a remark for the report.
