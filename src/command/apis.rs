@@ -111,6 +111,12 @@ pub fn useless_for(id: &str, flags: &ArgMatches) -> Option<Api> {
     (!is_judged).then_some(api)
 }
 
+/// The API of a flag that recorded evidence has no use for, as it is judged by another one's rules.
+pub fn useless_for_claim(id: &str, claim: &Claim) -> Option<Api> {
+    let api = FLAGS.iter().find(|(flag, _)| *flag == id)?.1;
+    claim.edition_of(api).is_none().then_some(api)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

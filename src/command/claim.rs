@@ -126,6 +126,30 @@ impl ClaimFlags {
         Ok(())
     }
 
+    /// The flags that were given and that one API alone may have a use for, by their ids.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("features", !self.features.is_empty()),
+            ("no_features", !self.no_features.is_empty()),
+            ("consumers", !self.consumers.is_empty()),
+            ("consumer_users", !self.consumer_users.is_empty()),
+            ("cluster_manager_users", !self.cluster_manager_users.is_empty()),
+            (
+                "cluster_manager_field_managers",
+                !self.cluster_manager_field_managers.is_empty(),
+            ),
+            ("scheduler_users", !self.scheduler_users.is_empty()),
+            (
+                "scheduler_field_managers",
+                !self.scheduler_field_managers.is_empty(),
+            ),
+            ("node_tolerance", self.node_tolerance.is_some()),
+            ("clustersets", !self.clustersets.is_empty()),
+        ]
+        .into_iter()
+        .filter_map(|(id, is_given)| is_given.then_some(id))
+    }
+
     /// Maps namespaces to their ClusterSets.
     fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
         let mut sets = BTreeMap::new();

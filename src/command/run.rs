@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use clap::Args;
+use clap::{Args, Command};
 use evidence::{Claim, Evidence, Input, Limits, Scope, api::Api};
 use judge::{Selection, judge};
 use report::escape;
 
 use super::{
-    Exit, Failure, audit,
+    Exit, Failure,
+    apis::useless_for_claim,
+    audit,
     claim::ClaimFlags,
     clean::clean,
     conclude::{ReadFrom, conclude, conclude_without_evidence},
@@ -243,6 +245,7 @@ pub fn from_files(
         anstream::eprintln!("note: {}", escape::line(note));
     }
     let mut evidence = input.evidence;
+    note_useless(claim, scope, &evidence.header.claim);
     scope.apply(&mut evidence.header.scope);
     flags.check(&evidence.header.claim)?;
     let selection = selection.resolve(&evidence.header.claim)?;
@@ -263,6 +266,21 @@ pub fn from_files(
         config.or(paths.first().map(PathBuf::as_path)),
         flags,
     )
+}
+
+/// Tells which flags count for nothing, as they are of an API that the evidence is not judged for. A configuration file may
+/// serve runs of either API, so this is no error.
+fn note_useless(claim: &ClaimFlags, scope: &ScopeFlags, judged: &Claim) {
+    let flags = ScopeFlags::augment_args(ClaimFlags::augment_args(Command::new("")));
+    for id in claim.given().chain(scope.given()) {
+        let flag = flags.get_arguments().find(|flag| flag.get_id() == id);
+        let name = flag.and_then(|flag| flag.get_long()).unwrap_or(id);
+        if let Some(api) = useless_for_claim(id, judged) {
+            anstream::eprintln!(
+                "note: --{name} counts for nothing: it is for the API {api}, which is not judged here"
+            );
+        }
+    }
 }
 
 fn read(

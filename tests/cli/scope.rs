@@ -135,3 +135,14 @@ fn a_kubeconfig_that_cannot_be_used_is_bad_usage() {
     assert_eq!(done.code, Some(4), "{}", done.err);
     assert!(done.err.contains("try https://"), "{}", done.err);
 }
+
+#[test]
+fn what_a_file_is_not_judged_by_is_told() {
+    let told = expect(0, &["run", "--from", "conforming.yaml", "--scheduler-user", "s"]);
+    let note = "note: --scheduler-user counts for nothing: it is for the API placement";
+    assert!(told.contains(note), "{told}");
+    let told = expect(0, &["replay", "conforming.yaml", "--scheduler", "s"]);
+    assert!(told.contains("note: --scheduler counts for nothing"), "{told}");
+    let told = expect(0, &["replay", "conforming.yaml", "--cluster-manager-user", "u"]);
+    assert!(!told.contains("counts for nothing"), "{told}");
+}
