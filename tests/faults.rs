@@ -3,25 +3,27 @@
 //! Each fault is played by the binary, as a user would, over half an hour of simulated time; its evidence is then
 //! judged once more without the audit log, since most hubs do not give one.
 
+#[path = "managers/play.rs"]
+mod play;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
-    process::{Command, ExitCode},
+    fs,
+    process::ExitCode,
 };
 
 use evidence::{
-    Asked, Digester, Evidence, Kind,
+    Asked, Evidence, Kind,
     api::{Api, Edition},
-    read_input,
 };
 use judge::{
     Selection, Verdict, judge,
     rules::{self, Level},
 };
-use lab::manager::{FaultInfo, Manager, faults};
+use lab::manager::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
+use play::{Drive, Played};
 use serde_json::Value;
-use tempfile::TempDir;
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -149,13 +151,6 @@ fn expect_broken(
 
 type Verdicts = BTreeMap<String, Verdict>;
 
-/// Whether a run has the manager act.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Drive {
-    No,
-    Yes,
-}
-
 /// A run of the binary on its lab.
 struct Run {
     code: Option<i32>,
@@ -166,39 +161,15 @@ struct Run {
 
 impl Run {
     fn of(edition: Edition, manager: &str, drive: Drive) -> Result<Self, Failed> {
-        let folder = TempDir::new()?;
-        let path = |name: &str| folder.path().join(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
-        command.args([
-            "run",
-            "--hub",
-            "lab",
-            "--manager",
-            manager,
-            "--edition",
-            edition.name(),
-        ]);
-        command.args(["--feature", "consumer-secrets"]);
-        command.args(match drive {
-            Drive::Yes => &["--driver", "reference", "--allow-mutations"][..],
-            Drive::No => &["--driver", "none"],
-        });
-        for consumer in Manager::CONSUMERS {
-            command.args(["--consumer", consumer]);
-        }
-        let output = command
-            .arg("--json")
-            .arg(path("report.json"))
-            .arg("--record")
-            .arg(path("evidence"))
-            .output()?;
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        let report = std::fs::read(path("report.json")).map_err(|error| format!("{error}\n{stderr}"))?;
+        let played = Played::of(edition, manager, drive)?;
+        let stderr = played.stderr();
+        let report = fs::read(played.folder.path().join("report.json"));
+        let report = report.map_err(|error| format!("{error}\n{stderr}"))?;
         Ok(Self {
-            code: output.status.code(),
+            code: played.output.status.code(),
             stderr,
             report: serde_json::from_slice(&report)?,
-            evidence: read(&path("evidence"))?,
+            evidence: played.evidence()?,
         })
     }
 
@@ -260,8 +231,4 @@ impl Run {
             .map(|each| (each.rule.id.to_owned(), each.verdict))
             .collect())
     }
-}
-
-fn read(path: &Path) -> Result<Evidence, Failed> {
-    Ok(read_input(path, &Digester::new([7; 32]))?.evidence)
 }

@@ -57,13 +57,19 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
                 .iter()
                 .filter(|namespace| consumer(namespace) == Some(name))
                 .find(|namespace| !is_read(evidence, &namespace.name));
+            // The Secrets may be in a namespace that the run did not look for.
+            let may_be_elsewhere = may_list(evidence, "namespaces", "") == Some(false);
             if let Some(namespace) = unread {
                 findings.cannot_tell(format!(
                     "the runner lacks the permission to list Secrets in namespace {}, {name}'s: grant list on secrets",
                     namespace.name
                 ));
+            } else if may_be_elsewhere {
+                findings.cannot_tell(format!(
+                    "the runner lacks the permission to list Namespaces, so those of {name} are unknown: grant list on namespaces"
+                ));
             }
-            unread.is_none()
+            unread.is_none() && !may_be_elsewhere
         })
         .collect();
     for history in evidence.histories() {
@@ -97,17 +103,20 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
 /// Whether the Secrets of a namespace were listed. Without permission to list all, the run lists some namespaces
 /// only.
 fn is_read(evidence: &Evidence, namespace: &str) -> bool {
-    let allowed = |place: &str| {
-        let mut permissions = evidence.header.permissions.iter();
-        let permission = permissions.find(|permission| {
-            permission.verb == "list"
-                && permission.group.is_empty()
-                && permission.resource == "secrets"
-                && permission.namespace == place
-        });
-        permission.map(|permission| permission.allowed)
-    };
-    allowed("") != Some(false) || allowed(namespace) == Some(true)
+    may_list(evidence, "secrets", "") != Some(false)
+        || may_list(evidence, "secrets", namespace) == Some(true)
+}
+
+/// Whether the runner may list a core resource there; an empty place is the whole hub.
+fn may_list(evidence: &Evidence, resource: &str, place: &str) -> Option<bool> {
+    let mut permissions = evidence.header.permissions.iter();
+    let permission = permissions.find(|permission| {
+        permission.verb == "list"
+            && permission.group.is_empty()
+            && permission.resource == resource
+            && permission.namespace == place
+    });
+    permission.map(|permission| permission.allowed)
 }
 
 /// A member that is not joined, or goes, need not have credentials.
@@ -133,13 +142,13 @@ mod tests {
         });
         let example = json!({"name": "tried", "passes": world});
         let example = Example::parse(&example, Edition::Standard).expect("a world");
-        let found = |permissions: &[(&str, bool)]| {
+        let found = |permissions: &[(&str, &str, bool)]| {
             let mut evidence = example.evidence().clone();
             evidence.header.permissions = permissions
                 .iter()
-                .map(|(namespace, allowed)| Permission {
+                .map(|(resource, namespace, allowed)| Permission {
                     verb: "list".to_owned(),
-                    resource: "secrets".to_owned(),
+                    resource: (*resource).to_owned(),
                     namespace: (*namespace).to_owned(),
                     allowed: *allowed,
                     ..Permission::default()
@@ -151,8 +160,13 @@ mod tests {
             (found.list.len(), found.doubts.len())
         };
         assert_eq!(found(&[]), (1, 0));
-        assert_eq!(found(&[("", true)]), (1, 0));
-        assert_eq!(found(&[("", false), ("default", true)]), (0, 1));
-        assert_eq!(found(&[("", false), ("b", true)]), (1, 0));
+        assert_eq!(found(&[("secrets", "", true)]), (1, 0));
+        assert_eq!(
+            found(&[("secrets", "", false), ("secrets", "default", true)]),
+            (0, 1)
+        );
+        assert_eq!(found(&[("secrets", "", false), ("secrets", "b", true)]), (1, 0));
+        // The consumer may have another namespace, which nobody looked for.
+        assert_eq!(found(&[("namespaces", "", false)]), (0, 1));
     }
 }

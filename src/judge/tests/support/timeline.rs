@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, History, Later};
+use evidence::{Evidence, History};
 use jiff::{SignedDuration, Timestamp};
 use judge::rules::{self, Rule, example::Example};
 
@@ -14,42 +14,6 @@ pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
         let examples = Example::of(rule).expect("examples").into_iter();
         examples.map(move |example| (rule, example))
     })
-}
-
-/// Evidence as it was at some moment of its window. Histories come in the order in which they began.
-pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
-    let mut then = evidence.clone();
-    then.header.settled = None;
-    then.later = Later::default();
-    if let Some(window) = &mut then.header.window {
-        window.until = now;
-    }
-    cut(&mut then.profiles, now);
-    cut(&mut then.slices, now);
-    for log in [&mut then.requests, &mut then.slice_requests]
-        .into_iter()
-        .flatten()
-    {
-        log.covers.until = log.covers.until.min(now).max(log.covers.from);
-        log.events.retain(|request| request.at <= now);
-    }
-    for member in &mut then.members {
-        member.looks.retain(|look| look.until <= now);
-    }
-    then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
-    for gap in &mut then.gaps {
-        gap.until = gap.until.map(|until| until.min(now));
-    }
-    then
-}
-
-fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
-    for history in &mut *histories {
-        history.versions.retain(|version| version.at <= now);
-        history.deleted = history.deleted.filter(|deleted| *deleted <= now);
-    }
-    histories.retain(|history| !history.versions.is_empty());
-    histories.sort_by_key(|history| history.versions[0].at);
 }
 
 pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, Gap, History, Kind, Later, Origin};
+use evidence::{Evidence, Kind};
 
-use super::{each_version, finds, timeline::examples};
+use super::{finds, less::without, timeline::examples};
 
 /// What may be forbidden to a run, or left out of a dump.
 const KINDS: [Kind; 12] = [
@@ -21,53 +21,6 @@ const KINDS: [Kind; 12] = [
     Kind::ConsumerAccess,
     Kind::Workloads,
 ];
-
-/// Evidence without some kind, which the run asked for in vain or never.
-fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
-    let mut less = evidence.clone();
-    if matches!(kind, Kind::Timeline | Kind::PlacementTimeline) {
-        less.header.settled = None;
-        less.later = Later::default();
-    }
-    match kind {
-        Kind::Namespaces => less.namespaces.clear(),
-        Kind::Timeline => look_once(&mut less.profiles),
-        Kind::PlacementTimeline => look_once(&mut less.slices),
-        Kind::Secrets => less.secrets.clear(),
-        Kind::UnlabelledSecrets => less.unlabelled_secrets.clear(),
-        Kind::Members => less.members.clear(),
-        Kind::Plugins => {
-            less.logins.clear();
-            less.endpoint_calls.clear();
-        }
-        Kind::Requests => (less.requests, less.slice_requests) = (None, None),
-        Kind::Probe => less.probes.clear(),
-        Kind::Writers => {
-            each_version(&mut less.profiles, |profile| profile.metadata.writers = None);
-            each_version(&mut less.slices, |slice| slice.metadata.common.writers = None);
-        }
-        Kind::ConsumerAccess => less.consumer_access.clear(),
-        Kind::Workloads => less.workloads.clear(),
-        Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
-    }
-    if was_asked {
-        less.header.asked.insert(kind, Asked::Yes);
-        less.gaps.push(Gap::of(kind, "the hub forbids it"));
-    } else {
-        less.header.asked.insert(kind, Asked::No("not asked for".into()));
-        less.gaps.retain(|gap| gap.kind != kind);
-    }
-    less
-}
-
-/// The last look of those that there were then.
-fn look_once<T>(histories: &mut Vec<History<T>>) {
-    histories.retain(|history| history.deleted.is_none());
-    for history in histories {
-        history.versions.drain(..history.versions.len() - 1);
-        history.origin = Origin::Listed;
-    }
-}
 
 /// Kinds and rules that find something without them, and need not.
 const MISSED: [(Kind, &str); 20] = [

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Gap, History, Origin};
+use evidence::{Evidence, Gap};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    finds, named,
+    finds,
+    less::since,
+    named,
     timeline::{examples, moments},
 };
 
@@ -52,44 +54,6 @@ const BEFORE: [(&str, &str); 8] = [
         "several users who may be the scheduler's",
     ),
 ];
-
-/// Evidence of a watch that began later. Its first list shows what there was then.
-pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
-    let mut late = evidence.clone();
-    if let Some(window) = &mut late.header.window {
-        window.from = began;
-    }
-    forget(&mut late.profiles, began);
-    forget(&mut late.slices, began);
-    for log in [&mut late.requests, &mut late.slice_requests]
-        .into_iter()
-        .flatten()
-    {
-        log.covers.from = log.covers.from.max(began).min(log.covers.until);
-        log.events.retain(|request| request.at >= began);
-    }
-    for member in &mut late.members {
-        member.looks.retain(|look| look.from >= began);
-    }
-    late.gaps
-        .retain(|gap| gap.until.is_none_or(|until| until > began));
-    for gap in &mut late.gaps {
-        gap.from = gap.from.map(|from| from.max(began));
-    }
-    late
-}
-
-fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
-    histories.retain(|history| history.deleted.is_none_or(|deleted| deleted > began));
-    for history in histories {
-        let Some(last) = history.versions.iter().rposition(|version| version.at <= began) else {
-            continue;
-        };
-        history.versions.drain(..last);
-        history.versions[0].at = began;
-        history.origin = Origin::Listed;
-    }
-}
 
 /// How late an example may tell what happened in a gap. A first list tells it at once.
 const LATE: SignedDuration = SignedDuration::from_secs(10);

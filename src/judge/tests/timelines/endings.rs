@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    finds, named,
-    timeline::{as_of, examples, moments},
+    finds,
+    less::as_of,
+    named,
+    timeline::{examples, moments},
 };
 
 /// Passes that are found broken if the runner looks too soon, as it cannot know better.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Gap, History, Kind, Origin, Window};
+use evidence::{Evidence, Kind, Window};
 use jiff::{SignedDuration, Timestamp};
 use judge::{Verdict, rules::Rule};
 
 use super::{
-    beginnings::since,
-    finds, named,
+    finds,
+    less::{delayed, interrupted, since},
+    named,
     timeline::{events, examples},
     verdict,
 };
@@ -17,9 +18,6 @@ use super::{
 const BEGINS: [i64; 4] = [-8_500, -500, 0, 20_000];
 /// How long the watch is interrupted, in seconds.
 const LOST: [i64; 5] = [2, 30, 61, 130, 400];
-/// The longest delay that leaves no gap.
-const BRIEF: SignedDuration = SignedDuration::from_secs(10);
-
 /// With a gap to the end, what the first list showed is the last that was seen, and counts as old.
 const AS_OLD: [(&str, &str); 1] = [(
     "placement-slices/index-complete",
@@ -104,69 +102,6 @@ const KEPT: [(&str, &str); 7] = [
         "a slice is deleted before its clusters are elsewhere",
     ),
 ];
-
-/// Evidence of a watch that was interrupted, and whose hub had no history for it: of what happened, a list shows the outcome.
-fn interrupted(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
-    let mut lossy = evidence.clone();
-    lose(&mut lossy.profiles, from, until);
-    lose(&mut lossy.slices, from, until);
-    add_gaps(&mut lossy, from, until);
-    lossy
-}
-
-fn add_gaps(evidence: &mut Evidence, from: Timestamp, until: Timestamp) {
-    for kind in [Kind::Timeline, Kind::PlacementTimeline] {
-        evidence.gaps.push(Gap {
-            from: Some(from),
-            until: Some(until),
-            ..Gap::of(kind, "the watch was interrupted")
-        });
-    }
-    evidence.gaps.sort_by_key(|gap| gap.from);
-}
-
-fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
-    let is_lost = |at: Timestamp| from < at && at <= until;
-    let came_within =
-        |history: &History<T>| history.origin != Origin::Listed && is_lost(history.versions[0].at);
-    histories.retain(|history| !(came_within(history) && history.deleted.is_some_and(is_lost)));
-    for history in histories {
-        if came_within(history) {
-            history.origin = Origin::Relisted;
-        }
-        history.deleted = history
-            .deleted
-            .map(|deleted| if is_lost(deleted) { until } else { deleted });
-        let versions = &mut history.versions;
-        let Some(last) = versions.iter().rposition(|version| is_lost(version.at)) else {
-            continue;
-        };
-        let first = versions.partition_point(|version| version.at <= from);
-        versions[last].at = until;
-        versions.drain(first..last);
-    }
-}
-
-/// Evidence of a watch that told at the end of some time what had happened in it. Short delays leave no gap.
-fn delayed(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
-    let mut late = evidence.clone();
-    delay(&mut late.profiles, from, until);
-    delay(&mut late.slices, from, until);
-    if until.duration_since(from) > BRIEF {
-        add_gaps(&mut late, from, until);
-    }
-    late
-}
-
-fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
-    let shown = |at: Timestamp| if from < at && at <= until { until } else { at };
-    for history in histories {
-        for version in &mut history.versions {
-            version.at = shown(version.at);
-        }
-        history.deleted = history.deleted.map(shown);
-    }
-}
 
 /// When the watch may be disturbed: around each change.
 fn disturbances(evidence: &Evidence, window: Window) -> BTreeSet<Timestamp> {

@@ -6,6 +6,8 @@ mod beginnings;
 mod bystanders;
 mod clocks;
 mod endings;
+#[path = "../support/less.rs"]
+mod less;
 mod losses;
 mod orders;
 #[path = "../support/timeline.rs"]
@@ -13,7 +15,7 @@ mod timeline;
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, History};
+use evidence::Evidence;
 use judge::{RuleVerdict, Selection, Verdict, judge, rules::Rule};
 
 /// What is judged by one rule.
@@ -43,9 +45,4 @@ fn named(examples: &[(&'static str, &str)]) -> BTreeSet<(&'static str, String)> 
         .iter()
         .map(|(rule, example)| (*rule, (*example).to_owned()))
         .collect()
-}
-
-fn each_version<T>(histories: &mut [History<T>], change: impl Fn(&mut T)) {
-    let versions = histories.iter_mut().flat_map(|history| &mut history.versions);
-    versions.for_each(|version| change(&mut version.object));
 }

@@ -1,0 +1,260 @@
+//! Less of some evidence: what a run has that looks for a shorter time, is interrupted, hears late, is off its clock, or lacks a
+//! kind of evidence.
+
+use evidence::{Asked, Evidence, Gap, History, Kind, Later, Origin};
+use jiff::{SignedDuration, Timestamp};
+
+/// The longest delay that leaves no gap.
+const BRIEF: SignedDuration = SignedDuration::from_secs(10);
+
+/// Evidence of a watch that began later. Its first list shows what there was then.
+pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
+    let mut late = evidence.clone();
+    if let Some(window) = &mut late.header.window {
+        window.from = began;
+    }
+    forget(&mut late.profiles, began);
+    forget(&mut late.slices, began);
+    for log in [&mut late.requests, &mut late.slice_requests]
+        .into_iter()
+        .flatten()
+    {
+        log.covers.from = log.covers.from.max(began).min(log.covers.until);
+        log.events.retain(|request| request.at >= began);
+    }
+    for member in &mut late.members {
+        member.looks.retain(|look| look.from >= began);
+    }
+    late.gaps
+        .retain(|gap| gap.until.is_none_or(|until| until > began));
+    for gap in &mut late.gaps {
+        gap.from = gap.from.map(|from| from.max(began));
+    }
+    late
+}
+
+fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
+    histories.retain(|history| history.deleted.is_none_or(|deleted| deleted > began));
+    for history in histories {
+        let Some(last) = history.versions.iter().rposition(|version| version.at <= began) else {
+            continue;
+        };
+        history.versions.drain(..last);
+        history.versions[0].at = began;
+        history.origin = Origin::Listed;
+    }
+}
+
+/// Evidence as it was at some moment of its window. Histories come in the order in which they began.
+pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
+    let mut then = evidence.clone();
+    then.header.settled = None;
+    then.later = Later::default();
+    if let Some(window) = &mut then.header.window {
+        window.until = now;
+    }
+    cut(&mut then.profiles, now);
+    cut(&mut then.slices, now);
+    for log in [&mut then.requests, &mut then.slice_requests]
+        .into_iter()
+        .flatten()
+    {
+        log.covers.until = log.covers.until.min(now).max(log.covers.from);
+        log.events.retain(|request| request.at <= now);
+    }
+    for member in &mut then.members {
+        member.looks.retain(|look| look.until <= now);
+    }
+    then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
+    for gap in &mut then.gaps {
+        gap.until = gap.until.map(|until| until.min(now));
+    }
+    then
+}
+
+fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
+    for history in &mut *histories {
+        history.versions.retain(|version| version.at <= now);
+        history.deleted = history.deleted.filter(|deleted| *deleted <= now);
+    }
+    histories.retain(|history| !history.versions.is_empty());
+    histories.sort_by_key(|history| history.versions[0].at);
+}
+
+/// Evidence of a watch that was interrupted, and whose hub had no history for it: of what happened, a list shows the outcome.
+pub fn interrupted(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
+    let mut lossy = evidence.clone();
+    lose(&mut lossy.profiles, from, until);
+    lose(&mut lossy.slices, from, until);
+    add_gaps(&mut lossy, from, until);
+    lossy
+}
+
+fn add_gaps(evidence: &mut Evidence, from: Timestamp, until: Timestamp) {
+    for kind in [Kind::Timeline, Kind::PlacementTimeline] {
+        evidence.gaps.push(Gap {
+            from: Some(from),
+            until: Some(until),
+            ..Gap::of(kind, "the watch was interrupted")
+        });
+    }
+    evidence.gaps.sort_by_key(|gap| gap.from);
+}
+
+fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
+    let is_lost = |at: Timestamp| from < at && at <= until;
+    let came_within =
+        |history: &History<T>| history.origin != Origin::Listed && is_lost(history.versions[0].at);
+    histories.retain(|history| !(came_within(history) && history.deleted.is_some_and(is_lost)));
+    for history in histories {
+        if came_within(history) {
+            history.origin = Origin::Relisted;
+        }
+        history.deleted = history
+            .deleted
+            .map(|deleted| if is_lost(deleted) { until } else { deleted });
+        let versions = &mut history.versions;
+        let Some(last) = versions.iter().rposition(|version| is_lost(version.at)) else {
+            continue;
+        };
+        let first = versions.partition_point(|version| version.at <= from);
+        versions[last].at = until;
+        versions.drain(first..last);
+    }
+}
+
+/// Evidence of a watch that told at the end of some time what had happened in it. Short delays leave no gap.
+pub fn delayed(evidence: &Evidence, from: Timestamp, until: Timestamp) -> Evidence {
+    let mut late = evidence.clone();
+    delay(&mut late.profiles, from, until);
+    delay(&mut late.slices, from, until);
+    if until.duration_since(from) > BRIEF {
+        add_gaps(&mut late, from, until);
+    }
+    late
+}
+
+fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
+    let shown = |at: Timestamp| if from < at && at <= until { until } else { at };
+    for history in histories {
+        for version in &mut history.versions {
+            version.at = shown(version.at);
+        }
+        history.deleted = history.deleted.map(shown);
+    }
+}
+
+/// Evidence of a runner whose clock was behind by that much, and which noticed: the hub and the managers are as they were.
+pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
+    let mut behind = evidence.clone();
+    let Evidence {
+        header,
+        profiles,
+        slices,
+        probes,
+        members,
+        endpoint_calls,
+        logins,
+        driver,
+        gaps,
+        later,
+        ..
+    } = &mut behind;
+    let back = |at: &mut Timestamp| *at -= by;
+    header.clock_skew_ms = header.clock_skew_ms.map(|ahead| ahead + by.as_millis() as i64);
+    if let Some(window) = &mut header.window {
+        back(&mut window.from);
+        back(&mut window.until);
+    }
+    header
+        .settled
+        .iter_mut()
+        .for_each(|settled| back(&mut settled.until));
+    each_time(profiles, back);
+    each_time(slices, back);
+    each_time(&mut later.profiles, back);
+    each_time(&mut later.slices, back);
+    probes.iter_mut().for_each(|probe| back(&mut probe.at));
+    endpoint_calls.iter_mut().for_each(|call| back(&mut call.at));
+    logins.iter_mut().for_each(|login| back(&mut login.at));
+    for look in members.iter_mut().flat_map(|member| &mut member.looks) {
+        back(&mut look.from);
+        back(&mut look.until);
+    }
+    for step in driver.iter_mut().flat_map(|driver| &mut driver.steps) {
+        back(&mut step.from);
+        back(&mut step.until);
+        back(&mut step.looked_until);
+    }
+    // The log is the hub's, and so are its times.
+    for gap in gaps
+        .iter_mut()
+        .chain(&mut later.gaps)
+        .filter(|gap| gap.kind != Kind::Requests)
+    {
+        gap.from.iter_mut().for_each(back);
+        gap.until.iter_mut().for_each(back);
+    }
+    behind
+}
+
+fn each_time<T>(histories: &mut [History<T>], change: impl Fn(&mut Timestamp)) {
+    for history in histories {
+        history.deleted.iter_mut().for_each(&change);
+        let versions = history.versions.iter_mut();
+        versions.for_each(|version| change(&mut version.at));
+    }
+}
+
+/// Evidence without some kind, which the run asked for in vain or never.
+pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
+    let mut less = evidence.clone();
+    if matches!(kind, Kind::Timeline | Kind::PlacementTimeline) {
+        less.header.settled = None;
+        less.later = Later::default();
+    }
+    match kind {
+        Kind::Namespaces => less.namespaces.clear(),
+        Kind::Timeline => look_once(&mut less.profiles),
+        Kind::PlacementTimeline => look_once(&mut less.slices),
+        Kind::Secrets => less.secrets.clear(),
+        Kind::UnlabelledSecrets => less.unlabelled_secrets.clear(),
+        Kind::Members => less.members.clear(),
+        Kind::Plugins => {
+            less.logins.clear();
+            less.endpoint_calls.clear();
+        }
+        Kind::Requests => (less.requests, less.slice_requests) = (None, None),
+        Kind::Probe => less.probes.clear(),
+        Kind::Writers => {
+            each_version(&mut less.profiles, |profile| profile.metadata.writers = None);
+            each_version(&mut less.slices, |slice| slice.metadata.common.writers = None);
+        }
+        Kind::ConsumerAccess => less.consumer_access.clear(),
+        Kind::Workloads => less.workloads.clear(),
+        Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
+    }
+    if was_asked {
+        less.header.asked.insert(kind, Asked::Yes);
+        less.gaps.push(Gap::of(kind, "the hub forbids it"));
+    } else {
+        less.header.asked.insert(kind, Asked::No("not asked for".into()));
+        less.gaps.retain(|gap| gap.kind != kind);
+    }
+    less
+}
+
+/// The last look of those that there were then.
+fn look_once<T>(histories: &mut Vec<History<T>>) {
+    histories.retain(|history| history.deleted.is_none());
+    for history in histories {
+        history.versions.drain(..history.versions.len() - 1);
+        history.origin = Origin::Listed;
+    }
+}
+
+/// Changes the objects in all versions.
+pub fn each_version<T>(histories: &mut [History<T>], change: impl Fn(&mut T)) {
+    let versions = histories.iter_mut().flat_map(|history| &mut history.versions);
+    versions.for_each(|version| change(&mut version.object));
+}

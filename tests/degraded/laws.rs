@@ -1,0 +1,189 @@
+//! What the verdict on a part of a record must have to do with the verdict on the whole.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Gap, History, Kind, ObjectKey, Tracked, api::ClusterProfile};
+use jiff::{SignedDuration, Timestamp};
+use judge::{RuleVerdict, Verdict, rules::Level};
+
+use super::{
+    less,
+    worlds::{Verdicts, World, judged, key},
+};
+
+/// A law that the judge breaks: of which rule, and how.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Breach {
+    pub law: Law,
+    pub rule: &'static str,
+    pub how: String,
+}
+
+/// What must hold, whatever a record lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Law {
+    /// What is kept is not found broken.
+    Blames,
+    /// A broken rule is not found broken on other objects.
+    BlamesOthers,
+    /// A fault whose evidence is all there does not pass.
+    Passes,
+    /// Nor does one that lasts in what was seen without interruption.
+    PassesInPart,
+}
+
+/// What was watched without interruption tells something if it is longer than the grace and what a watch may be late.
+const ENOUGH: SignedDuration = SignedDuration::from_secs(150);
+
+/// What is broken of the laws in the judgement of a part of a world's record.
+pub fn breaches(world: &World, less: &Evidence) -> Vec<Breach> {
+    let seen = judged(less);
+    let mut breaches = Vec::new();
+    for (rule, verdict) in &seen {
+        let whole = &world.verdicts[rule];
+        let mut add = |law, how| breaches.push(Breach { law, rule, how });
+        if let Some((law, how)) = blames(whole, verdict) {
+            add(law, how);
+        }
+        if is_broken(whole) && verdict.verdict == Verdict::Pass {
+            if stands(whole, &world.whole, less) {
+                add(Law::Passes, describe(whole));
+            } else if let Some(how) = stands_in_part(world, less, whole) {
+                add(Law::PassesInPart, how);
+            }
+        }
+    }
+    breaches
+}
+
+/// Whether a rule finds more than a remark. What may be done is advice.
+fn is_broken(verdict: &RuleVerdict) -> bool {
+    verdict.level() != Level::May
+        && matches!(verdict.verdict, Verdict::Fail | Verdict::Warn)
+        && !objects(verdict).is_empty()
+}
+
+fn objects(verdict: &RuleVerdict) -> BTreeSet<(String, ObjectKey)> {
+    let findings = verdict.findings.iter().filter(|finding| !finding.advisory);
+    findings.map(|finding| key(&finding.object)).collect()
+}
+
+fn describe(verdict: &RuleVerdict) -> String {
+    let findings = verdict.findings.iter().filter(|finding| !finding.advisory);
+    let findings = findings.map(|finding| {
+        format!("{}: {}: {} (expected {}, observed {})", finding.object, finding.path, finding.message, finding.expected, finding.observed)
+    });
+    findings.take(3).collect::<Vec<_>>().join("\n    ")
+}
+
+fn blames(whole: &RuleVerdict, seen: &RuleVerdict) -> Option<(Law, String)> {
+    if !is_broken(seen) {
+        return None;
+    }
+    if !is_broken(whole) {
+        // The whole record may be too little to tell.
+        return (whole.verdict != Verdict::Inconclusive).then(|| (Law::Blames, describe(seen)));
+    }
+    let new = &objects(seen) - &objects(whole);
+    (!new.is_empty()).then(|| (Law::BlamesOthers, format!("{new:?}\n    {}", describe(seen))))
+}
+
+/// Whether all evidence is there on which the verdict on the whole record stands: each kind that helps the rule, and the
+/// histories of what it found, gaps or not.
+fn stands(verdict: &RuleVerdict, whole: &Evidence, less: &Evidence) -> bool {
+    let facts = &verdict.rule.facts;
+    let lists = [&facts.needs, &facts.needs_one_of, &facts.helped_by];
+    let mut kinds = lists.into_iter().flatten();
+    let is_same_otherwise = whole.header.window == less.header.window
+        && whole.header.scope == less.header.scope
+        && whole.header.clock_skew_ms == less.header.clock_skew_ms
+        && whole.header.settled == less.header.settled
+        && whole.unreadable == less.unreadable
+        && whole.namespaces == less.namespaces
+        && whole.driver == less.driver
+        && whole.requests == less.requests
+        && whole.slice_requests == less.slice_requests;
+    is_same_otherwise
+        && kinds.all(|kind| has_same(*kind, whole, less))
+        && same(&whole.profiles, &less.profiles, verdict)
+        && same(&whole.slices, &less.slices, verdict)
+}
+
+fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
+    let gaps = |evidence: &Evidence| -> Vec<Gap> { evidence.gaps(kind).cloned().collect() };
+    whole.asked(kind) == less.asked(kind)
+        && match kind {
+            // Objects are compared one by one, and their managedFields with them.
+            Kind::Inventory | Kind::PlacementDecisions | Kind::Timeline | Kind::PlacementTimeline => true,
+            Kind::Namespaces => whole.namespaces == less.namespaces,
+            Kind::Secrets => whole.secrets == less.secrets && whole.logins == less.logins,
+            Kind::UnlabelledSecrets => whole.unlabelled_secrets == less.unlabelled_secrets,
+            Kind::Members | Kind::Plugins => {
+                whole.members == less.members
+                    && whole.logins == less.logins
+                    && whole.endpoint_calls == less.endpoint_calls
+            }
+            Kind::Requests | Kind::Driver | Kind::Writers => gaps(whole) == gaps(less),
+            Kind::Probe => whole.probes == less.probes,
+            Kind::ConsumerAccess => whole.consumer_access == less.consumer_access,
+            Kind::Workloads => whole.workloads == less.workloads,
+        }
+}
+
+/// Whether what was found has the same history. A rule that compares may have found it beside any other.
+fn same<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVerdict) -> bool {
+    let found = objects(verdict);
+    let compares = verdict.rule.facts.whole_fleet || T::KIND != ClusterProfile::KIND;
+    let is_it = |history: &&History<T>| {
+        compares || found.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
+    };
+    let of = |histories: &'_ [History<T>]| histories.iter().filter(is_it).cloned().collect::<Vec<_>>();
+    let is_of_this_kind = found.iter().all(|(kind, _)| kind == T::KIND);
+    if compares || !is_of_this_kind {
+        return whole == less;
+    }
+    of(whole) == of(less)
+}
+
+/// Whether some time that was watched without interruption shows the fault by itself: a run of that time alone finds the
+/// same.
+fn stands_in_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<String> {
+    let facts = &whole.rule.facts;
+    let of_objects = [
+        Kind::Inventory,
+        Kind::Timeline,
+        Kind::PlacementDecisions,
+        Kind::PlacementTimeline,
+    ];
+    let lists = [&facts.needs, &facts.needs_one_of, &facts.helped_by];
+    let is_of_objects = lists.into_iter().flatten().all(|kind| of_objects.contains(kind));
+    let (whole_header, header) = (&world.whole.header, &less.header);
+    let is_same_otherwise = whole_header.scope == header.scope
+        && whole_header.clock_skew_ms == header.clock_skew_ms
+        && world.whole.unreadable == less.unreadable
+        && world.whole.driver.is_none();
+    if !is_of_objects || !is_same_otherwise || facts.whole_fleet {
+        return None;
+    }
+    let window = header.window?;
+    let mut gaps: Vec<(Timestamp, Timestamp)> = less
+        .gaps
+        .iter()
+        .filter(|gap| matches!(gap.kind, Kind::Timeline | Kind::PlacementTimeline))
+        .map(|gap| (gap.from.unwrap_or(window.from), gap.until.unwrap_or(window.until)))
+        .collect();
+    gaps.sort();
+    let mut began = window.from;
+    let ends = gaps.into_iter().chain([(window.until, window.until)]);
+    for (end, next) in ends {
+        if end.duration_since(began) >= ENOUGH {
+            let part: Verdicts = judged(&less::as_of(&less::since(&world.whole, began), end));
+            let found = &part[whole.rule.id];
+            if is_broken(found) && objects(found).is_subset(&objects(whole)) {
+                return Some(format!("{began} to {end}: {}", describe(found)));
+            }
+        }
+        began = began.max(next);
+    }
+    None
+}
