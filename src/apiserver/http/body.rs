@@ -18,8 +18,7 @@ where
     let whole = Limited::new(body, MAX_REQUEST).collect().await;
     let whole = whole.map_err(|error| {
         if error.is::<LengthLimitError>() {
-            let why = format!("Request entity too large: limit is {MAX_REQUEST}");
-            Failure::new(413, "RequestEntityTooLarge", why)
+            Failure::too_large(&format!("limit is {MAX_REQUEST}"))
         } else {
             Failure::bad_request("failed to read the request's body")
         }

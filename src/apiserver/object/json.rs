@@ -6,6 +6,9 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
+/// How many lists and maps may lie within each other: as deep as the parser of JSON reads.
+pub(crate) const MAX_DEPTH: usize = 127;
+
 /// Why a decoder refuses an object, in kube-apiserver's own words.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

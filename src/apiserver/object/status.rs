@@ -69,6 +69,14 @@ impl Failure {
         Self::new(400, "BadRequest", message)
     }
 
+    pub(crate) fn too_large(why: &str) -> Box<Self> {
+        Self::new(
+            413,
+            "RequestEntityTooLarge",
+            format!("Request entity too large: {why}"),
+        )
+    }
+
     /// An internal error: kube-apiserver does not blame the client for these.
     pub(crate) fn internal(message: impl Into<String>) -> Box<Self> {
         Self::new(500, "", message)

@@ -18,6 +18,24 @@ use crate::object::value::text;
 /// The maximum number of changes kept for each resource.
 const HISTORY: usize = 16_384;
 
+/// The maximum size of an object in bytes of JSON: etcd's `--max-request-bytes`. Sizes here are those of JSON. What
+/// kube-apiserver stores of built-in kinds is mostly smaller.
+const MAX_OBJECT: usize = 1536 * 1024;
+
+/// The maximum size of what kube-apiserver's client of etcd sends.
+const MAX_MESSAGE: usize = 2 * 1024 * 1024;
+
+/// Why etcd does not store an object.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TooLarge {
+    #[error("etcdserver: request is too large")]
+    ForServer,
+    #[error(
+        "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({0} vs. {MAX_MESSAGE})"
+    )]
+    ForClient(usize),
+}
+
 /// An object at a revision, as handlers use it.
 #[derive(Debug)]
 pub(crate) struct Stored {
@@ -295,20 +313,46 @@ impl Storage {
 
     /// Stores `object` with a new resourceVersion.
     pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
+        let object = self.stamp(id, object);
         self.change(id, key, object, false)
+    }
+
+    /// Stores `object` with a new resourceVersion, unless etcd would refuse it.
+    pub(crate) fn put_bounded(
+        &mut self,
+        id: &ResourceId,
+        key: &str,
+        object: Value,
+    ) -> Result<Arc<Kept>, TooLarge> {
+        let object = self.stamp(id, object);
+        match object.bytes.len() {
+            size if size > MAX_MESSAGE => Err(TooLarge::ForClient(size)),
+            size if size > MAX_OBJECT => Err(TooLarge::ForServer),
+            _ => Ok(self.change(id, key, object, false)),
+        }
     }
 
     /// Removes an object. Watches see it with the revision of the removal.
     pub(crate) fn remove(&mut self, id: &ResourceId, key: &str) {
         if let Some(before) = self.get(id, key) {
-            self.change(id, key, before.object().clone(), true);
+            let object = self.stamp(id, before.object().clone());
+            self.change(id, key, object, true);
         }
     }
 
-    fn change(&mut self, id: &ResourceId, key: &str, mut object: Value, deleted: bool) -> Arc<Kept> {
-        self.revision += 1;
-        let revision = self.revision;
+    /// Gives an object the next resourceVersion.
+    fn stamp(&self, id: &ResourceId, mut object: Value) -> Arc<Kept> {
+        let revision = self.revision + 1;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
+        let table = self.tables.get(id);
+        let is_custom = table.is_some_and(|table| table.resource.family == Family::Custom);
+        Arc::new(Kept::new(object, revision, is_custom))
+    }
+
+    /// Makes a stamped object the newest one.
+    fn change(&mut self, id: &ResourceId, key: &str, object: Arc<Kept>, deleted: bool) -> Arc<Kept> {
+        let revision = object.revision;
+        self.revision = revision;
         let table = self.tables.get_mut(id);
         if table
             .as_ref()
@@ -316,8 +360,6 @@ impl Storage {
         {
             self.access = Memo::default();
         }
-        let is_custom = |table: &&mut Table| table.resource.family == Family::Custom;
-        let object = Arc::new(Kept::new(object, revision, table.as_ref().is_some_and(is_custom)));
         if let Some(table) = table {
             let before = if deleted {
                 table.objects.remove(key)

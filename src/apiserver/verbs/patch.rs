@@ -1,11 +1,10 @@
 //! Patches: merge (RFC 7396), JSON (RFC 6902), strategic merge, apply.
 
 use bytes::Bytes;
-use json_patch::{AddOperation, PatchOperation, jsonptr::Pointer};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
+    json_patch::apply_json_patch,
     options::APPLY_PATCH,
     read::current,
     update::check_name,
@@ -30,8 +29,6 @@ use crate::{
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
-/// The maximum number of operations in a JSON patch.
-const MAX_OPERATIONS: usize = 10_000;
 
 impl Context<'_> {
     pub(crate) fn patch(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
@@ -120,7 +117,7 @@ impl Context<'_> {
                 let of = Type::object(has_tags.then_some(&*named.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
-            _ => json_patch::merge(&mut patched, &patch),
+            _ => ::json_patch::merge(&mut patched, &patch),
         }
         let text = if is_strategic {
             go_text(&patch, false)
@@ -142,47 +139,4 @@ impl Context<'_> {
         complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;
         Ok(object)
     }
-}
-
-fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
-    let Some(operations) = patch.as_array() else {
-        let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
-                   []handlers.jsonPatchOp";
-        return Err(Failure::bad_request(why));
-    };
-    let count = operations.len();
-    if count > MAX_OPERATIONS {
-        let why = format!("The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}");
-        return Err(Failure::new(413, "RequestEntityTooLarge", why));
-    }
-    let patch = json_patch::Patch::deserialize(patch);
-    if patch.is_ok_and(|patch| patch.0.into_iter().all(|operation| apply(object, operation))) {
-        return Ok(());
-    }
-    let why = "the server rejected our request due to an error in our request";
-    Err(Failure::new(422, "Invalid", why).with(json!({})))
-}
-
-/// Applies an operation. Returns false if it fails.
-fn apply(object: &mut Value, operation: PatchOperation) -> bool {
-    let operation = match operation {
-        // A test treats a missing field as null.
-        PatchOperation::Test(test) if test.value.is_null() && is_new_field(object, &test.path) => {
-            return true;
-        }
-        // kube-apiserver adds a missing field on replace.
-        PatchOperation::Replace(replace) if is_new_field(object, &replace.path) => {
-            PatchOperation::Add(AddOperation {
-                path: replace.path,
-                value: replace.value,
-            })
-        }
-        operation => operation,
-    };
-    json_patch::patch(object, &[operation]).is_ok()
-}
-
-fn is_new_field(object: &Value, path: &Pointer) -> bool {
-    let parent = path.parent().and_then(|parent| object.pointer(parent.as_str()));
-    parent.is_some_and(Value::is_object) && object.pointer(path.as_str()).is_none()
 }

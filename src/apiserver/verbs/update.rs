@@ -103,7 +103,7 @@ impl Context<'_> {
         if is_last || write.dry_run {
             return Ok(Arc::new(Stored::new(object, current.revision)));
         }
-        Ok(store(storage, write, &key, object))
+        store(storage, write, &key, object)
     }
 
     /// Validates the new object. Tolerated errors become warnings.

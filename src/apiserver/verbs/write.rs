@@ -250,7 +250,7 @@ impl Context<'_> {
         if write.dry_run {
             return Ok(Reply::value(201, &object));
         }
-        Ok(Reply::json(201, store(storage, write, &key, object).bytes()))
+        Ok(Reply::json(201, store(storage, write, &key, object)?.bytes()))
     }
 
     /// Generates a name from `generateName`.
@@ -267,7 +267,12 @@ impl Context<'_> {
 }
 
 /// Stores an object in the storage version. Returns it in the request's version.
-pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object: Value) -> Arc<Stored> {
+pub(crate) fn store(
+    storage: &mut Storage,
+    write: &Write<'_>,
+    key: &str,
+    object: Value,
+) -> Outcome<Arc<Stored>> {
     let named = write.named;
     let resource = &named.resource;
     let version = resource.storage_version();
@@ -278,11 +283,12 @@ pub(crate) fn store(storage: &mut Storage, write: &Write<'_>, key: &str, object:
     } else {
         as_stored(&object, resource, version)
     };
-    let stored = storage.put(&resource.id(), key, object);
+    let stored = storage.put_bounded(&resource.id(), key, object);
+    let stored = stored.map_err(|error| Failure::internal(error.to_string()))?;
     if resource.family == Family::Definition {
         settle(storage, &stored.open().object()["spec"]["group"], &write.time);
     }
-    in_version(&stored, named)
+    Ok(in_version(&stored, named))
 }
 
 /// Removes metadata that clients cannot set on a new object.

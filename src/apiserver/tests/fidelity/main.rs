@@ -9,6 +9,7 @@ mod compare;
 #[path = "../support/divergences.rs"]
 mod divergences;
 mod hubs;
+mod limits;
 mod normal;
 mod player;
 mod random;

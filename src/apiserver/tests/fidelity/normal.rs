@@ -15,6 +15,8 @@ static CURRENT: LazyLock<Regex> = LazyLock::new(|| {
         r"too old resource version: \d+ \(",
         r"[Tt]oo large resource version: \d+, current: ",
         r"ResourceVersion in record \(",
+        // Sizes hold the names of both hubs' own.
+        r"message larger than max \(",
         r#"\\"resourceVersion\\":\\""#,
     ];
     pattern(&format!(r"({})\d+", places.join("|")))

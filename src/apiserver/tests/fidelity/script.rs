@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{scripts, texts};
+use super::{limits, scripts, texts};
 
 /// The folder of the scripts.
 pub fn folder() -> PathBuf {
@@ -111,11 +111,11 @@ fn admin() -> String {
 }
 
 impl Script {
-    /// All scripts: the files, by name, and those of the tables of texts.
+    /// All scripts: the files, by name, and those that are made: of the tables of texts, and of limits.
     pub fn all() -> Vec<Self> {
         let files = scripts::of(&folder());
         let files = files.iter().map(|path| Self::read(path));
-        files.chain(texts::scripts()).collect()
+        files.chain(texts::scripts()).chain([limits::script()]).collect()
     }
 
     /// A script that no file contains.

@@ -3,6 +3,7 @@
 mod access;
 mod custom_resources;
 mod hostile;
+mod limits;
 mod managed_fields;
 mod misbehaving;
 mod validation;
