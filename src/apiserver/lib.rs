@@ -44,6 +44,6 @@ pub use access::{
 pub use clock::Clock;
 pub use request::reply::ResponseBody;
 pub use server::{
-    api_server::ApiServer,
+    api_server::{ApiServer, Backup},
     loopback::{Endpoint, Loopback, serve_tls},
 };

@@ -29,6 +29,7 @@ use crate::{
     context::state::State,
     http::service,
     request::reply::ResponseBody,
+    store::storage::Storage,
 };
 
 /// The namespaces that exist from the start.
@@ -39,6 +40,10 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 pub struct ApiServer {
     pub(crate) state: Arc<State>,
 }
+
+/// What a server has stored, from [`ApiServer::back_up`].
+#[derive(Debug)]
+pub struct Backup(Storage);
 
 impl ApiServer {
     /// The `gitVersion` that a server reports unless [`ApiServer::set_version`] says otherwise.
@@ -182,6 +187,18 @@ impl ApiServer {
             Misbehaviour::Recover => self.state.faults.recover(),
             lasting => self.state.faults.add(lasting),
         }
+    }
+
+    /// Copies everything that is stored, as a backup of etcd does.
+    pub fn back_up(&self) -> Backup {
+        Backup(self.state.storage().copy())
+    }
+
+    /// Goes back to a backup, as a restore of etcd does: all watches end, and resourceVersions are given out again. Users,
+    /// faults and the audit log stay.
+    pub fn restore(&self, backup: &Backup) {
+        *self.state.storage() = backup.0.copy();
+        self.misbehave(Misbehaviour::DropWatches);
     }
 
     /// Serves plain HTTP/1.1 on `listener` until accepting fails. Needs a runtime in real time: over a socket, tokio's

@@ -379,6 +379,28 @@ impl Storage {
         object
     }
 
+    /// A copy of everything that is stored. No watch is open on it.
+    pub(crate) fn copy(&self) -> Self {
+        let table = |(id, table): (&ResourceId, &Table)| {
+            let copy = Table {
+                resource: table.resource.clone(),
+                objects: table.objects.clone(),
+                history: table.history.clone(),
+                dropped: table.dropped,
+                compacted: table.compacted,
+                forgotten: table.forgotten,
+                wake: watch::Sender::new(0),
+            };
+            (id.clone(), copy)
+        };
+        Self {
+            revision: self.revision,
+            tables: self.tables.iter().map(table).collect(),
+            memory: self.memory,
+            ..Self::default()
+        }
+    }
+
     /// Sets the maximum number of changes kept for each resource.
     pub(crate) fn remember(&mut self, changes: usize) {
         self.memory = Some(changes);

@@ -45,6 +45,12 @@ impl Context<'_> {
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
         audit.started(200);
+        let seen = if asked == 0 || streaming {
+            storage.revision
+        } else {
+            // Beyond the newest one, as after a restored backup, kube-apiserver is silent until it is reached.
+            asked
+        };
         let mut watcher = Watcher {
             state: self.state.clone(),
             named: named.clone(),
@@ -52,17 +58,13 @@ impl Context<'_> {
             selector,
             wake: table.wake.subscribe(),
             drops: self.state.drops.subscribe(),
-            seen: if asked == 0 || streaming {
-                storage.revision
-            } else {
-                asked
-            },
+            seen,
             ready: VecDeque::new(),
             bookmarks: query.flag("allowWatchBookmarks"),
             form: form.clone(),
             first: true,
             next_bookmark: Instant::now(),
-            told: storage.revision,
+            told: storage.revision.max(seen),
             deadline: Instant::now() + timeout,
             left: faults.drop_after,
             faults,

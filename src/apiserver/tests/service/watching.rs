@@ -238,3 +238,38 @@ async fn a_kube_watcher_survives_everything() {
     assert_eq!(seen, ["a", "b"]);
     assert_eq!(failures, 1);
 }
+
+/// As kube-apiserver after a restore of etcd: the watch waits for a resourceVersion that is given out again, and only a list
+/// tells that it is too large.
+#[tokio::test(start_paused = true)]
+async fn a_watch_from_before_a_restore_is_silent_until_its_version_is_reached() {
+    let hub = Hub::new().await;
+    hub.widget("a").await;
+    let backup = hub.server.back_up();
+    for name in ["b", "c", "d"] {
+        hub.widget(name).await;
+    }
+    let list = hub.get(WIDGETS).await.expect(200);
+    let known = list["metadata"]["resourceVersion"].as_str().expect("a version");
+    let path =
+        format!("{WIDGETS}?watch=true&allowWatchBookmarks=true&resourceVersion={known}&timeoutSeconds=600");
+    let mut before = hub.watch(&path).await;
+    hub.server.restore(&backup);
+    assert!(before.next().await.is_none(), "the watch ends");
+
+    let list = hub.get(WIDGETS).await.expect(200);
+    let items = list["items"].as_array().expect("items");
+    assert_eq!(items.len(), 1, "{list}");
+    let fresh = format!("{WIDGETS}?limit=1&resourceVersion={known}&resourceVersionMatch=NotOlderThan");
+    let refused = hub.get(&fresh).await.expect(504);
+    let message = refused["message"].as_str().expect("a message");
+    assert!(message.contains("Too large resource version"), "{message}");
+
+    let mut events = hub.watch(&path).await;
+    for name in ["e", "f", "g", "h"] {
+        tokio::time::sleep(Duration::from_secs(100)).await;
+        hub.widget(name).await;
+    }
+    // Those before have the versions of b, c and d, which the watch says to know.
+    assert_eq!(events.told().await, told("ADDED", "h"));
+}
