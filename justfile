@@ -43,6 +43,10 @@ imports:
 laws COURSES="1000000":
     TIME_COURSES={{COURSES}} cargo test --release -p clusterprofile-judge --lib time::laws
 
+# Records of what the lab does, honest and with each fault, that lack something at random: just degraded 10000 SEED
+degraded RECORDS="10000" SEED="0":
+    DEGRADED_WORLDS=all DEGRADED_SEEDS={{RECORDS}} DEGRADED_SEED={{SEED}} cargo test --release --test degraded
+
 # Random courses of a whole hub, honest and with a fault, as all kinds of watches see them: just courses 1000000 SEED
 courses COURSES="1000000" SEED="0":
     COURSES_SEEDS={{COURSES}} COURSES_SEED={{SEED}} cargo test --release -p clusterprofile-judge --test courses

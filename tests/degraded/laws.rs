@@ -71,7 +71,10 @@ fn objects(verdict: &RuleVerdict) -> BTreeSet<(String, ObjectKey)> {
 fn describe(verdict: &RuleVerdict) -> String {
     let findings = verdict.findings.iter().filter(|finding| !finding.advisory);
     let findings = findings.map(|finding| {
-        format!("{}: {}: {} (expected {}, observed {})", finding.object, finding.path, finding.message, finding.expected, finding.observed)
+        format!(
+            "{}: {}: {} (expected {}, observed {})",
+            finding.object, finding.path, finding.message, finding.expected, finding.observed
+        )
     });
     findings.take(3).collect::<Vec<_>>().join("\n    ")
 }

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, mem, sync::Arc};
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, Later, LoginWith, MemberPart, ObjectKey, ObjectRef, Origin, Requests,
-    Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
+    Asked, Evidence, Gap, History, Kind, Later, LoginWith, MemberPart, ObjectKey, ObjectRef, Origin,
+    Requests, Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -162,7 +162,10 @@ impl Loss {
     }
 
     fn is_one_look(&self) -> bool {
-        matches!(self, Loss::Dump(_) | Loss::Kind(Kind::Timeline | Kind::PlacementTimeline, _))
+        matches!(
+            self,
+            Loss::Dump(_) | Loss::Kind(Kind::Timeline | Kind::PlacementTimeline, _)
+        )
     }
 
     fn is_cut(&self) -> bool {
@@ -171,15 +174,22 @@ impl Loss {
 
     fn apply(&self, record: &mut Evidence) {
         let window = record.header.window.expect("no dump");
-        let moment = |after: After| (window.from + SignedDuration::from_millis(after)).clamp(window.from, window.until);
+        let moment = |after: After| {
+            (window.from + SignedDuration::from_millis(after)).clamp(window.from, window.until)
+        };
         let span = |after: After, long: i64| (moment(after), moment(after.saturating_add(long.max(1))));
         match self {
             Loss::Late(late) => {
-                let late: Vec<_> = late.iter().map(|late| SignedDuration::from_millis(*late)).collect();
+                let late: Vec<_> = late
+                    .iter()
+                    .map(|late| SignedDuration::from_millis(*late))
+                    .collect();
                 delay(&mut record.profiles, &late, window);
                 delay(&mut record.slices, &late, window);
             }
-            Loss::Gap(watch, at, long) => interrupt(record, *watch, span(*at, *long), CAUSES[(*long % 3) as usize]),
+            Loss::Gap(watch, at, long) => {
+                interrupt(record, *watch, span(*at, *long), CAUSES[(*long % 3) as usize])
+            }
             Loss::Delay(at, long) => {
                 let (from, until) = span(*at, *long);
                 *record = less::delayed(record, from, until);
@@ -187,7 +197,9 @@ impl Loss {
             Loss::Silence(at) => silence(record, moment(*at)),
             Loss::LogFrom(at) => cut_log(record, (window.from, moment(*at)), "the audit log begins later"),
             Loss::LogUntil(at) => cut_log(record, (moment(*at), window.until), "the audit log ends sooner"),
-            Loss::LogHole(at, long) => cut_log(record, span(*at, *long), "a file of the audit log is missing"),
+            Loss::LogHole(at, long) => {
+                cut_log(record, span(*at, *long), "a file of the audit log is missing")
+            }
             Loss::LogLines(every, first) => each_log(record, |log| {
                 let mut place = *first;
                 log.events.retain(|_| {
@@ -259,7 +271,11 @@ fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Windo
         .iter_mut()
         .flat_map(|history| {
             let listed = listed(history);
-            let versions = history.versions.iter_mut().skip(listed).map(|version| &mut version.at);
+            let versions = history
+                .versions
+                .iter_mut()
+                .skip(listed)
+                .map(|version| &mut version.at);
             versions.chain(&mut history.deleted)
         })
         .collect();
@@ -271,7 +287,12 @@ fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Windo
     }
 }
 
-fn interrupt(record: &mut Evidence, watch: Watch, (from, until): (Timestamp, Timestamp), cause: &'static str) {
+fn interrupt(
+    record: &mut Evidence,
+    watch: Watch,
+    (from, until): (Timestamp, Timestamp),
+    cause: &'static str,
+) {
     let mut lossy = less::interrupted(record, from, until);
     let spared = match watch {
         Watch::Both => None,
@@ -285,7 +306,9 @@ fn interrupt(record: &mut Evidence, watch: Watch, (from, until): (Timestamp, Tim
         }
     };
     let is_new = |gap: &Gap| gap.from == Some(from) && gap.until == Some(until);
-    lossy.gaps.retain(|gap| !(is_new(gap) && Some(gap.kind) == spared));
+    lossy
+        .gaps
+        .retain(|gap| !(is_new(gap) && Some(gap.kind) == spared));
     for gap in lossy.gaps.iter_mut().filter(|gap| is_new(gap)) {
         gap.reason = cause.into();
     }
@@ -352,7 +375,8 @@ fn cut_log(record: &mut Evidence, (from, until): (Timestamp, Timestamp), reason:
     let skew = SignedDuration::from_millis(record.header.clock_skew_ms.unwrap_or_default());
     let (from, until) = (from + skew, until + skew);
     each_log(record, |log| {
-        log.events.retain(|event| !(from <= event.at && event.at <= until));
+        log.events
+            .retain(|event| !(from <= event.at && event.at <= until));
         if from <= log.covers.from {
             log.covers.from = log.covers.until.min(until);
         }
@@ -405,7 +429,10 @@ fn not_driven(record: &mut Evidence) {
     if record.driver.take().is_none() {
         return;
     }
-    record.header.asked.insert(Kind::Driver, Asked::No("no driver was given".into()));
+    record
+        .header
+        .asked
+        .insert(Kind::Driver, Asked::No("no driver was given".into()));
     record.gaps.retain(|gap| gap.kind != Kind::Driver);
     record.header.other_runs = of_other_runs(&record.profiles, None);
 }
@@ -436,7 +463,9 @@ fn lack(record: &mut Evidence, number: usize) {
         return;
     };
     driver.able.remove(&action);
-    driver.lacking.insert(action, "the driver file has no such hook".into());
+    driver
+        .lacking
+        .insert(action, "the driver file has no such hook".into());
     let lacks: BTreeSet<_> = driver.steps_of(action).map(|step| step.scenario).collect();
     driver.steps.retain(|step| !lacks.contains(&step.scenario));
 }
@@ -489,8 +518,14 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
     let is_in = |object: &ObjectRef| object.namespace == *only;
     record.profiles.retain(|history| namespace_of(history) == *only);
     record.slices.retain(|history| namespace_of(history) == *only);
-    record.later.profiles.retain(|history| namespace_of(history) == *only);
-    record.later.slices.retain(|history| namespace_of(history) == *only);
+    record
+        .later
+        .profiles
+        .retain(|history| namespace_of(history) == *only);
+    record
+        .later
+        .slices
+        .retain(|history| namespace_of(history) == *only);
     record.probes.retain(|probe| is_in(&probe.object));
     record.workloads.retain(|workload| is_in(&workload.object));
     if !reads_all {
@@ -502,14 +537,18 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
         LoginWith::Secret(secret) => is_in(&login.profile) && (reads_all || is_in(secret)),
         LoginWith::Plugin(_) => is_in(&login.profile),
     });
-    each_log(record, |log| log.events.retain(|event| *event.namespace == **only));
+    each_log(record, |log| {
+        log.events.retain(|event| *event.namespace == **only)
+    });
 }
 
 /// What a runner sees that may read nothing outside of one namespace.
 fn confine(record: &mut Evidence, only: &str) {
     record.namespaces.retain(|namespace| namespace.name == only);
     record.secrets.retain(|secret| secret.namespace == only);
-    record.unlabelled_secrets.retain(|secret| secret.namespace == only);
+    record
+        .unlabelled_secrets
+        .retain(|secret| secret.namespace == only);
     let permissions = record.header.permissions.iter_mut();
     let of_the_hub = permissions.filter(|permission| permission.namespace.is_empty());
     of_the_hub

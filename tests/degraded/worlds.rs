@@ -39,7 +39,10 @@ pub struct World {
 pub fn plots() -> Vec<Plot> {
     let mut plots = Vec::new();
     for api in [Api::ClusterProfile, Api::Placement] {
-        for (edition, is_driven) in api.editions().flat_map(|edition| [(edition, true), (edition, false)]) {
+        for (edition, is_driven) in api
+            .editions()
+            .flat_map(|edition| [(edition, true), (edition, false)])
+        {
             plots.push(Plot {
                 api,
                 edition,
@@ -95,7 +98,11 @@ impl Plot {
     }
 
     fn manager(self) -> Evidence {
-        let drive = if self.is_driven { play::Drive::Yes } else { play::Drive::No };
+        let drive = if self.is_driven {
+            play::Drive::Yes
+        } else {
+            play::Drive::No
+        };
         let name = self.fault.map(|fault| format!("reference={fault}"));
         let name = name.as_deref().unwrap_or("reference");
         let played = play::Played::of(self.edition, name, drive).expect("the binary");
@@ -104,7 +111,11 @@ impl Plot {
     }
 
     fn scheduler(self) -> Evidence {
-        let drive = if self.is_driven { observe::Drive::Yes } else { observe::Drive::No };
+        let drive = if self.is_driven {
+            observe::Drive::Yes
+        } else {
+            observe::Drive::No
+        };
         let faults: Vec<&str> = self.fault.into_iter().collect();
         observe::observe(self.edition, &faults, drive)
     }

@@ -103,8 +103,7 @@ pub(in crate::rules) fn declared_consumer_served(evidence: &Evidence, findings: 
 /// Whether the Secrets of a namespace were listed. Without permission to list all, the run lists some namespaces
 /// only.
 fn is_read(evidence: &Evidence, namespace: &str) -> bool {
-    may_list(evidence, "secrets", "") != Some(false)
-        || may_list(evidence, "secrets", namespace) == Some(true)
+    may_list(evidence, "secrets", "") != Some(false) || may_list(evidence, "secrets", namespace) == Some(true)
 }
 
 /// Whether the runner may list a core resource there; an empty place is the whole hub.

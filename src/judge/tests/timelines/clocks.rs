@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evidence::Evidence;
 use jiff::SignedDuration;
 use judge::rules::Rule;
 
