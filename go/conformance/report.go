@@ -16,12 +16,12 @@ type Decision string
 const (
 	// Conformant: no MUST rule fails, none is inconclusive, and at least one was judged.
 	Conformant Decision = "conformant"
-	// NoViolation is the same for the selected rules, if some were deselected.
+	// NoViolation: no MUST rule fails, but some were not judged.
 	NoViolation Decision = "no-violation"
-	// NotConformant: a rule fails.
-	NotConformant Decision = "not-conformant"
 	// Inconclusive: no rule fails, but a MUST rule is inconclusive or none was judged.
 	Inconclusive Decision = "inconclusive"
+	// NotConformant: a rule fails.
+	NotConformant Decision = "not-conformant"
 )
 
 // Outcome is the suite's verdict on one rule.
