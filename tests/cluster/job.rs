@@ -144,7 +144,7 @@ pub fn that_finds_a_violation_is_not_retried(cluster: &Cluster) {
         "{message}"
     );
     assert!(
-        message.contains("[MUST] identity/manager-label-matches: "),
+        message.contains("[MUST explicit] identity/manager-label-matches: "),
         "{message}"
     );
     let job = cluster.get(&["job", NAME, "--namespace", NAME]);

@@ -63,7 +63,7 @@ func TestAStoppedSuiteLeavesAPartialReport(t *testing.T) {
 
 func TestTheSuiteJudgesOnlyWhatItIsAskedFor(t *testing.T) {
 	report, err := conformance.Judge(t.Context(), cfg, conformance.Observe(0),
-		conformance.Namespace("elsewhere"), conformance.ClusterManager("somebody"), conformance.Strict(), conformance.Args("identity/"))
+		conformance.Namespace("elsewhere"), conformance.ClusterManager("somebody"), conformance.Strict(), conformance.Args("identity/", "--wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
