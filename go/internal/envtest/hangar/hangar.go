@@ -45,7 +45,7 @@ var Faults = map[string]Fault{
 	},
 	"access/server-is-url": func(profile *profiles.ClusterProfile) {
 		for place := range profile.Status.AccessProviders {
-			profile.Status.AccessProviders[place].Cluster.Server = profile.Name + ".members.example:6443"
+			profile.Status.AccessProviders[place].Cluster.Server = "ftp://" + profile.Name + ".members.example"
 		}
 	},
 }
