@@ -77,13 +77,15 @@ async fn streams_lists() {
         bookmark["metadata"]["resourceVersion"],
         list["metadata"]["resourceVersion"]
     );
+    let version = list["metadata"]["resourceVersion"].as_str().expect("one");
     let mut short = hub
         .watch(&format!(
-            "{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=7&resourceVersion=9999"
+            "{WIDGETS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=7&resourceVersion={version}"
         ))
         .await;
     let started = tokio::time::Instant::now();
     hub.widget("d").await;
+    assert_eq!(short.told().await, told("ADDED", "d"));
     assert_eq!(short.told().await, told("BOOKMARK", ""));
     assert_eq!(started.elapsed(), Duration::from_secs(5));
     assert!(short.next().await.is_none());
