@@ -24,6 +24,8 @@ pub(crate) enum Why {
     Late,
     /// Whose doing it was is unknown.
     Hand,
+    /// A step of the driver failed, and may have had its effect.
+    Failed,
 }
 
 impl Known {

@@ -7,6 +7,7 @@ use crate::{
     shared::answer::{Span, did, executed, has_left},
     subjects::{Finding, Findings},
     text::redacted,
+    time::Known,
 };
 
 /// `consumers/secrets-retired`
@@ -29,7 +30,8 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
             Some(_) => {}
         }
         let profile = left.profile;
-        if !has_left(evidence, &profile.namespace, &profile.name, Timestamp::MAX) {
+        let has_left = has_left(evidence, &profile.namespace, &profile.name, Timestamp::MAX);
+        if has_left == Known::No {
             findings.not_applicable("the members that left have joined again");
             continue;
         }
@@ -40,7 +42,19 @@ pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Find
             .filter(|secret| is_for(evidence, secret, left.profile))
             .collect();
         // Secrets are listed once, at the end.
-        if let Some(reason) = span.cut_short().filter(|_| !lingering.is_empty()) {
+        let failed_join = || {
+            (has_left != Known::Yes).then(|| {
+                format!(
+                    "a consumer Secret of {} is there after a `join` that failed, which may have had its effect",
+                    profile.path()
+                )
+            })
+        };
+        if let Some(reason) = span
+            .cut_short()
+            .or_else(failed_join)
+            .filter(|_| !lingering.is_empty())
+        {
             findings.cannot_tell(reason);
             continue;
         }

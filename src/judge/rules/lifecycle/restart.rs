@@ -87,10 +87,11 @@ fn is_born(life: &ProfileHistory, span: &Span) -> bool {
     life.origin != Origin::Listed && span.from <= first && first < span.looked
 }
 
-/// Whether the driver had made a profile's member leave by then, so that it may go.
+/// Whether the driver had made a profile's member leave by then, so that it may go. Where a `join` failed since, it may go or
+/// stay.
 fn has_left_by(evidence: &Evidence, profile: &ClusterProfile, by: Timestamp) -> bool {
     let (namespace, name) = name(profile);
-    has_left(evidence, namespace, name, by)
+    has_left(evidence, namespace, name, by) != Known::No
 }
 
 /// What happened to a profile after a restart.

@@ -1,17 +1,21 @@
 //! What the profile of a member that left tells of it.
 
-use evidence::{DriverAction, DriverStep, Evidence, ObjectRef, Scenario, StepOutcome, api::ClusterProfile};
+use evidence::{
+    DriverAction, DriverStep, Evidence, ObjectRef, Scenario, StepOutcome, Version, api::ClusterProfile,
+};
 use jiff::Timestamp;
 
 use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
 use crate::{
     shared::{
         clocks::GRACE,
+        held_against::is_held_against,
         lasted::{STILL_OPEN, describe},
     },
-    subjects::{Finding, Findings, has_status},
+    subjects::{Finding, Findings, has_status, name},
     text::{ABSENT, redacted},
-    time::{Known, Micros, Set, While},
+    time::{Known, Micros, Set, While, missed},
+    who::Who,
 };
 
 /// Judges whether, after a member left, its profile goes away or one of its conditions leaves True, until the driver joins
@@ -26,7 +30,8 @@ pub(crate) fn falls_with_leave(
         let span = Span::of(evidence, left.step);
         let is_gone = matches!(span.answer(left.profile, &left.timeline, is_gone), Answer::Given);
         let profile = left.profile;
-        if !is_gone && !has_left(evidence, &profile.namespace, &profile.name, span.deadline) {
+        let has_left = has_left(evidence, &profile.namespace, &profile.name, span.deadline);
+        if !is_gone && has_left == Known::No {
             findings.nothing_happened("the members that left have joined again");
             continue;
         }
@@ -58,6 +63,9 @@ pub(crate) fn falls_with_leave(
         });
     }
 }
+
+/// The part of a profile that the conditions are.
+const CONDITIONS: &str = "status.conditions";
 
 /// What is expected of a member that left.
 const FALLEN: &str = "no profile, or False or Unknown";
@@ -91,15 +99,16 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
         findings.examine();
         let (stretches, ending) = (again.stretches(GRACE), left.timeline.end_in_words());
         let ending = if again.is_open() { ending } else { "" };
-        findings.report(
-            Finding::on(
-                last,
-                "a member that left is reported as joined, though it did not join again",
-            )
-            .at(path(kind))
-            .expected(format!("{FALLEN} until the driver joins the member again"))
-            .observed(format!("True; {}", describe(&stretches, false, ending))),
-        );
+        let finding = Finding::on(
+            last,
+            "a member that left is reported as joined, though it did not join again",
+        )
+        .at(path(kind))
+        .expected(format!("{FALLEN} until the driver joins the member again"))
+        .observed(format!("True; {}", describe(&stretches, false, ending)));
+        if left.is_taken_back_by_the_producer(evidence, &finding, findings, kind) {
+            findings.report(finding);
+        }
     } else if again.is_open() {
         findings.wait_for(last, STILL_OPEN);
     } else {
@@ -116,6 +125,38 @@ impl ExecutedStep<'_> {
     fn may_have_joined(&self, evidence: &Evidence, by: Timestamp) -> bool {
         let tried = self.joined_again(evidence, |step| !is_done(step));
         tried.is_some_and(|tried| tried <= by)
+    }
+
+    /// Whether it is held against the producer that the condition is True again: somebody else may have set it.
+    fn is_taken_back_by_the_producer(
+        &self,
+        evidence: &Evidence,
+        finding: &Finding,
+        findings: &mut Findings,
+        kind: &str,
+    ) -> bool {
+        let until = self.joined_again(evidence, |_| true).unwrap_or(Timestamp::MAX);
+        // A gap may hide that it fell.
+        let is_turn = |before: &Version, after: &Version| {
+            !stands(Some(&before.object), kind)
+                || missed::<ClusterProfile>(evidence, Some(name(&after.object)), before.at, after.at)
+                    .is_some()
+        };
+        let turns = self.timeline.steps().filter(|(before, after, _)| {
+            let is_within = self.step.from <= after.at && after.at < until;
+            is_within && stands(Some(&after.object), kind) && is_turn(before, after)
+        });
+        let who = Who::of(evidence);
+        let Some((before, after, _)) = turns.last() else {
+            return true;
+        };
+        // What the producer alone owns, it wrote, whatever the watch missed.
+        if who.owners(&after.object, CONDITIONS).is_producer() == Known::Yes {
+            return true;
+        }
+        let versions = ((&before.object, before.at), (&after.object, after.at));
+        let doing = who.published(versions.0, versions.1, CONDITIONS);
+        is_held_against::<ClusterProfile>(&doing, finding, true, findings)
     }
 }
 

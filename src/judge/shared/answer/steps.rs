@@ -10,7 +10,7 @@ use super::history::{State, did, states, timeline};
 use crate::{
     subjects::{Findings, without_condition},
     text::redacted,
-    time::Timeline,
+    time::{Known, Timeline, Why},
 };
 
 /// An executed step, and what was seen of the profile that it concerns.
@@ -121,21 +121,22 @@ pub(crate) fn executed<'a>(
 }
 
 /// Whether the driver made the member of a profile leave by a time, and has not joined it again by then. A failed step may
-/// have had its effect: one that makes a member leave counts, and one that joins it does not.
-pub(crate) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Timestamp) -> bool {
+/// have had its effect: one that makes a member leave counts, and after one that joins it nobody knows.
+pub(crate) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Timestamp) -> Known {
     let is_about = |step: &&DriverStep| {
         let profile = step.profile.as_ref();
         step.from <= by
             && profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
     };
     let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
-    let counts = steps.filter(is_about).filter(|step| match step.action {
-        DriverAction::Leave => true,
-        DriverAction::Join => step.outcome == StepOutcome::Done,
-        _ => false,
-    });
-    let last = counts.max_by_key(|step| step.from);
-    last.is_some_and(|step| step.action == DriverAction::Leave)
+    let mut about: Vec<&DriverStep> = steps.filter(is_about).collect();
+    about.sort_by_key(|step| step.from);
+    about.iter().fold(Known::No, |left, step| match step.action {
+        DriverAction::Leave => Known::Yes,
+        DriverAction::Join if step.outcome == StepOutcome::Done => Known::No,
+        DriverAction::Join => left.and(Known::unknown(Why::Failed)),
+        _ => left,
+    })
 }
 
 impl<'a> ExecutedStep<'a> {
