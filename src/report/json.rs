@@ -10,13 +10,13 @@ use evidence::{
 };
 use jiff::Timestamp;
 use judge::{
-    Count, Decision, Judgement, RuleVerdict, Tally, Verdict, WaiverOutcome,
+    Count, Decision, RuleVerdict, Tally, Verdict, WaiverOutcome,
     rules::{Basis, Finding, Level},
 };
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::{Coverage, Report, json_escape};
+use super::{Coverage, Report, json_escape, of_edition::OfEdition};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
@@ -106,13 +106,6 @@ struct Source<'a> {
     policies: Option<&'a [InstalledPolicy]>,
     /// The file that holds the evidence; `null` where it was not kept.
     file: Option<&'a str>,
-}
-
-/// The decision by one edition.
-#[derive(Debug, Serialize, JsonSchema)]
-struct OfEdition {
-    edition: Edition,
-    decision: Decision,
 }
 
 /// How many rules have each verdict, by level.
@@ -245,20 +238,6 @@ pub fn schema() -> Schema {
 
 fn is_zero(number: &usize) -> bool {
     *number == 0
-}
-
-impl OfEdition {
-    /// None where there is only one.
-    fn each(judgement: &Judgement) -> Vec<Self> {
-        let parts = judgement.parts();
-        let parts = parts.iter().filter(|_| judgement.also.is_some());
-        parts
-            .map(|part| Self {
-                edition: part.edition,
-                decision: part.decision,
-            })
-            .collect()
-    }
 }
 
 impl<'a> Entry<'a> {

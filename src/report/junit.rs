@@ -21,7 +21,7 @@ use quick_xml::{
     events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event},
 };
 
-use super::{Coverage, Report, decision, escape, failure, unread};
+use super::{Coverage, Report, decision, escape, failure, of_edition::OfEdition, unread};
 
 /// The number of unreadable objects to list in each suite.
 const UNREAD: usize = 20;
@@ -105,6 +105,9 @@ fn write_properties(
     let run = run
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let of_editions = OfEdition::each(report.judgement)
+        .into_iter()
+        .map(|of| (format!("decision.{}", of.edition), of.decision.name().to_owned()));
     let rules = verdicts.iter().flat_map(|verdict| {
         let (id, applies) = (verdict.rule.id, verdict.applies);
         [
@@ -116,7 +119,7 @@ fn write_properties(
     writer
         .create_element("properties")
         .write_inner_content(|writer| {
-            for (name, value) in run.chain(rules) {
+            for (name, value) in run.chain(of_editions).chain(rules) {
                 let value = escape::xml(&escape::line(&value)).into_owned();
                 let property = writer.create_element("property");
                 property

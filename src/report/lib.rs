@@ -18,6 +18,7 @@ pub mod junit;
 mod locked;
 pub mod markdown;
 mod number;
+mod of_edition;
 mod outputs;
 pub mod page;
 mod part;

@@ -20,7 +20,9 @@ use judge::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Report, decision, escape, json_escape, number, sources::first_address, unread};
+use super::{
+    Report, decision, escape, json_escape, number, of_edition::OfEdition, sources::first_address, unread,
+};
 
 /// The most results in a file; GitHub refuses more.
 const RESULTS: usize = 25_000;
@@ -55,6 +57,18 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             (verdict.rule.id, told)
         })
         .collect();
+    let mut properties = json!({
+        "decision": report.judgement.decision.name(),
+        "headline": decision::headline(report),
+        "partial": report.judgement.partial,
+        "scope": decision::scope(report),
+        "edition": report.judgement.editions(),
+        "verdicts": tried,
+    });
+    let of_editions = OfEdition::each(report.judgement);
+    if !of_editions.is_empty() {
+        properties["decisions"] = json!(of_editions);
+    }
     let document = json!({
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -70,14 +84,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
                 "toolExecutionNotifications": notifications(report, left_out),
             }],
             "columnKind": "unicodeCodePoints",
-            "properties": {
-                "decision": report.judgement.decision.name(),
-                "headline": decision::headline(report),
-                "partial": report.judgement.partial,
-                "scope": decision::scope(report),
-                "edition": report.judgement.editions(),
-                "verdicts": tried,
-            },
+            "properties": properties,
             "results": results,
         }],
     });

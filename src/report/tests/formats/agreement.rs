@@ -2,11 +2,17 @@
 
 use std::{fs, path::Path};
 
-use evidence::{Digester, read_input};
+use evidence::{
+    Digester,
+    api::{Api, Edition},
+    read_input,
+};
+use serde_json::{Value, json};
 
 use crate::support::{
     agreement::{agree, in_all_ways},
     world::World,
+    written_as,
 };
 
 #[test]
@@ -29,4 +35,57 @@ fn inventories_are_told_alike_in_all_formats() {
 #[test]
 fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
     World::violating().report(|report| agree("waived", report));
+}
+
+/// Each API has a decision of its own, and the run's is the worst.
+#[test]
+fn the_decision_by_each_edition_is_in_all_formats() {
+    let mut world = World::violating();
+    world.evidence.header.cut_short = None;
+    let also = Api::Placement.default_edition();
+    world.evidence.header.claim.also = Some(also);
+    let world = World::of(world.evidence);
+    world.report(|report| {
+        let of_each = json!([
+            {"edition": Edition::Standard, "decision": "not-conformant"},
+            {"edition": also, "decision": "inconclusive"},
+        ]);
+        let json: Value = serde_json::from_str(&written_as("json", report)).expect("JSON");
+        assert_eq!(json["decisions"], of_each);
+        let sarif: Value = serde_json::from_str(&written_as("sarif", report)).expect("SARIF");
+        assert_eq!(sarif["runs"][0]["properties"]["decisions"], of_each);
+        let junit = written_as("junit", report);
+        let junit = junit_parser::from_reader(junit.as_bytes()).expect("JUnit");
+        assert!(!junit.suites.is_empty());
+        for suite in &junit.suites {
+            let property = |name: &str| {
+                let mut all = suite.properties.vec.iter();
+                all.find(|(known, _)| known == name).map(|(_, value)| &**value)
+            };
+            assert_eq!(property("decision.standard"), Some("not-conformant"));
+            assert_eq!(property(&format!("decision.{also}")), Some("inconclusive"));
+        }
+        let terminal = anstream::adapter::strip_str(&report::terminal::decision(report, None)).to_string();
+        for text in [
+            written_as("markdown", report),
+            written_as("html", report),
+            terminal,
+        ] {
+            for sentence in [
+                "not conformant with edition standard",
+                &format!("inconclusive for edition {also}"),
+            ] {
+                assert!(text.contains(sentence), "{sentence}: {text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_run_of_one_edition_has_one_decision() {
+    World::violating().report(|report| {
+        assert!(!written_as("junit", report).contains("name=\"decision."));
+        let sarif: Value = serde_json::from_str(&written_as("sarif", report)).expect("SARIF");
+        assert_eq!(sarif["runs"][0]["properties"]["decisions"], Value::Null);
+    });
 }
