@@ -253,14 +253,14 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
     if let Some(told) = weigh_found(level, &found.list, &found.doubts, evidence.header.claim.strict) {
         return told;
     }
-    if found.examined > 0 {
+    // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
+    let (was_any, is_any) = objects(evidence, rule.api());
+    if found.examined > 0 && was_any {
         return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
-    // Without any object, "nothing to apply to" says nothing about the implementation.
-    let (was_any, is_any) = objects(evidence, rule.api());
     let kind = rule.api().kind();
     if !was_any {
         let told = format!("there is no {kind} to examine");

@@ -50,7 +50,9 @@ fn judge_users<'a>(
     let creators = who.creators(|request| {
         let manager = observed.producer_of(request)?;
         let judged = scope.cluster_manager.as_deref();
-        let is_judged = judged.is_none_or(|judged| judged == manager) && !is_touched(evidence, request);
+        let is_judged = judged.is_none_or(|judged| judged == manager)
+            && scope.holds_namespace(&request.namespace)
+            && !is_touched(evidence, request);
         is_judged.then_some(manager)
     });
     for (manager, mut creators) in creators {

@@ -9,6 +9,7 @@ mod endings;
 #[path = "../support/less.rs"]
 mod less;
 mod losses;
+mod nothing;
 mod orders;
 #[path = "../support/timeline.rs"]
 mod timeline;
