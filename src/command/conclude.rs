@@ -42,6 +42,7 @@ pub fn conclude(
     let judged_at = Clock::system().now();
     let mut judgement = judge(evidence, selection);
     if let Some(waivers) = waivers {
+        note_foreign(waivers, &evidence.header.claim);
         judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
     }
     let file = holder(&outputs, read_from.map(|from| from.path));
@@ -68,6 +69,26 @@ pub fn conclude(
             unshown.print();
             Err(unwritten)
         }
+    }
+}
+
+/// Tells which waivers count for nothing, as their rules are not of an edition that is judged. Runs of several editions and
+/// of both APIs may share a file, so this is no fault of a waiver.
+fn note_foreign(waivers: &Waivers, claim: &Claim) {
+    let foreign: BTreeSet<&str> = waivers
+        .waivers
+        .iter()
+        .map(|waiver| &*waiver.rule)
+        .filter(|rule| rules::find(rule).is_none_or(|rule| rule.facts.in_claim(claim).is_none()))
+        .collect();
+    if !foreign.is_empty() {
+        let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
+        let rules: Vec<&str> = foreign.into_iter().collect();
+        anstream::eprintln!(
+            "note: waivers count for nothing here of rules that edition {} does not have: {}",
+            editions.join(" or "),
+            rules.join(", ")
+        );
     }
 }
 

@@ -68,6 +68,7 @@ impl ScopeFlags {
         }
         if self.cluster_manager.is_some() {
             scope.cluster_manager.clone_from(&self.cluster_manager);
+            scope.manager_by_default = false;
         }
         if self.scheduler.is_some() {
             scope.scheduler.clone_from(&self.scheduler);

@@ -212,6 +212,7 @@ impl Target {
             manager.get_or_insert_with(|| Manager::NAME.to_owned());
         }
     }
+            scope.manager_by_default = scope.cluster_manager.is_none();
 
     /// The default duration of the watch. The lab simulates its 30 minutes.
     pub fn default_observe(&self) -> Duration {

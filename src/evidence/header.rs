@@ -167,6 +167,10 @@ pub struct Scope {
     /// The manager whose profiles to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_manager: Option<String>,
+    /// True if the run named that manager by itself: on a test hub, what it leaves out is only the inventory of the reference
+    /// scheduler.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub manager_by_default: bool,
     /// The scheduler whose decisions to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,

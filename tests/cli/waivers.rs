@@ -168,3 +168,34 @@ fn waivers_that_cannot_be_are_refused_before_a_run_takes_its_time() {
         &["is both an input and an output"],
     );
 }
+
+/// Both APIs or one: a waiver is told alike.
+#[test]
+fn a_waiver_that_does_nothing_is_told_of_each_api() {
+    let folder = Folder::new();
+    let waivers = folder.flag("waivers.yaml");
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference",
+        "--strict",
+        "--waivers",
+        &waivers,
+    ];
+    for rule in ["version/well-formed", "placement-slices/decisions-present"] {
+        let waiver =
+            format!("{{rule: {rule}, reason: r, link: 'https://issues.example/1', expires: 2999-01-01}}");
+        fs::write(&waivers, format!("waivers: [{waiver}]")).expect("written");
+        let told = expect(1, &[&lab[..], &["--api", "all", "--driver", "none"]].concat());
+        assert!(
+            told.contains(&format!("the waiver of {rule} waives nothing")),
+            "{told}"
+        );
+    }
+    // Its rule is not of an edition that is judged.
+    let told = expect(0, &[&lab[..], &["--exact", "version/well-formed"]].concat());
+    let note = "edition standard does not have: placement-slices/decisions-present";
+    assert!(told.contains(note), "{told}");
+}

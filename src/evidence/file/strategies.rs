@@ -303,6 +303,7 @@ fn header() -> impl Strategy<Value = Header> {
         scope: Scope {
             namespaces: rest.2,
             scheduler: rest.3.clone(),
+            manager_by_default: rest.3.is_some(),
             cluster_manager: rest.3,
             shard: rest.0.map(|_| Shard { index: 1, count: 2 }),
         },

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{ObjectRef, Scope, api::UnknownName, user_file, user_file::UserFileError};
+use evidence::{
+    ObjectRef, Scope,
+    api::{Api, UnknownName},
+    user_file,
+    user_file::UserFileError,
+};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
@@ -163,13 +168,17 @@ impl Waiver {
         }
     }
 
-    /// Whether a run of that scope covers everything that the waiver is for.
-    pub(crate) fn is_within(&self, scope: &Scope) -> bool {
+    /// Whether a run of that scope covers everything that the waiver is for, of a rule on objects of that API.
+    pub(crate) fn is_within(&self, scope: &Scope, api: Api) -> bool {
         let namespace = self
             .object
             .as_deref()
             .and_then(|object| Some(object.split_once('/')?.0));
-        scope.cluster_manager.is_none()
+        let is_of_all = match api {
+            Api::ClusterProfile => scope.cluster_manager.is_none() || scope.manager_by_default,
+            Api::Placement => scope.scheduler.is_none(),
+        };
+        is_of_all
             && (scope.namespaces.is_empty()
                 || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
             && scope

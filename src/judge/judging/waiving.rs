@@ -43,9 +43,11 @@ impl Judgement {
             .verdicts
             .iter()
             .find(|verdict| verdict.rule.id == waiver.rule);
-        let is_judged =
-            |verdict: &RuleVerdict| matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn);
-        !self.partial && waiver.is_within(&self.scope) && verdict.is_some_and(is_judged)
+        let is_judged = |verdict: &RuleVerdict| {
+            matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn)
+                && waiver.is_within(&self.scope, verdict.rule.api())
+        };
+        !self.partial && verdict.is_some_and(is_judged)
     }
 }
 

@@ -107,6 +107,15 @@ fn a_waiver_is_idle_only_where_its_rule_was_judged_on_all_that_it_is_for() {
     let complaint_in =
         |namespace: &str| complaint(waived_of(|j| j.scope.namespaces = within(namespace), elsewhere));
     assert_eq!(complaint_in("fleet"), None);
+    let of_manager = |judgement: &mut Judgement, by_default: bool| {
+        judgement.scope.cluster_manager = Some("m".to_owned());
+        judgement.scope.manager_by_default = by_default;
+    };
+    assert_eq!(complaint(waived_of(|j| of_manager(j, false), elsewhere)), None);
+    assert!(complaint(waived_of(|j| of_manager(j, true), elsewhere)).is_some());
+    // Which decisions are judged says nothing of profiles.
+    let of_scheduler = |judgement: &mut Judgement| judgement.scope.scheduler = Some("s".to_owned());
+    assert!(complaint(waived_of(of_scheduler, elsewhere)).is_some());
     let skipped = |judgement: &mut Judgement| {
         for verdict in &mut judgement.verdicts {
             verdict.verdict = Verdict::Skipped;
