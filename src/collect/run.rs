@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Settled, Tracked, Window,
+    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Scope, Settled, Tracked, Window,
     api::{Api, PlacementDecision},
     runs::{left_out, of_other_runs},
 };
@@ -345,8 +345,7 @@ impl Run<'_> {
 
     /// Refuses a scope that names what has no object.
     async fn check_scope(&self, record: &timeline::Shared, slices: &Slices) -> Result<(), CollectError> {
-        let scope = &self.plan.scope;
-        let holds = |api| match api {
+        let holds = |api, scope: &Scope| match api {
             Api::ClusterProfile => Some(record.lock().has(|profile| scope.holds(profile))),
             Api::Placement => Some(slices.has(scope)),
         };

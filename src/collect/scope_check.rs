@@ -1,6 +1,9 @@
 //! Refuses a scope in which there is nothing, and says what there is elsewhere: most often a name is misspelt.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use evidence::{
     Scope,
@@ -22,42 +25,30 @@ const TOLD_APART: usize = 100;
 /// At most so many of these are named.
 const NAMED: usize = 8;
 
-/// An object of an API that is judged.
-trait Judged: DeserializeOwned {
+/// What counts of an object.
+struct Seen<'a> {
+    namespace: &'a str,
     /// Who publishes it.
-    fn publisher(&self) -> &str;
-    fn namespace(&self) -> &str;
-    fn is_in(&self, scope: &Scope) -> bool;
+    publisher: &'a str,
+    is_in_scope: bool,
 }
 
-impl Judged for ClusterProfile {
-    fn publisher(&self) -> &str {
-        match self.manager() {
-            "" => self.label(names::LABEL_MANAGER).unwrap_or_default(),
+fn profile<'a>(profile: &'a ClusterProfile, scope: &Scope) -> Seen<'a> {
+    Seen {
+        namespace: &profile.metadata.namespace,
+        publisher: match profile.manager() {
+            "" => profile.label(names::LABEL_MANAGER).unwrap_or_default(),
             manager => manager,
-        }
-    }
-
-    fn namespace(&self) -> &str {
-        &self.metadata.namespace
-    }
-
-    fn is_in(&self, scope: &Scope) -> bool {
-        scope.holds(self)
+        },
+        is_in_scope: scope.holds(profile),
     }
 }
 
-impl Judged for PlacementDecision {
-    fn publisher(&self) -> &str {
-        self.scheduler()
-    }
-
-    fn namespace(&self) -> &str {
-        &self.metadata.namespace
-    }
-
-    fn is_in(&self, scope: &Scope) -> bool {
-        scope.holds_slice(self)
+fn slice<'a>(slice: &'a PlacementDecision, scope: &Scope) -> Seen<'a> {
+    Seen {
+        namespace: &slice.metadata.namespace,
+        publisher: slice.scheduler(),
+        is_in_scope: scope.holds_slice(slice),
     }
 }
 
@@ -65,18 +56,25 @@ impl Judged for PlacementDecision {
 #[derive(Default)]
 struct Found {
     all: usize,
-    in_scope: usize,
+    /// Those that cannot be read, and may be anybody's.
+    unreadable: usize,
+    /// The namespaces of the scope that have some; one without a name if the scope names none.
+    in_scope: BTreeSet<String>,
     namespaces: BTreeMap<String, usize>,
     publishers: BTreeMap<String, usize>,
 }
 
 impl Found {
-    fn count<T: Judged>(&mut self, object: &T, scope: &Scope) {
+    fn count(&mut self, object: &Seen, scope: &Scope) {
         self.all += 1;
-        self.in_scope += usize::from(object.is_in(scope));
+        if object.is_in_scope {
+            let is_named = !scope.namespaces.is_empty();
+            let namespace = if is_named { object.namespace } else { "" };
+            self.in_scope.insert(namespace.to_owned());
+        }
         for (names, name) in [
-            (&mut self.namespaces, object.namespace()),
-            (&mut self.publishers, object.publisher()),
+            (&mut self.namespaces, object.namespace),
+            (&mut self.publishers, object.publisher),
         ] {
             if names.len() < TOLD_APART && !name.is_empty() {
                 *names.entry(without_credentials(name).into_owned()).or_default() += 1;
@@ -85,13 +83,17 @@ impl Found {
     }
 }
 
-async fn count<T: Judged>(client: &TimedClient, path: &str, scope: &Scope) -> Result<Found, Failure> {
+async fn count<T: DeserializeOwned + 'static>(
+    client: &TimedClient,
+    path: &str,
+    scope: &Scope,
+    see: for<'a> fn(&'a T, &Scope) -> Seen<'a>,
+) -> Result<Found, Failure> {
     let found = Arc::new(Mutex::new(Found::default()));
     let (into, scope) = (Arc::clone(&found), scope.clone());
     let each = move |json: &[u8]| match serde_json::from_slice::<T>(json) {
-        Ok(object) => into.lock().count(&object, &scope),
-        // It is not known whose it is.
-        Err(_) => into.lock().in_scope += 1,
+        Ok(object) => into.lock().count(&see(&object, &scope), &scope),
+        Err(_) => into.lock().unreadable += 1,
     };
     list(client, path, each).await?;
     let found = std::mem::take(&mut *found.lock());
@@ -106,15 +108,13 @@ async fn everywhere(
     scope: &Scope,
 ) -> Result<Found, Failure> {
     match (api, &target.placements) {
-        (Api::Placement, Some(placements)) => {
-            count::<PlacementDecision>(client, &placements.slices(None), scope).await
-        }
-        _ => count::<ClusterProfile>(client, &target.profiles(None), scope).await,
+        (Api::Placement, Some(placements)) => count(client, &placements.slices(None), scope, slice).await,
+        _ => count(client, &target.profiles(None), scope, profile).await,
     }
 }
 
-/// Refuses a plan whose scope names what has no object. `holds` says whether the scope holds an object of an API; where it
-/// does not know, the hub is asked.
+/// Refuses a plan whose scope names what has no object: each namespace has to have some, as one of several may be misspelt.
+/// `holds` says whether a scope holds an object of an API; where it does not know, the hub is asked.
 ///
 /// # Errors
 /// [`CollectError::NothingInScope`], with what the hub has.
@@ -122,53 +122,92 @@ pub(super) async fn check(
     client: &TimedClient,
     target: &Target,
     plan: &Plan,
-    holds: impl Fn(Api) -> Option<bool>,
+    holds: impl Fn(Api, &Scope) -> Option<bool>,
 ) -> Result<(), CollectError> {
     let scope = &plan.scope;
     // A share may well be empty.
     if plan.wait || scope.shard.is_some() {
         return Ok(());
     }
-    let publisher = |api| match api {
-        Api::ClusterProfile => scope.cluster_manager.as_deref(),
-        Api::Placement => scope.scheduler.as_deref(),
-    };
     let is_judged = |api: &Api| {
         plan.claim.edition_of(*api).is_some() && (*api != Api::Placement || target.placements.is_some())
     };
-    let is_named = |api: &Api| publisher(*api).is_some() || !scope.namespaces.is_empty();
-    let mut absent = Vec::new();
-    for api in Api::ALL.into_iter().filter(|api| is_judged(api) && is_named(api)) {
-        if holds(api) != Some(true) {
-            let found = everywhere(client, target, api, scope).await;
-            // One may have come meanwhile.
-            let is_there = found
-                .as_ref()
-                .map_or(holds(api).is_none(), |found| found.in_scope > 0);
-            if !is_there {
-                absent.push((api, found));
-                continue;
-            }
+    let judged: Vec<Api> = Api::ALL.into_iter().filter(is_judged).collect();
+    check_publishers(client, target, scope, &judged, &holds).await?;
+    check_namespaces(client, target, scope, &judged, &holds).await
+}
+
+/// Refuses a publisher without objects: one that is named has to be there.
+async fn check_publishers(
+    client: &TimedClient,
+    target: &Target,
+    scope: &Scope,
+    judged: &[Api],
+    holds: impl Fn(Api, &Scope) -> Option<bool>,
+) -> Result<(), CollectError> {
+    for api in judged.iter().copied() {
+        let is_named = match api {
+            Api::ClusterProfile => scope.cluster_manager.is_some(),
+            Api::Placement => scope.scheduler.is_some(),
+        };
+        if !is_named || holds(api, scope) == Some(true) {
+            continue;
         }
-        // In a namespace, objects of one API are enough.
-        if publisher(api).is_none() {
-            return Ok(());
+        let found = everywhere(client, target, api, scope).await;
+        let is_there = match &found {
+            // One may have come meanwhile.
+            Ok(found) => found.unreadable > 0 || !found.in_scope.is_empty(),
+            Err(_) => holds(api, scope).is_none(),
+        };
+        if !is_there {
+            return Err(nothing(api, scope, found));
         }
     }
-    // A publisher who is named has to be there; a namespace may hold objects of another API.
-    let named = absent.iter().position(|(api, _)| publisher(*api).is_some());
-    let judged = Api::ALL.into_iter().filter(is_judged).count();
-    let index = named.or_else(|| (absent.len() == judged).then_some(0));
-    let Some((api, found)) = index.map(|index| absent.swap_remove(index)) else {
-        return Ok(());
+    Ok(())
+}
+
+/// Refuses namespaces without objects. Those of one API are enough.
+async fn check_namespaces(
+    client: &TimedClient,
+    target: &Target,
+    scope: &Scope,
+    judged: &[Api],
+    holds: impl Fn(Api, &Scope) -> Option<bool>,
+) -> Result<(), CollectError> {
+    let of = |namespaces: Vec<String>| Scope {
+        namespaces,
+        ..scope.clone()
     };
-    Err(CollectError::NothingInScope {
+    let known = |api, namespace: &String| holds(api, &of(vec![namespace.clone()]));
+    let mut empty = scope.namespaces.clone();
+    empty.retain(|namespace| !judged.iter().any(|api| known(*api, namespace) == Some(true)));
+    let mut first = None;
+    for api in judged.iter().copied().filter(|_| !scope.namespaces.is_empty()) {
+        if empty.is_empty() {
+            break;
+        }
+        let found = everywhere(client, target, api, scope).await;
+        empty.retain(|namespace| match &found {
+            Ok(found) => found.unreadable == 0 && !found.in_scope.contains(namespace),
+            Err(_) => known(api, namespace) == Some(false),
+        });
+        first.get_or_insert((api, found));
+    }
+    match first {
+        Some((api, found)) if !empty.is_empty() => Err(nothing(api, &of(empty), found)),
+        _ => Ok(()),
+    }
+}
+
+/// The error for a scope without objects of that API, on a hub where that was found.
+fn nothing(api: Api, scope: &Scope, found: Result<Found, Failure>) -> CollectError {
+    CollectError::NothingInScope {
         wanted: wanted(api, scope),
         there: found.map_or_else(
             |failure| format!("those of the whole hub could not be listed: {failure}"),
             |found| there(&found, api),
         ),
-    })
+    }
 }
 
 fn kind(api: Api) -> (&'static str, &'static str) {

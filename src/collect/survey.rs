@@ -11,7 +11,7 @@ use std::{
 };
 
 use evidence::{
-    Asked, Evidence, Kind,
+    Asked, Evidence, Kind, Scope,
     api::{Api, ClusterProfile, names},
     redact::without_credentials,
     runs::is_of_a_run,
@@ -105,12 +105,23 @@ pub async fn survey(
         let message = "the runner may list them, but not watch them".to_owned();
         inventory = Err(CollectError::forbidden(message, namespaces));
     }
-    let writers = inventory.as_ref().is_ok_and(|(_, writers)| *writers);
-    if let Ok((found, _)) = &inventory
+    let writers = inventory.as_ref().is_ok_and(|listed| listed.writers);
+    if let Ok(Listed {
+        inventory: found,
+        places,
+        ..
+    }) = &inventory
         && found.is_whole
     {
-        let has_profile = found.profiles + found.unreadable > 0;
-        let holds = |api| (api == Api::ClusterProfile).then_some(has_profile);
+        let has_profile = |scope: &Scope| match &scope.namespaces[..] {
+            [] => found.profiles > 0,
+            namespaces => namespaces.iter().any(|namespace| places.contains(namespace)),
+        };
+        let holds = |api, scope: &Scope| match api {
+            Api::ClusterProfile if found.unreadable > 0 => None,
+            Api::ClusterProfile => Some(has_profile(scope)),
+            Api::Placement => None,
+        };
         let client = hub.timed();
         let check = scope_check::check(&client, &target, plan, holds);
         // Without an answer in time, a run may begin.
@@ -126,7 +137,7 @@ pub async fn survey(
     Ok(Survey {
         user,
         evidence,
-        inventory: inventory.map(|(inventory, _)| inventory),
+        inventory: inventory.map(|listed| listed.inventory),
     })
 }
 
@@ -169,13 +180,22 @@ fn may_not_watch(plan: &Plan, permissions: &Permissions) -> bool {
     !plan.observe.is_zero() && places.iter().any(|place| watch(place) == Some(false))
 }
 
-/// Counts the profiles, and says whether any of them shows managedFields (or there is none).
+/// What a list of the profiles shows.
+struct Listed {
+    inventory: Inventory,
+    /// The namespaces with profiles.
+    places: BTreeSet<String>,
+    /// Whether any of them shows managedFields, or there is none.
+    writers: bool,
+}
+
+/// Lists the profiles.
 async fn inventory(
     hub: &Connection,
     plan: &Plan,
     target: &Target,
     deadline: Option<Instant>,
-) -> Result<(Inventory, bool), CollectError> {
+) -> Result<Listed, CollectError> {
     let counting = Arc::new(Mutex::new(Counting::default()));
     let mut is_whole = true;
     for path in Observed::of_scope(&plan.scope.namespaces).paths(target) {
@@ -201,8 +221,11 @@ async fn inventory(
     } = std::mem::take(&mut *counting.lock());
     inventory.namespaces = places.len();
     inventory.is_whole = is_whole;
-    let none = inventory.profiles == 0;
-    Ok((inventory, writers || none))
+    Ok(Listed {
+        writers: writers || inventory.profiles == 0,
+        inventory,
+        places,
+    })
 }
 
 /// The inventory while it is counted.

@@ -32,6 +32,17 @@ fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
         ],
     );
     refused_in_the_lab(&["--api", "all", "-n", "nope"], &["in namespace nope"]);
+    // One of several may be misspelt, too.
+    refused_in_the_lab(
+        &["-n", "lab-fleet", "-n", "nope", "-n", "lab-flet"],
+        &[
+            "no ClusterProfile in namespaces nope, lab-flet; its",
+            there,
+            waits,
+        ],
+    );
+    let all = ["--api", "all", "-n", "lab-fleet", "-n", "nope"];
+    refused_in_the_lab(&all, &["in namespace nope; its"]);
 }
 
 #[test]
@@ -48,6 +59,19 @@ fn doctor_is_not_ready_for_a_scope_without_objects() {
     assert!(told.contains("lab-fleet (11)"), "{told}");
     assert!(told.contains("not ready"), "{told}");
     expect(0, &[&doctor[..], &["--wait"]].concat());
+    let several = [
+        "doctor",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference",
+        "-n",
+        "lab-fleet",
+        "-n",
+        "nope",
+    ];
+    let told = expect(2, &several);
+    assert!(told.contains("no ClusterProfile in namespace nope"), "{told}");
 }
 
 #[test]
