@@ -101,6 +101,44 @@ fn what_a_flag_excludes_gives_way_to_it() {
     }
 }
 
+/// A driver file cannot drive the reference manager. That nothing is to be driven holds on each hub.
+#[test]
+fn files_give_way_to_a_manager_and_words_do_not() {
+    let folder = Folder::new();
+    let lab = |config: &str| {
+        shown(&[
+            "run",
+            "--config",
+            config,
+            "--hub",
+            "lab",
+            "--manager",
+            "reference",
+        ])
+    };
+    let files = "driver: driver.yaml\nmembers: [members.yaml]\nauditLog: [audit.log]";
+    let text = lab(&folder.config(files));
+    for gone in ["driver:", "members:", "auditLog:"] {
+        assert!(!text.contains(gone), "{gone} is left in {text}");
+    }
+    let config = folder.config("driver: none\nmembers: [none]\nauditLog: [none]");
+    let text = lab(&config);
+    for kept in ["driver: none", "members:", "auditLog:"] {
+        assert!(text.contains(kept), "{kept} is not in {text}");
+    }
+    let run = [
+        "run",
+        "--config",
+        &config,
+        "--hub",
+        "lab",
+        "--manager",
+        "reference",
+    ];
+    let told = expect(3, &[&run[..], &["lifecycle/join-creates-profile"]].concat());
+    assert!(told.contains("no driver was given"), "{told}");
+}
+
 #[test]
 fn a_run_that_records_and_its_replay_share_a_file() {
     let folder = Folder::new();

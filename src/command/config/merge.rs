@@ -28,6 +28,13 @@ const GIVE_WAY: [(&str, &str); 6] = [
     ("driver", "manager"),
 ];
 
+/// Whether a key gives way to a flag of another kind of hub. A file is of no use there; a word such as `none` says what the
+/// user wants on each hub.
+fn gives_way(setting: &Setting, flag: &str) -> bool {
+    let is_word = |value: &String| matches!(&**value, "none" | "reference");
+    !setting.values.iter().any(is_word) && GIVE_WAY.contains(&(setting.key.id(), flag))
+}
+
 /// Pairs of lists that cannot share a value.
 const OPPOSITES: [(&str, &str); 2] = [("features", "no_features"), ("no_features", "features")];
 
@@ -185,7 +192,7 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
             is_given(flag.get_id().as_str())
                 && (excludes(command, &key.arg, flag)
                     || excludes(command, flag, &key.arg)
-                    || GIVE_WAY.contains(&(key.id(), flag.get_id().as_str())))
+                    || gives_way(setting, flag.get_id().as_str()))
         });
         if let Some(flag) = rival {
             note(path, &key.name, flag.get_long().unwrap_or_default());
