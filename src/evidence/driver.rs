@@ -20,6 +20,9 @@ const GIVES_UP: i64 = 3;
 pub struct Driver {
     /// The run's id. Everything that the run created carries it.
     pub run: String,
+    /// True if the members that it joined were stand-ins of the suite. Older suites did not say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stand_ins: bool,
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
     pub able: BTreeSet<DriverAction>,
     /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.

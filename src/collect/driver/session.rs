@@ -16,7 +16,7 @@ use super::{
     hooks::{Call, Called, Member, Offered},
     journal::UndoEntry,
     member_pool::MemberPool,
-    plan::DriverPlan,
+    plan::{DriverPlan, Fleet},
     run_context::RunContext,
     writes::Writes,
 };
@@ -346,6 +346,8 @@ impl<'a> Session<'a> {
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
+            stand_ins: matches!(self.plan.fleet, Fleet::StandIns(_))
+                && steps.iter().any(|step| step.action == DriverAction::Join),
             able: self.capabilities.supported,
             lacking: self.capabilities.missing,
             steps,

@@ -138,7 +138,8 @@ fn describe(document: &Document, verified: &Verified) -> String {
     for disagreement in disagreements(document) {
         page.marked(0, "note:", &disagreement);
     }
-    let obstacles = obstacles(document);
+    let mut obstacles = obstacles(document);
+    obstacles.extend(verified.obstacles.iter().cloned());
     if obstacles.is_empty() {
         page.marked(0, "submittable:", "nothing missing");
     }

@@ -23,7 +23,7 @@ impl Submission {
             ));
         }
         list.extend(self.about_evidence());
-        for obstacle in obstacles(&self.document) {
+        for obstacle in obstacles(&self.document).iter().chain(self.check.obstacles()) {
             match obstacle {
                 Obstacle::NoEvidence => list.push(format!("{obstacle}: run again with `--record FILE`")),
                 _ => list.push(obstacle.to_string()),

@@ -121,6 +121,7 @@ impl<'a> VersionPage<'a> {
             notes: check.notes().iter().map(|note| shown(note)).collect(),
             obstacles: obstacles(document)
                 .iter()
+                .chain(check.obstacles())
                 .filter(|_| submission.is_submitted())
                 .map(|one| shown(&one.to_string()))
                 .collect(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Implementation, Kind, Shard};
+use evidence::{Environment, Evidence, Implementation, Kind, Member, Realness, Shard};
 use jiff::SignedDuration;
 use judge::{Verdict, web_page};
 
@@ -25,6 +25,11 @@ pub enum Obstacle {
     /// The implementation's address leads to no web page.
     #[error("implementation.url is no address of a web page: {0}")]
     Url(String),
+    /// The version names no state of the implementation that stays.
+    #[error(
+        "implementation.version is `{0}`, which means something else each day: name a release or a commit"
+    )]
+    Moving(String),
     /// There is no contact.
     #[error("implementation.contact is empty: name who answers questions")]
     NoContact,
@@ -41,6 +46,16 @@ pub enum Obstacle {
         "environment.{0} is missing: write `real`, or `imitated: ` and what stands in for it, in conformance.yaml"
     )]
     Unsaid(&'static str),
+    /// The evidence shows that a part was imitated that the report calls real.
+    #[error(
+        "it contradicts its evidence: environment.{part} is `real`, and {evidence}: write `imitated: ` and what stands in for it"
+    )]
+    NotReal {
+        /// The part of the environment.
+        part: &'static str,
+        /// What the evidence shows.
+        evidence: String,
+    },
     /// The watch was too short, or there was none.
     #[error("it watched for {0}: watch for at least {FLOOR_MINUTES} min")]
     ShortWatch(String),
@@ -72,7 +87,12 @@ pub enum Obstacle {
     NoEvidence,
 }
 
-/// Lists what keeps a report from being submitted.
+/// Names of branches and tags that move.
+const MOVING: [&str; 8] = [
+    "main", "master", "trunk", "develop", "dev", "head", "latest", "nightly",
+];
+
+/// Lists what keeps a report from being submitted, as far as it tells by itself: [`not_real`] asks its evidence.
 pub fn obstacles(document: &Document) -> Vec<Obstacle> {
     let mut obstacles = match &document.implementation {
         None => vec![Obstacle::NoImplementation],
@@ -117,10 +137,53 @@ fn incomplete(implementation: &Implementation) -> Vec<Obstacle> {
     if !url.trim().is_empty() && web_page(url).is_none() {
         obstacles.push(Obstacle::Url(url.clone()));
     }
+    if is_moving(version) {
+        obstacles.push(Obstacle::Moving(version.trim().to_owned()));
+    }
     if contact.iter().all(|contact| contact.trim().is_empty()) {
         obstacles.push(Obstacle::NoContact);
     }
     obstacles
+}
+
+/// Whether a version is a branch or a tag that moves, such as `main` or `refs/heads/main`.
+fn is_moving(version: &str) -> bool {
+    let version = version.trim();
+    let is_branch = version.starts_with("refs/heads/");
+    let name = version.rsplit('/').next().unwrap_or(version);
+    is_branch || MOVING.iter().any(|moving| name.eq_ignore_ascii_case(moving))
+}
+
+/// Lists the parts of the environment that a report calls real although its evidence shows that they were not.
+pub fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<Obstacle> {
+    let hub = &evidence.header.hub;
+    // What a run calls the hubs that it starts itself; those of users are called by their context.
+    let own = ["lab", "envtest", "k3s"].contains(&&*hub.source);
+    let is_lab = hub
+        .server_version
+        .as_deref()
+        .is_some_and(|version| version.ends_with("+lab"));
+    let is_stand_in = |member: &Member| member.way.starts_with("stand-in ");
+    let shown = |part: &str| match part {
+        "hub" if is_lab || (own && hub.source != "k3s") => {
+            Some(format!("the hub was the suite's own ({})", hub.source))
+        }
+        "members" if evidence.driver.as_ref().is_some_and(|driver| driver.stand_ins) => {
+            Some("the driver joined stand-ins of the suite".to_owned())
+        }
+        "members" if evidence.members.iter().any(is_stand_in) => {
+            Some("stand-ins of the suite answered for members".to_owned())
+        }
+        "agents" if own => Some("the suite's reference implementation ran, which has none".to_owned()),
+        _ => None,
+    };
+    let parts = environment.parts().into_iter();
+    let real = parts.filter(|(_, said)| *said == Some(&Realness::Real));
+    real.filter_map(|(part, _)| {
+        let evidence = shown(part)?;
+        Some(Obstacle::NotReal { part, evidence })
+    })
+    .collect()
 }
 
 /// What it does not say of who judged, and of what was real.

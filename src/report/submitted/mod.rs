@@ -25,7 +25,7 @@ pub use diff::{Diff, Incomparable, RuleChange, diff};
 pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
 };
-pub use eligibility::{Obstacle, disagreements, obstacles};
+pub use eligibility::{Obstacle, disagreements, not_real, obstacles};
 pub use matrix::write_document as write_matrix_of;
 pub use merge::{MergeError, merge};
 pub(crate) use outcome::tally;

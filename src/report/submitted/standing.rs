@@ -1,6 +1,8 @@
 //! What a submitted report is worth: whether it follows from its evidence.
 
-use super::{change::Change, consistency::Inconsistent, document::Document, verify::Verified};
+use super::{
+    change::Change, consistency::Inconsistent, document::Document, eligibility::Obstacle, verify::Verified,
+};
 
 /// What came of checking a report.
 #[derive(Debug)]
@@ -81,6 +83,14 @@ impl Check {
         let mut differences: Vec<&Change> = verified.differences.iter().collect();
         differences.sort_by_key(|change| !change.at.contains('/'));
         differences
+    }
+
+    /// What keeps the report from being submitted, as its evidence shows.
+    pub fn obstacles(&self) -> &[Obstacle] {
+        match &self.proof {
+            Proof::Judged(verified) => &verified.obstacles,
+            Proof::Missing | Proof::Unreadable(_) => &[],
+        }
     }
 
     /// Notes for a person.

@@ -4,7 +4,8 @@
 use std::convert::Infallible;
 
 use evidence::{
-    Asked, Checksum, Environment, Evidence, Gap, Implementation, Kind, Realness, Submitter, api::Edition,
+    Asked, Checksum, Driver, Environment, Evidence, Gap, Implementation, Kind, Member, Realness, Submitter,
+    api::Edition,
 };
 use jiff::Timestamp;
 use judge::{Decision, Judgement, Selection, Verdict, Waivers, judge, rules, rules::example::Example};
@@ -314,6 +315,34 @@ fn what_a_submitted_report_lacks_is_told() {
         }
     });
     assert!(odd.contains("no address of a web page"), "{odd}");
+    let of_version = |version: &str| {
+        let mut document = document();
+        document.implementation.as_mut().expect("it is named").version = version.to_owned();
+        obstacles(&document)
+    };
+    for moving in [
+        "main",
+        " Master",
+        "HEAD",
+        "latest",
+        "refs/heads/release-1.2",
+        "origin/main",
+    ] {
+        let told = of_version(moving);
+        assert!(
+            matches!(&told[..], [Obstacle::Moving(told)] if told == moving.trim()),
+            "{told:?}"
+        );
+    }
+    for lasting in [
+        "v1.2.3",
+        "1.2",
+        "374cfa966338",
+        "main-374cfa966338",
+        "refs/tags/v1.2.3",
+    ] {
+        assert_eq!(of_version(lasting), [], "{lasting}");
+    }
     assert!(told(|document| document.evidence = None).contains("no evidence file"));
     assert!(told(|document| document.submitted_by = None).contains("who submits it"));
     let unsaid = told(|document| document.environment = None);
@@ -361,6 +390,67 @@ fn a_submitted_report_rests_on_a_floor_of_evidence() {
             matches!(&lines[..], [line] if line.contains(words)),
             "{kind}: {lines:?}"
         );
+    }
+}
+
+/// What the environment's parts are called, and what of it the evidence contradicts.
+#[test]
+fn what_is_called_real_is_held_against_the_evidence() {
+    let parts = |real: bool, change: fn(&mut Evidence)| {
+        let mut evidence = evidence();
+        change(&mut evidence);
+        let said: Realness = if real { "real" } else { "imitated: stand-ins" }
+            .parse()
+            .expect("a word");
+        let environment = Environment {
+            hub: Some(said.clone()),
+            members: Some(said.clone()),
+            agents: Some(said),
+            ..Environment::default()
+        };
+        let told = not_real(&environment, &evidence).into_iter();
+        told.map(|obstacle| match obstacle {
+            Obstacle::NotReal { part, .. } => part,
+            other => panic!("{other}"),
+        })
+        .collect::<Vec<_>>()
+    };
+    assert_eq!(parts(true, |_| {}), <[&str; 0]>::default());
+    let cases: [(fn(&mut Evidence), &[&str]); 5] = [
+        (
+            |evidence| evidence.header.hub.source = "lab".to_owned(),
+            &["hub", "agents"],
+        ),
+        (
+            |evidence| evidence.header.hub.server_version = Some("v1.36.3+lab".to_owned()),
+            &["hub"],
+        ),
+        (
+            |evidence| evidence.header.hub.source = "k3s".to_owned(),
+            &["agents"],
+        ),
+        (
+            |evidence| {
+                evidence.driver = Some(Driver {
+                    stand_ins: true,
+                    ..Driver::default()
+                });
+            },
+            &["members"],
+        ),
+        (
+            |evidence| {
+                evidence.members.push(Member {
+                    way: "stand-in lisbon".to_owned(),
+                    ..Member::default()
+                });
+            },
+            &["members"],
+        ),
+    ];
+    for (change, contradicted) in cases {
+        assert_eq!(parts(true, change), contradicted);
+        assert_eq!(parts(false, change), <[&str; 0]>::default());
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
     change::{Change, changes},
     compose::compose_as_of,
     document::{Document, Picked, Waived},
+    eligibility::{Obstacle, not_real},
     merge::merge,
 };
 use crate::{Report, no_advice, number::count};
@@ -25,6 +26,8 @@ pub struct Held {
 pub struct Verified {
     /// What the report says (old), and what its evidence says (new).
     pub differences: Vec<Change>,
+    /// What keeps the report from being submitted, as its evidence shows.
+    pub obstacles: Vec<Obstacle>,
     /// Notes for a person.
     pub notes: Vec<String>,
 }
@@ -75,6 +78,7 @@ pub fn verify_with<E>(
         }
         let mut evidence = held.evidence;
         for (at, shard) in own {
+            verified.hold_real(shard, &evidence);
             let again = again(shard, &mut evidence, &held.sum, &mut show);
             compare(&at, shard, again, &mut verified);
         }
@@ -160,6 +164,16 @@ fn again(
 }
 
 impl Verified {
+    /// Holds what a report calls real against its evidence.
+    fn hold_real(&mut self, document: &Document, evidence: &Evidence) {
+        let environment = document.environment.clone().unwrap_or_default();
+        for obstacle in not_real(&environment, evidence) {
+            if !self.obstacles.contains(&obstacle) {
+                self.obstacles.push(obstacle);
+            }
+        }
+    }
+
     /// A merged report has to equal the merge of its shards.
     fn compare_merged(&mut self, document: &Document) {
         if document.shards.is_empty() {

@@ -116,6 +116,7 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
     (few(step), few(actions()), few((actions(), reason())), few(text())).prop_map(
         |(steps, able, lacking, names)| Driver {
             run: names.concat(),
+            stand_ins: !names.is_empty(),
             able: able.into_iter().collect(),
             lacking: lacking.into_iter().collect(),
             steps,

@@ -67,6 +67,7 @@ impl DriverText {
             .filter(|action| !self.lacking.contains_key(action));
         Driver {
             run: "example".to_owned(),
+            stand_ins: false,
             able: able.collect(),
             lacking: self
                 .lacking
