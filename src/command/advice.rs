@@ -2,49 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
 use collect::{
     CollectError,
-    connect::{ClientError, ConnectError, Connection, ContextError, ExecError},
+    connect::{ClientError, ConnectError, ContextError, ExecError},
 };
 use evidence::{LimitError, ReasonId};
 use judge::rules::Rule;
 
-use super::{Failure, called::called};
-
-/// The failure of a run that collected no evidence: a scope without objects is a slip of the command line.
-pub fn no_evidence(error: CollectError, hub: &Connection) -> Failure {
-    let is_plain = hub
-        .access()
-        .is_some_and(|access| access.server.starts_with("http://"));
-    match error {
-        CollectError::Unreachable { slow: false, .. }
-        | CollectError::Insecure { .. }
-        | CollectError::Failed { .. }
-            if is_plain =>
-        {
-            Failure::could_not_run(anyhow!(
-                "{error}; the kubeconfig's server begins with http://, and API servers speak HTTPS: try https://"
-            ))
-        }
-        CollectError::NothingInScope { .. } => Failure::usage(anyhow!("{error}{}", nothing_seen(&error))),
-        _ => Failure::nothing_seen(error),
-    }
-}
-
-/// The failure of a run that has no connection: a kubeconfig that cannot be used is like any other file that cannot.
-pub fn no_connection(error: ConnectError) -> Failure {
-    match error {
-        ConnectError::Unreadable { .. }
-        | ConnectError::Unparsable { .. }
-        | ConnectError::NoConfig { .. }
-        | ConnectError::Unmergeable { .. } => {
-            let advised = format!("{error}{}", unreachable(&error));
-            Failure::usage(anyhow::Error::new(error).context(advised))
-        }
-        _ => Failure::unreachable(error),
-    }
-}
+use super::called::called;
 
 /// What to do about a hub that cannot be reached, to be added to the error.
 pub fn unreachable(error: &ConnectError) -> &'static str {
@@ -66,9 +31,17 @@ pub fn unreachable(error: &ConnectError) -> &'static str {
     }
 }
 
-/// What to do about a hub of which nothing can be seen, to be added to the error.
-pub fn nothing_seen(error: &CollectError) -> String {
+/// What to do about a hub at that address of which nothing can be seen, to be added to the error.
+pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
+    let is_plain = address.is_some_and(|address| address.starts_with("http://"));
     match error {
+        CollectError::Unreachable { slow: false, .. }
+        | CollectError::Insecure { .. }
+        | CollectError::Failed { .. }
+            if is_plain =>
+        {
+            "; the kubeconfig's server begins with http://, and API servers speak HTTPS: try https://".to_owned()
+        }
         CollectError::Unreachable { slow: true, .. } => {
             ", or give a slow hub more time with --request-timeout".to_owned()
         }
@@ -168,7 +141,7 @@ mod tests {
     #[test]
     fn each_failure_gets_its_advice() {
         let missing_crd = CollectError::CrdMissing { hub: "h".to_owned() };
-        assert!(nothing_seen(&missing_crd).contains("crd | kubectl apply -f -"));
+        assert!(nothing_seen(&missing_crd, None).contains("crd | kubectl apply -f -"));
         assert!(unreachable(&ConnectError::Nowhere { looked: Vec::new() }).contains("--hub lab"));
         let hangs = ExecError::Late {
             command: "kubelogin".to_owned(),
@@ -186,8 +159,8 @@ mod tests {
             served: served.clone(),
             requested,
         };
-        assert!(nothing_seen(&refused(true)).contains("choose `--api-version v1`"));
-        assert!(nothing_seen(&refused(false)).contains("try `--api-version v1`"));
+        assert!(nothing_seen(&refused(true), None).contains("choose `--api-version v1`"));
+        assert!(nothing_seen(&refused(false), None).contains("try `--api-version v1`"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use collect::{
 use report::escape;
 use tokio_util::sync::CancellationToken;
 
-use super::{Exit, Failure, advice, driver::journals, observe::runtime, print::print, target::Target};
+use super::{Exit, Failure, driver::journals, observe::runtime, print::print, target::Target};
 
 /// Undoes it, and reports what was undone and what remains.
 ///
@@ -28,7 +28,7 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
     let cleaned = runtime(target)?.block_on(async {
         let hub = Connection::from_kubeconfig(options)
             .await
-            .map_err(advice::no_connection)?;
+            .map_err(Failure::no_connection)?;
         let cleaned = clean_up(
             &hub,
             plan,
@@ -38,7 +38,7 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
             CancellationToken::new(),
         );
         cleaned.await.map_err(|error| match error {
-            CleanError::Hub(error) => advice::no_evidence(error, &hub),
+            CleanError::Hub(error) => Failure::no_evidence(error, &hub),
             error => Failure::could_not_run(error),
         })
     })?;

@@ -2,7 +2,10 @@
 
 use std::{fmt, process::ExitCode};
 
-use collect::{CollectError, connect::ConnectError};
+use collect::{
+    CollectError,
+    connect::{ConnectError, Connection},
+};
 use judge::Decision;
 use lab::hub::HubError;
 #[cfg(feature = "k3s")]
@@ -64,10 +67,14 @@ impl Failure {
         }
     }
 
-    /// The user's hub cannot be reached.
-    pub fn unreachable(error: ConnectError) -> Self {
+    /// There is no connection to the user's hub. A kubeconfig that cannot be used is like any other file that cannot.
+    pub fn no_connection(error: ConnectError) -> Self {
         let exit = match error {
-            ConnectError::UnknownContext { .. } => Exit::Usage,
+            ConnectError::UnknownContext { .. }
+            | ConnectError::Unreadable { .. }
+            | ConnectError::Unparsable { .. }
+            | ConnectError::NoConfig { .. }
+            | ConnectError::Unmergeable { .. } => Exit::Usage,
             _ => Exit::CouldNotRun,
         };
         let advised = format!("{error}{}", advice::unreachable(&error));
@@ -75,13 +82,24 @@ impl Failure {
         Self { exit, error }
     }
 
-    /// The run collected no evidence: collecting failed, or the run was stopped first.
-    pub fn nothing_seen(error: CollectError) -> Self {
+    /// The run was stopped before anything was seen.
+    pub fn stopped() -> Self {
+        Self {
+            exit: Exit::Inconclusive,
+            error: CollectError::Stopped.into(),
+        }
+    }
+
+    /// The run collected no evidence of that hub: collecting failed, or the run was stopped first. A scope without objects is
+    /// a slip of the command line.
+    pub fn no_evidence(error: CollectError, hub: &Connection) -> Self {
         let exit = match error {
             CollectError::Stopped => Exit::Inconclusive,
+            CollectError::NothingInScope { .. } => Exit::Usage,
             _ => Exit::CouldNotRun,
         };
-        let advised = format!("{error}{}", advice::nothing_seen(&error));
+        let address = hub.access().map(|access| &*access.server);
+        let advised = format!("{error}{}", advice::nothing_seen(&error, address));
         let error = anyhow::Error::new(error).context(advised);
         Self { exit, error }
     }

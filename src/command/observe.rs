@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use collect::{
-    CollectError, Plan, Workloads,
+    Plan, Workloads,
     clock::Clock,
     collect,
     connect::{Connection, KubeconfigOptions},
@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Failure, advice, audit,
+    Failure, audit,
     driver::Driving,
     plan::Own,
     recording::Watching,
@@ -59,7 +59,7 @@ pub fn observe(
         // A signal must not leave a container behind.
         let hub = tokio::select! {
             hub = start(&target, &plan.claim, clock) => hub?,
-            () = stop.cancelled() => return Err(Failure::nothing_seen(CollectError::Stopped)),
+            () = stop.cancelled() => return Err(Failure::stopped()),
         };
         ours(hub, reference, plan, sources, clock, watching, stop).await
     })
@@ -113,7 +113,7 @@ async fn somebody_elses(
 ) -> Result<Evidence, Failure> {
     let hub = Connection::from_kubeconfig(options)
         .await
-        .map_err(advice::no_connection)?;
+        .map_err(Failure::no_connection)?;
     plan.driver = match driving {
         Some(driving) => driving.by_file(&hub, clock)?,
         None => None,
@@ -121,7 +121,7 @@ async fn somebody_elses(
     let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
-    let mut evidence = seen.map_err(|error| advice::no_evidence(error, &hub))?;
+    let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
     if plan.of_first_share().is_none() {
         audit::add_or_miss(&mut evidence, &plan.audit_logs);
     }
@@ -177,7 +177,7 @@ async fn beside_references(
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
-            seen.map_err(|error| advice::no_evidence(error, &hub.connection))
+            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
         }
         failure = references.run() => Err(failure),
     }

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub};
 use crate::command::{
-    Failure, advice,
+    Failure,
     driver::Driving,
     observe::start,
     plan::Own,
@@ -86,7 +86,7 @@ async fn connect(options: &KubeconfigOptions, limit: Duration) -> Result<Connect
     let options = options.clone();
     let connecting = tokio::spawn(async move { Connection::from_kubeconfig(&options).await });
     match timeout(limit, connecting).await {
-        Ok(Ok(connected)) => connected.map_err(advice::no_connection),
+        Ok(Ok(connected)) => connected.map_err(Failure::no_connection),
         Ok(Err(error)) => Err(Failure::could_not_run(error)),
         Err(_) => Err(Failure::could_not_run(anyhow!(
             "the kubeconfig's credential plugin did not end within {} s; run `kubectl auth whoami` to log in first",

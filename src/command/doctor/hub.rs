@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use report::count;
 
 use super::{check::Check, document::Hub};
-use crate::command::advice;
+use crate::command::Failure;
 
 /// The largest skew that goes unmentioned.
 const AGREE: SignedDuration = SignedDuration::from_secs(10);
@@ -46,7 +46,7 @@ pub fn failed(connection: &Connection, error: CollectError) -> Vec<Check> {
         | CollectError::VersionNotServed { .. } => (vec![answers()], "hub/api"),
         _ => (Vec::new(), "hub/reached"),
     };
-    checks.push(Check::error(name, &advice::no_evidence(error, connection)));
+    checks.push(Check::error(name, &Failure::no_evidence(error, connection)));
     checks
 }
 
@@ -76,7 +76,7 @@ pub fn checks(connection: &Connection, survey: Survey, manager: Option<&str>) ->
         Ok(found) => checks.extend(inventory(&found, manager)),
         Err(error) => {
             let is_forbidden = matches!(error, CollectError::Forbidden { .. });
-            let check = Check::error("hub/profiles", &advice::no_evidence(error, connection));
+            let check = Check::error("hub/profiles", &Failure::no_evidence(error, connection));
             checks.push(if is_forbidden {
                 check.with_remedy(ROLE)
             } else {

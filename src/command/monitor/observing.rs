@@ -88,10 +88,10 @@ pub async fn run(
                 }
             }
             Err(error) if is_known => {
-                let told = Failure::unreachable(error).in_one_line();
+                let told = Failure::no_connection(error).in_one_line();
                 life.put_off(&told, &stop).await;
             }
-            Err(error) => return Err(Failure::unreachable(error)),
+            Err(error) => return Err(Failure::no_connection(error)),
         }
     }
     Ok(())
@@ -159,14 +159,14 @@ impl Life<'_> {
                 Err(error) => self.roles.explain(error),
             };
             if !self.is_known && !may_pass(&error) {
-                return Err(Failure::nothing_seen(error));
+                return Err(Failure::no_evidence(error, hub));
             }
             let is_refused = matches!(error, CollectError::Unauthorized { .. });
             let is_forbidden = matches!(
                 error,
                 CollectError::Forbidden { .. } | CollectError::PlacementsForbidden { .. }
             );
-            let mut told = Failure::nothing_seen(error).in_one_line();
+            let mut told = Failure::no_evidence(error, hub).in_one_line();
             if is_forbidden {
                 told += &format!("; apply the role that `{}` prints", self.roles.command());
             }
