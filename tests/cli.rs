@@ -344,10 +344,43 @@ fn a_fault_that_another_one_hides_is_told() {
         .err
     };
     let hidden = together("version/well-formed,version/reported");
-    assert!(hidden.is_empty(), "{hidden}");
+    assert!(!hidden.contains("does not show"), "{hidden}");
     let hidden = together("identity/manager-label-matches,identity/manager-label-present");
     let told = "fault identity/manager-label-matches does not show";
     assert!(hidden.contains(told), "{hidden}");
+}
+
+/// Not each fault fails a run, though it has the name of a rule.
+#[test]
+fn a_fault_that_only_warns_is_told() {
+    let told = |code: i32, fault: &str, more: &[&str]| {
+        let manager = format!("reference={fault}");
+        let run = [
+            "run",
+            "--hub",
+            "lab",
+            "--manager",
+            &manager,
+            "--driver",
+            "none",
+            "--exact",
+            fault,
+        ];
+        expect(code, &[&run[..], more].concat())
+    };
+    let note = |fault: &str| format!("note: fault {fault} only warns: ");
+    let hint = "clustersets/namespace-labelled";
+    let text = told(0, hint, &[]);
+    assert!(
+        text.contains(&(note(hint) + "it gives a hint, which proves nothing")),
+        "{text}"
+    );
+    let should = "version/matches-member";
+    let text = told(0, should, &[]);
+    let why = "its rule is a SHOULD, which fails with --strict only";
+    assert!(text.contains(&(note(should) + why)), "{text}");
+    assert!(!told(1, should, &["--strict"]).contains("only warns"));
+    assert!(!told(1, "identity/manager-label-matches", &[]).contains("only warns"));
 }
 
 #[test]

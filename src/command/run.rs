@@ -167,8 +167,8 @@ impl Run {
         };
         match observe(target, plan, sources, &watching) {
             Ok(evidence) => {
-                if let Some(reference) = reference.filter(|reference| reference.faults().count() > 1) {
-                    warn_of_hidden(&reference, &evidence, &selection);
+                if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
+                    tell_of_faults(&reference, &evidence, &selection);
                 }
                 conclude(
                     &evidence,
@@ -190,12 +190,19 @@ impl Run {
     }
 }
 
-/// Faults may undo each other: one that does not show must not pass for one that the suite misses.
-fn warn_of_hidden(reference: &Reference, evidence: &Evidence, selection: &Selection) {
-    for fault in reference.hidden(&judge(evidence, selection)) {
-        anstream::eprintln!(
-            "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
-        );
+/// Says which faults do not fail the run. Faults may undo each other: one that does not show must not pass for one that the
+/// suite misses. Others only warn.
+fn tell_of_faults(reference: &Reference, evidence: &Evidence, selection: &Selection) {
+    let judgement = judge(evidence, selection);
+    if reference.faults().count() > 1 {
+        for fault in reference.hidden(&judgement) {
+            anstream::eprintln!(
+                "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
+            );
+        }
+    }
+    for (fault, why) in reference.only_warn(&judgement) {
+        anstream::eprintln!("note: fault {fault} only warns: {why}");
     }
 }
 

@@ -13,7 +13,10 @@ use evidence::{
     Claim, Scope,
     api::{Api, Edition, Feature, UnknownName},
 };
-use judge::{Judgement, Verdict, rules};
+use judge::{
+    Judgement, Verdict,
+    rules::{self, Level},
+};
 use lab::{
     crd::CustomResourceDefinition,
     hub::{Hub, HubError},
@@ -47,7 +50,8 @@ pub struct TargetFlags {
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
     /// Use the reference manager as the implementation (with --api placement, the reference scheduler): reference, or
-    /// reference=FAULT,… to break rules. A fault has the id of the rule that it breaks
+    /// reference=FAULT,… to break rules. A fault has the id of the rule that it breaks; the run says
+    /// which faults only warn
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
     manager: Option<Reference>,
 }
@@ -208,11 +212,11 @@ impl Target {
     /// scheduler is beside it: that one selects from an inventory of its own, which is only as good as it needs.
     pub fn scope(&self, claim: &Claim, scope: &mut Scope) {
         if self.reference().is_some() && claim.also.is_some() {
+            scope.manager_by_default = scope.cluster_manager.is_none();
             let manager = &mut scope.cluster_manager;
             manager.get_or_insert_with(|| Manager::NAME.to_owned());
         }
     }
-            scope.manager_by_default = scope.cluster_manager.is_none();
 
     /// The default duration of the watch. The lab simulates its 30 minutes.
     pub fn default_observe(&self) -> Duration {
@@ -238,6 +242,26 @@ impl Reference {
         };
         let ids = self.faults().map(|(id, _)| id);
         ids.filter(|id| !shows(id)).collect()
+    }
+
+    /// Returns the faults that only warn, each with the reason.
+    pub fn only_warn(&self, judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
+        let why = |id: &str| {
+            let rule = id.split(':').next().unwrap_or(id);
+            let mut verdicts = judgement.verdicts.iter();
+            let verdict = verdicts.find(|verdict| verdict.rule.id == rule)?;
+            let is_violated = verdict.findings.iter().any(|finding| !finding.advisory);
+            match (verdict.verdict, is_violated, verdict.level()) {
+                (Verdict::Warn, false, _) => Some("it gives a hint, which proves nothing"),
+                (Verdict::Warn, true, Level::Should) => {
+                    Some("its rule is a SHOULD, which fails with --strict only")
+                }
+                (Verdict::Warn, true, _) => Some("its rule is a MAY, which never fails"),
+                _ => None,
+            }
+        };
+        let ids = self.faults().map(|(id, _)| id);
+        ids.filter_map(|id| Some((id, why(id)?))).collect()
     }
 
     /// The id of each fault, and the first edition that has its rule.
