@@ -111,3 +111,14 @@ fn evidence_and_judge_know_no_network() {
         assert_eq!(impure, Vec::<&str>::new(), "{package}");
     }
 }
+
+/// In a fork, too: it sets `repository`, and is told what else to change.
+#[test]
+fn vulnerabilities_are_reported_to_the_address_of_this_repository() {
+    let page = include_str!("../SECURITY.md");
+    let address = concat!("<", env!("CARGO_PKG_REPOSITORY"), "/security/advisories/new>");
+    assert!(
+        page.contains(address) || page.contains("<mailto:"),
+        "SECURITY.md names another address than {address}"
+    );
+}
