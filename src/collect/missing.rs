@@ -48,6 +48,6 @@ pub const NO_SECRETS: Reason = Reason::known(
 /// The runner may not send dry-run writes.
 pub const NO_DRY_RUN: Reason = Reason::known(
     ReasonId::MayNotRead,
-    "the runner may not change ClusterProfiles, not even in a dry run: grant update and patch \
+    "the runner may not change ClusterProfiles, not even in a dry run: grant get, update and patch \
                               on clusterprofiles",
 );

@@ -42,7 +42,7 @@ pub(super) fn asked(wish: &Wish, permissions: &Permissions, scope: &[String]) ->
 }
 
 fn may(permissions: &Permissions, namespace: &str) -> bool {
-    ["update", "patch"]
+    ["get", "update", "patch"]
         .iter()
         .all(|verb| permissions.allows(verb, names::GROUP, names::PLURAL, namespace) == Some(true))
 }

@@ -150,11 +150,15 @@ impl<'a> Run<'a> {
         };
         let target = target(&client, clock, &hub.source, plan);
         let target = patience.within(patience.list, target).await;
-        let target = target.map_err(unprepared)??;
+        let mut target = target.map_err(unprepared)??;
         let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
         let written = plan.written(writes);
-        let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written);
-        let permissions = patience.within(patience.list, permissions).await;
+        let asking = async {
+            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
+            target.describe(&client, &permissions).await;
+            permissions
+        };
+        let permissions = patience.within(patience.list, asking).await;
         let permissions = permissions.map_err(unprepared)?;
         Ok(Self {
             hub,

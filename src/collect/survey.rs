@@ -85,14 +85,13 @@ pub async fn survey(
     let deadline = Instant::now().checked_add(limit);
     let late = || CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
     let target = within(deadline, target(&hub.timed(), clock, &hub.source, plan)).await;
-    let target = target.ok_or_else(late)??;
+    let mut target = target.ok_or_else(late)??;
     let namespaces = &plan.scope.namespaces;
     let asked = async {
         let user = who(hub).await;
-        (
-            user,
-            Permissions::ask(&hub.timed(), namespaces, &plan.written(writes)).await,
-        )
+        let permissions = Permissions::ask(&hub.timed(), namespaces, &plan.written(writes)).await;
+        target.describe(&hub.timed(), &permissions).await;
+        (user, permissions)
     };
     let (user, permissions) = within(deadline, asked).await.ok_or_else(late)?;
     let mut evidence = Evidence {

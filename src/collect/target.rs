@@ -18,6 +18,7 @@ use super::{
     call::{
         ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send,
     },
+    permissions::Permissions,
     policies,
     skew::Skew,
     words::one_line,
@@ -64,6 +65,19 @@ impl Target {
 }
 
 impl Target {
+    /// Reads what a run can do without, where the runner may: the CRDs, and the suite's own policies.
+    pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
+        if permissions.may_read_definitions() {
+            self.served = served_by_crd(client, Api::ClusterProfile).await;
+            if let Some(placements) = &mut self.placements {
+                placements.served = served_by_crd(client, Api::Placement).await;
+            }
+        }
+        if permissions.may_list_policies() {
+            self.policies = policies::installed(client).await;
+        }
+    }
+
     /// The path of an API's objects in a namespace. Both APIs are served in versions of the same names.
     pub fn collection(&self, api: Api, namespace: &str) -> String {
         let placements = self.placements.as_ref().filter(|_| api == Api::Placement);
@@ -85,7 +99,7 @@ fn path(version: &str, namespace: Option<&str>, api: Api) -> String {
     format!("/apis/{}/{version}/{namespace}{}", names::GROUP, api.plural())
 }
 
-/// Asks the hub what it is.
+/// Asks the hub what it is. What its CRDs and policies say is not part of it: see [`Target::describe`].
 ///
 /// # Errors
 /// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
@@ -153,10 +167,10 @@ pub(super) async fn target(
     Ok(Target {
         server_version,
         version,
-        served: served_by_crd(client, Api::ClusterProfile).await,
+        served: Vec::new(),
         skew,
         placements,
-        policies: policies::installed(client).await,
+        policies: None,
     })
 }
 
@@ -174,7 +188,7 @@ async fn placements(
         if serves(client, version, Api::Placement).await? {
             return Ok(Some(PlacementTarget {
                 version: version.to_owned(),
-                served: served_by_crd(client, Api::Placement).await,
+                served: Vec::new(),
             }));
         }
     }

@@ -5,7 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::anyhow;
 use clap::{Args, ValueHint};
 use collect::{Members, Plan, Wish, Workloads};
-use evidence::{Claim, Scope, api::Feature};
+use evidence::{
+    Claim, Scope,
+    api::{Api, Feature},
+};
 
 use super::{
     Failure, audit,
@@ -58,6 +61,8 @@ pub struct PlanFlags {
     pub no_probe: bool,
 }
 
+/// Why a run that judges placements alone reads no Secrets and sends no dry runs.
+const PLACEMENTS_ALONE: &str = "no rule on placement decisions needs it";
 /// The longest grace, and how late a watch may tell.
 const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 
@@ -94,7 +99,10 @@ impl PlanFlags {
         members: Members,
     ) -> Result<Plan, Failure> {
         let observe = target.default_observe();
-        let secrets = if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
+        let judges_profiles = claim.edition_of(Api::ClusterProfile).is_some();
+        let secrets = if !judges_profiles {
+            Wish::No(PLACEMENTS_ALONE.into())
+        } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
             Wish::No("disabled by --no-feature consumer-secrets".into())
@@ -107,6 +115,7 @@ impl PlanFlags {
             )));
         }
         let probe = match (self.probe, self.no_probe) {
+            _ if !judges_profiles => Wish::No(PLACEMENTS_ALONE.into()),
             (true, _) => Wish::Asked,
             (_, true) => Wish::No("disabled by --no-probe".into()),
             _ => Wish::IfAllowed,
@@ -145,10 +154,10 @@ enum SettleError {
 /// Why the value of `--workload` is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("give the group, the version and the plural, such as apps/v1/deployments; of the core group v1/pods")]
-struct WorkloadError;
+pub(super) struct WorkloadError;
 
 /// Reads a kind of workloads.
-fn workload(given: &str) -> Result<Workloads, WorkloadError> {
+pub(super) fn workload(given: &str) -> Result<Workloads, WorkloadError> {
     let parts: Vec<&str> = given.split('/').collect();
     let (group, version, resource) = match *parts {
         [group, version, resource] if !group.is_empty() => (group, version, resource),

@@ -124,7 +124,7 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
     checks.extend(gains.check(
         "evidence/probe",
         &[Kind::Probe],
-        "update and patch on clusterprofiles",
+        "get, update and patch on clusterprofiles",
         Words {
             given: "the runner may send dry-run writes, which change nothing",
             absent: &what(&probe),
