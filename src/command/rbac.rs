@@ -1,10 +1,10 @@
 //! `rbac`: the permissions that a run needs.
 
 use clap::Args;
-use collect::{Grants, ServiceAccount, member_manifest, member_manifest_bound_to};
+use collect::{Grants, ServiceAccount, Workloads, member_manifest, member_manifest_bound_to};
 use evidence::api::Api;
 
-use super::{Exit, Failure, apis::Apis, print::print, scope};
+use super::{Exit, Failure, apis::Apis, plan, print::print, scope};
 
 /// Print the minimal RBAC role for a run, for `kubectl apply -f -`
 #[derive(Debug, Args)]
@@ -21,6 +21,9 @@ pub struct Rbac {
     /// Grant reading the policies that `policies` printed, so that the report says which rules the hub enforces itself
     #[arg(long, conflicts_with = "namespaces")]
     policies: bool,
+    /// Grant listing the workloads of `run --workload`, such as apps/v1/deployments
+    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = plan::workload, conflicts_with = "namespaces")]
+    workload: Option<Workloads>,
     /// Grant no access to consumer Secrets: the rules that need them are skipped
     #[arg(long)]
     no_secrets: bool,
@@ -32,12 +35,13 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
-    #[arg(long, conflicts_with_all = ["consumer_users", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    #[arg(long, conflicts_with_all = ["consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
-    /// Print also this ServiceAccount, and the binding of the role to it
+    /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
+    /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
     #[arg(long, value_name = "NAMESPACE:NAME")]
     bind: Option<ServiceAccount>,
 }
@@ -57,8 +61,10 @@ impl Rbac {
             placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
             consumer_access: self.consumer_users,
             policies: self.policies,
-            secrets: !self.no_secrets && !self.monitor,
-            probe: !self.no_probe && !self.monitor,
+            workloads: self.workload,
+            // No rule on placements needs Secrets or dry runs.
+            secrets: !self.no_secrets && !self.monitor && apis.hold(Api::ClusterProfile),
+            probe: !self.no_probe && !self.monitor && apis.hold(Api::ClusterProfile),
             mutations: written.collect(),
             monitor: self.monitor,
         };

@@ -20,6 +20,7 @@ mod input;
 pub mod json_list;
 pub mod json_schema;
 mod kind;
+pub mod labels;
 mod later;
 pub mod leak;
 pub mod lenient;

@@ -1,5 +1,7 @@
 //! The suite as a Job: `ci/in-cluster` fits the command, and the termination message says why.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 fn manifest(name: &str) -> String {
@@ -8,14 +10,141 @@ fn manifest(name: &str) -> String {
 }
 
 #[test]
-fn the_role_of_the_base_is_that_of_rbac() {
-    let account = "clusterprofile-conformance:clusterprofile-conformance";
-    let printed = expect(0, &["rbac", "--bind", account]);
-    assert_eq!(
-        manifest("rbac.yaml"),
-        printed,
-        "write it anew: clusterprofile-conformance rbac --bind {account} >ci/in-cluster/rbac.yaml"
+fn the_roles_of_base_and_prow_are_those_of_rbac() {
+    for (account, file) in [
+        (
+            "clusterprofile-conformance:clusterprofile-conformance",
+            "in-cluster/setup/rbac.yaml",
+        ),
+        ("test-pods:clusterprofile-conformance", "prow/rbac.yaml"),
+    ] {
+        let printed = expect(0, &["rbac", "--bind", account]);
+        assert_eq!(
+            manifest(&format!("../{file}")),
+            printed,
+            "write it anew: clusterprofile-conformance rbac --bind {account} >ci/{file}"
+        );
+    }
+}
+
+/// The objects of a stream of YAML documents.
+fn objects(yaml: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(yaml).expect("YAML")
+}
+
+/// Kind, namespace and name of an object, which no two channels may share.
+fn key(object: &Value) -> String {
+    let metadata = &object["metadata"];
+    format!(
+        "{} {}/{}",
+        object["kind"], metadata["namespace"], metadata["name"]
+    )
+}
+
+#[test]
+fn accounts_share_no_object() {
+    let account =
+        |flags: &[&str], account: &str| objects(&expect(0, &[&["rbac", "--bind", account], flags].concat()));
+    let installations = [
+        account(&[], "a:b-c"),
+        account(&[], "a-b:c"),
+        account(&["--namespace", "fleet"], "a:d"),
+        account(&["--namespace", "fleet"], "b:d"),
+        account(&["--monitor"], "a:monitor"),
+        account(&["--members"], "a:reader"),
+    ];
+    let keys: Vec<String> = installations.iter().flatten().map(key).collect();
+    let different: BTreeSet<&String> = keys.iter().collect();
+    assert_eq!(different.len(), keys.len(), "{keys:#?}");
+}
+
+#[test]
+fn all_that_is_printed_or_applied_is_found_by_one_label() {
+    let mut files = Vec::new();
+    for folder in [
+        "in-cluster",
+        "in-cluster/setup",
+        "in-cluster/monitor",
+        "in-cluster/monitor/setup",
+        "in-cluster/monitor/prometheus",
+        "in-cluster-sharded",
+        "in-cluster-sharded/merge",
+        "prow",
+    ] {
+        let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("ci").join(folder));
+        let paths = entries
+            .expect(folder)
+            .map(|entry| entry.expect("an entry").path());
+        files.extend(paths.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")));
+    }
+    let texts = files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a manifest"));
+    let texts = texts.chain([
+        expect(0, &["rbac"]),
+        expect(0, &["rbac", "--namespace", "fleet", "--bind", "a:b"]),
+        expect(0, &["rbac", "--monitor"]),
+        expect(0, &["rbac", "--members", "--bind", "a:b"]),
+        expect(0, &["policies", "--feature", "consumer-secrets"]),
+    ]);
+    let mut found = 0;
+    for object in texts.flat_map(|text| objects(&text)) {
+        let is_patch = object["metadata"]["name"] == "clusterprofile-conformance-shares";
+        let is_applied = object["metadata"].is_object() && !is_patch;
+        if is_applied {
+            let labels = &object["metadata"]["labels"];
+            assert_eq!(
+                labels["app.kubernetes.io/part-of"],
+                "clusterprofile-conformance",
+                "{}",
+                key(&object)
+            );
+            let name = labels["app.kubernetes.io/name"].as_str().unwrap_or_default();
+            assert!(name.starts_with("clusterprofile-conformance"), "{}", key(&object));
+            found += 1;
+        }
+    }
+    assert!(found > 40, "{found}");
+}
+
+#[test]
+fn a_role_for_placements_grants_neither_secrets_nor_dry_runs() {
+    let printed = expect(
+        0,
+        &["rbac", "--api", "placement", "--workload", "apps/v1/deployments"],
     );
+    for unused in ["secrets", "patch", "update", "get, list"] {
+        assert!(!printed.contains(unused), "{unused} in {printed}");
+    }
+    assert!(
+        printed.contains("- apiGroups: [\"apps\"]\n  resources: [\"deployments\"]\n  verbs: [list]\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_run_on_placements_asks_for_neither_secrets_nor_dry_runs() {
+    let folder = TempDir::new().expect("a folder");
+    let evidence = folder.path().join("evidence.jsonl");
+    let file = evidence.display().to_string();
+    let lab = ["run", "--hub", "lab", "--manager", "reference", "--observe", "0s"];
+    // A single snapshot leaves rules inconclusive.
+    expect(
+        3,
+        &[&lab[..], &["--api", "placement", "--record", &file]].concat(),
+    );
+    let text = fs::read_to_string(evidence).expect("evidence");
+    let header: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
+    for kind in ["secrets", "probe"] {
+        let told = header.to_string();
+        let asked = &header["header"]["asked"][kind];
+        assert!(
+            asked
+                .to_string()
+                .contains("no rule on placement decisions needs it"),
+            "{kind}: {told}"
+        );
+    }
 }
 
 #[test]

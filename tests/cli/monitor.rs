@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::*;
 
-const ACCOUNT: &str = "clusterprofile-conformance:clusterprofile-conformance-monitor";
+const ACCOUNT: &str = "clusterprofile-conformance-monitor:clusterprofile-conformance-monitor";
 
 fn manifest(name: &str) -> String {
     let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("ci/in-cluster/monitor");
@@ -17,9 +17,9 @@ fn manifest(name: &str) -> String {
 fn the_roles_of_the_base_are_those_of_rbac() {
     let printed = expect(0, &["rbac", "--monitor", "--bind", ACCOUNT]);
     assert_eq!(
-        manifest("rbac.yaml"),
+        manifest("setup/rbac.yaml"),
         printed,
-        "write it anew: clusterprofile-conformance rbac --monitor --bind {ACCOUNT} >ci/in-cluster/monitor/rbac.yaml"
+        "write it anew: clusterprofile-conformance rbac --monitor --bind {ACCOUNT} >ci/in-cluster/monitor/setup/rbac.yaml"
     );
 }
 

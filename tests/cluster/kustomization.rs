@@ -9,8 +9,10 @@ use super::kubectl::Cluster;
 
 /// The name of the Job, of its namespace, and of its ServiceAccount.
 pub const NAME: &str = "clusterprofile-conformance";
+/// The name of the role that the ServiceAccount has, and of its binding.
+pub const ROLE: &str = "clusterprofile-conformance:clusterprofile-conformance:clusterprofile-conformance";
 
-/// The base in a folder of its own, with other arguments for `run`.
+/// The base and its setup in a folder of their own, with other arguments for `run`.
 pub struct Kustomization(TempDir);
 
 impl Kustomization {
@@ -24,7 +26,7 @@ impl Kustomization {
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRoleBinding",
-            "metadata": {"name": NAME},
+            "metadata": {"name": ROLE},
             "$patch": "delete",
         });
         Self::patched(arguments, vec![json!({"patch": binding.to_string()})])
@@ -54,7 +56,7 @@ impl Kustomization {
             ),
         );
         patches.push(json!({"target": {"kind": "Job"}, "patch": Value::from(patch).to_string()}));
-        let kustomization = json!({"resources": ["base"], "patches": patches});
+        let kustomization = json!({"resources": ["base", "base/setup"], "patches": patches});
         fs::write(
             folder.path().join("kustomization.yaml"),
             kustomization.to_string(),

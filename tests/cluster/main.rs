@@ -11,6 +11,7 @@ mod kubectl;
 mod kustomization;
 mod monitor;
 mod sharded;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,14 @@ fn main() -> ExitCode {
         trial(
             "a_monitor_tells_of_a_broken_rule_and_survives_its_pod",
             monitor::tells_of_a_broken_rule_and_survives_its_pod,
+        ),
+        trial(
+            "each_channel_leaves_the_cluster_as_it_was",
+            traces::each_channel_leaves_the_cluster_as_it_was,
+        ),
+        trial(
+            "all_channels_together_share_nothing_and_go_by_one_command",
+            traces::all_channels_together_share_nothing_and_go_by_one_command,
         ),
     ];
     let arguments = Arguments {

@@ -11,10 +11,11 @@ use tokio::{
 use super::{
     hub::{self, FLEET, PROFILE},
     kubectl::Cluster,
-    kustomization::{NAME as NAMESPACE, copy_of},
+    kustomization::copy_of,
 };
 
 const NAME: &str = "clusterprofile-conformance-monitor";
+const NAMESPACE: &str = NAME;
 const LABEL: &str = "app.kubernetes.io/name=clusterprofile-conformance-monitor";
 /// A rule without a grace, and one that grants a new fault 2 min.
 const BUDGET: &str = "updates/status-writes-within-budget";
@@ -31,7 +32,7 @@ fn wait_for<T>(cluster: &Cluster, what: &str, look: impl FnMut() -> Option<T>) -
 }
 
 /// What `look` finds within a time.
-fn found_within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+pub(super) fn found_within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let looking = async {
         loop {
             if let Some(found) = look() {
@@ -120,7 +121,8 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
     let folder = TempDir::new().expect("a folder");
     let base = folder.path().join("base");
     copy_of("in-cluster/monitor", &base);
-    let base = base.to_str().expect("UTF-8");
+    let setup = base.join("setup");
+    let [base, setup] = [&base, &setup].map(|path| path.to_str().expect("UTF-8"));
     cluster.kubectl(&[
         "delete",
         "--ignore-not-found",
@@ -129,6 +131,7 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
         "--namespace",
         NAMESPACE,
     ]);
+    cluster.kubectl(&["apply", "--kustomize", setup]);
     cluster.kubectl(&["apply", "--kustomize", base]);
     rolled_out(cluster);
 
@@ -164,7 +167,8 @@ pub fn tells_of_a_broken_rule_and_survives_its_pod(cluster: &Cluster) {
     rolled_out(cluster);
     let state = state(cluster);
     assert!(!state.contains("panicked"), "{state}");
-    cluster.kubectl(&["delete", "--kustomize", base, "--ignore-not-found"]);
+    cluster.kubectl(&["delete", "--kustomize", base]);
+    cluster.kubectl(&["delete", "--kustomize", setup]);
 }
 
 /// The Pod that has verdicts, other than that one, and its metrics.

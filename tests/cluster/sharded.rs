@@ -14,6 +14,7 @@ use super::{
 
 /// Another namespace of the fleet, which falls to another share of 3. No namespace with profiles falls to the third.
 const OTHER: &str = "lab-clusterset";
+const SHARES: &str = "clusterprofile-conformance-shares";
 const MERGE: &str = "clusterprofile-conformance-merge";
 
 pub fn shares_are_merged_into_what_one_run_reports(cluster: &Cluster) {
@@ -24,7 +25,7 @@ pub fn shares_are_merged_into_what_one_run_reports(cluster: &Cluster) {
     let applied = |part: &str| overlay.path().join(part).display().to_string();
     cluster.kubectl(&["apply", "--kustomize", &applied("run")]);
     // A share has no violation: its two sides are in two of them.
-    let shares = wait_for(cluster, NAME, "condition=Complete");
+    let shares = wait_for(cluster, SHARES, "condition=Complete");
     assert_eq!(shares.pods, 3);
     let mut names = volume.files();
     names.sort();
@@ -137,7 +138,7 @@ fn overlay() -> TempDir {
     };
     write(
         "run",
-        json!({"resources": ["../in-cluster-sharded"], "patches": [
+        json!({"resources": ["../in-cluster/setup", "../in-cluster-sharded"], "patches": [
             {"target": {"kind": "Job"}, "patch": patch.to_string()},
             {"target": {"kind": "PersistentVolumeClaim"}, "patch": claim.to_string()},
         ]}),
@@ -154,7 +155,7 @@ impl Volume {
 
     /// Creates it, after the Jobs and the claim of an earlier trial are gone.
     fn new(cluster: &Cluster) -> Self {
-        for job in [NAME, MERGE] {
+        for job in [SHARES, MERGE] {
             let gone = ["delete", "job", job, "--namespace", NAME, "--ignore-not-found"];
             cluster.kubectl(&[&gone[..], &["--cascade=foreground"]].concat());
         }

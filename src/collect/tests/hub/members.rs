@@ -29,12 +29,12 @@ fn key(name: &str) -> ObjectKey {
     }
 }
 
-fn way(name: &str, client: Client) -> MemberWay {
+pub(super) fn way(name: &str, client: Client) -> MemberWay {
     MemberWay::by_client(key(name), format!("test {name}"), client)
 }
 
 /// A plan that asks these members.
-fn asking(seconds: u64, ways: Vec<MemberWay>) -> Plan {
+pub(super) fn asking(seconds: u64, ways: Vec<MemberWay>) -> Plan {
     Plan {
         members: Members {
             ways,

@@ -2,6 +2,7 @@
 
 mod manager;
 mod placements;
+mod rights;
 mod safety;
 mod scenarios;
 mod side_by_side;

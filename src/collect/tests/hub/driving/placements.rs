@@ -12,7 +12,7 @@ use super::*;
 
 /// How the hooks, and the scheduler, differ from those that do everything right.
 #[derive(Clone, Debug, Default)]
-struct Ways {
+pub(super) struct Ways {
     /// The scheduler gets other names of placements, so that its slices do not mention the run's. The hook `place` tells
     /// the key.
     tells_key_only: bool,
@@ -25,7 +25,7 @@ struct Ways {
 }
 
 /// A scheduler that is driven. The members are the manager's.
-struct Scheduler {
+pub(super) struct Scheduler {
     admin: Client,
     manager: Manager,
     hooks: Arc<PlacementHooks>,
@@ -41,12 +41,12 @@ struct PlacementHooks {
 }
 
 /// A hub that serves what the lab's scheduler needs.
-async fn world() -> World {
+pub(super) async fn world() -> World {
     World::with(&scheduler::hub_definitions(&[])).await
 }
 
 impl Scheduler {
-    async fn new(world: &World, ways: Ways) -> Self {
+    pub(super) async fn new(world: &World, ways: Ways) -> Self {
         let faults = ways.fault.iter().map(|id| Fault::parse(id).expect("a fault"));
         let make = if ways.on_members {
             scheduler::Scheduler::of_fleet
@@ -141,7 +141,7 @@ impl Hooks for PlacementHooks {
     }
 }
 
-fn on_members() -> Ways {
+pub(super) fn on_members() -> Ways {
     Ways {
         on_members: true,
         ..Ways::default()
@@ -149,7 +149,7 @@ fn on_members() -> Ways {
 }
 
 /// A plan for the scheduler, on members that the manager offers where they are missing.
-fn placing(scheduler: &Scheduler) -> Plan {
+pub(super) fn placing(scheduler: &Scheduler) -> Plan {
     let mut plan = driving(&scheduler.manager);
     plan.claim.edition = Edition::Placement2025M09;
     if scheduler.hooks.ways.on_members {
@@ -166,7 +166,7 @@ fn placing(scheduler: &Scheduler) -> Plan {
     plan
 }
 
-async fn run_scheduler(
+pub(super) async fn run_scheduler(
     world: &World,
     scheduler: &Scheduler,
     plan: &Plan,

@@ -1,0 +1,143 @@
+//! What the manifests grant, and under which names.
+
+use serde_json::Value;
+
+use super::*;
+
+fn rules(grants: &Grants) -> Vec<Value> {
+    serde_saphyr::from_multiple(&grants.manifest()).expect("YAML")
+}
+
+#[test]
+fn asks_for_no_more_than_is_used() {
+    let roles = rules(&Grants::default());
+    assert_eq!(roles.len(), 1);
+    assert_eq!(roles[0]["kind"], "ClusterRole");
+    let text = roles[0].to_string();
+    for verb in ["create", "update", "patch", "delete", "secrets", "*"] {
+        assert!(!text.contains(&format!("\"{verb}\"")), "{text}");
+    }
+    let all = rules(&Grants {
+        namespaces: vec!["a".to_owned(), "true".to_owned()],
+        secrets: true,
+        probe: true,
+        mutations: Api::ALL.to_vec(),
+        placements: true,
+        policies: true,
+        ..Grants::default()
+    });
+    assert!(!all[0].to_string().contains("validatingadmissionpolicies"));
+    assert_eq!(all.len(), 2);
+    assert_eq!(all[1]["metadata"]["namespace"], "true");
+    assert!(all.iter().all(|role| role["kind"] == "Role"));
+    for rule in [
+        r#"{"apiGroups":[""],"resources":["secrets"],"verbs":["list"]}"#,
+        r#""resources":["placementdecisions"],"verbs":["list","watch"]}"#,
+        r#""resources":["clusterprofiles"],"verbs":["get","create","patch","delete"]}"#,
+        r#""resources":["clusterprofiles/status"],"verbs":["patch"]}"#,
+        r#""resources":["placementdecisions"],"verbs":["get","create","patch","delete"]}"#,
+    ] {
+        assert!(all[0].to_string().contains(rule), "{rule}");
+    }
+}
+
+#[test]
+fn rights_of_consumers_are_asked_for_by_a_role_for_the_cluster() {
+    let grants = Grants {
+        placements: true,
+        consumer_access: true,
+        ..Grants::default()
+    };
+    let role = rules(&grants)[0].to_string();
+    assert!(
+        role.contains(r#""resources":["subjectaccessreviews"],"verbs":["create"]}"#),
+        "{role}"
+    );
+    assert!(
+        role.contains("placementdecisions.multicluster.x-k8s.io"),
+        "{role}"
+    );
+    let without = rules(&Grants::default())[0].to_string();
+    assert!(
+        !without.contains("placement") && !without.contains("reviews"),
+        "{without}"
+    );
+}
+
+#[test]
+fn a_monitor_reads_what_a_run_reads_by_a_role_of_its_own() {
+    let roles = rules(&Grants {
+        monitor: true,
+        ..Grants::default()
+    });
+    let [role] = &roles[..] else { panic!("{roles:?}") };
+    // Beside the role of a run, on the same hub.
+    assert_eq!(role["metadata"]["name"], MONITOR);
+    let of_run = &rules(&Grants::default())[0]["rules"];
+    assert_eq!([&role["rules"][0], &role["rules"][2]], [&of_run[0], &of_run[2]]);
+    // It follows the Namespaces.
+    assert_eq!(role["rules"][1]["verbs"], serde_json::json!(["list", "watch"]));
+    assert_eq!(of_run[1]["verbs"], serde_json::json!(["list"]));
+}
+
+#[test]
+fn a_member_s_reader_only_reads() {
+    let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest()).expect("YAML");
+    let rules = roles[0]["rules"].as_array().expect("rules");
+    let verbs = rules
+        .iter()
+        .flat_map(|rule| rule["verbs"].as_array().expect("verbs"));
+    assert!(verbs.into_iter().all(|verb| verb == "get" || verb == "list"));
+    assert_eq!(rules[3]["resourceNames"][1], "kube-scheduler");
+}
+
+#[test]
+fn an_account_is_bound_to_each_role() {
+    let account: ServiceAccount = "tests:runner".parse().expect("an account");
+    let grants = Grants {
+        namespaces: vec!["a".to_owned(), "b".to_owned()],
+        ..Grants::default()
+    };
+    let unbound = rules(&grants);
+    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest_bound_to(&account)).expect("YAML");
+    assert_eq!(bound.len(), 5);
+    assert_eq!(bound[0]["kind"], "ServiceAccount");
+    for (number, (role, binding)) in [(1, 2), (3, 4)].into_iter().enumerate() {
+        let (role, binding) = (&bound[role], &bound[binding]);
+        assert_eq!(role["rules"], unbound[number]["rules"]);
+        assert_eq!(
+            role["metadata"]["name"],
+            "clusterprofile-conformance:tests:runner"
+        );
+        assert_eq!(
+            role["metadata"]["namespace"],
+            unbound[number]["metadata"]["namespace"]
+        );
+        assert_eq!(role["metadata"]["labels"], bound[0]["metadata"]["labels"]);
+        assert_eq!(binding["kind"], "RoleBinding");
+        assert_eq!(binding["metadata"], role["metadata"]);
+        assert_eq!(binding["roleRef"]["kind"], role["kind"]);
+        assert_eq!(binding["roleRef"]["name"], role["metadata"]["name"]);
+        assert_eq!(binding["subjects"][0]["name"], bound[0]["metadata"]["name"]);
+        assert_eq!(
+            binding["subjects"][0]["namespace"],
+            bound[0]["metadata"]["namespace"]
+        );
+    }
+    let member = member_manifest_bound_to(&account);
+    assert!(member.contains("kind: ClusterRoleBinding") && member.contains("nonResourceURLs"));
+}
+
+#[test]
+fn an_account_needs_names_that_the_api_server_takes() {
+    for (text, complaint) in [
+        ("runner", "write it as NAMESPACE:NAME"),
+        (":runner", "\"\" is no name of a namespace"),
+        ("te.sts:runner", "\"te.sts\" is no name of a namespace"),
+        ("tests:", "\"\" is no name of a ServiceAccount"),
+        ("tests:run:ner", "\"run:ner\" is no name of a ServiceAccount"),
+    ] {
+        let error = text.parse::<ServiceAccount>().expect_err("none");
+        assert_eq!(error.to_string(), complaint);
+    }
+}

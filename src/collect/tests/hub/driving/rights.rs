@@ -1,0 +1,56 @@
+//! A run that drives uses each right that its role grants, and asks for nothing else.
+
+use collect::Grants;
+use evidence::api::Api;
+
+use super::{
+    super::rights::Bound,
+    placements::{Scheduler, on_members, placing, run_scheduler},
+    *,
+};
+
+/// Drives the manager as the account that has these grants.
+async fn drive_manager(mutations: bool) {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default()).await;
+    let written = mutations.then_some(Api::ClusterProfile);
+    let grants = Grants {
+        mutations: written.into_iter().collect(),
+        ..Grants::default()
+    };
+    let bound = Bound::to(world, |account| grants.manifest_bound_to(account)).await;
+    let mut plan = driving(&manager);
+    plan.driver.as_mut().expect("a driver").mutations = mutations;
+    let seen = run(&bound.world, &manager, &plan).await;
+    assert_eq!(seen.driver().lacking.is_empty(), mutations);
+    assert_eq!(seen.warnings, [""; 0]);
+    bound.compare();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_may_not_write_needs_no_more() {
+    drive_manager(false).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_that_may_write_uses_its_role() {
+    drive_manager(true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_driver_of_placements_uses_its_role() {
+    let world = placements::world().await;
+    let scheduler = Scheduler::new(&world, on_members()).await;
+    let mut plan = placing(&scheduler);
+    plan.secrets = Wish::No("not for placements".into());
+    let grants = Grants {
+        namespaces: plan.scope.namespaces.clone(),
+        placements: true,
+        mutations: vec![Api::Placement],
+        ..Grants::default()
+    };
+    let bound = Bound::to(world, |account| grants.manifest_bound_to(account)).await;
+    let seen = run_scheduler(&bound.world, &scheduler, &plan, future::pending()).await;
+    assert!(seen.driver().lacking.is_empty(), "{:?}", seen.driver().lacking);
+    bound.compare();
+}

@@ -1,0 +1,325 @@
+//! A run uses each right that its role grants, and asks for nothing else: the hub's audit log is compared with the printed
+//! role, both ways.
+
+use std::collections::BTreeSet;
+
+use apiserver::User;
+use collect::{Grants, ServiceAccount, Workloads, member_manifest_bound_to, ongoing};
+use evidence::{Shard, api::Edition};
+
+use super::{
+    members::{asking, way},
+    *,
+};
+
+/// The user that is bound to the printed roles.
+const RUNNER: &str = "runner";
+
+/// A right, as a rule grants it or a request needs it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Right {
+    verb: String,
+    /// Group, resource and, where the rule is about some objects only, the name; or a path.
+    of: [String; 3],
+}
+
+impl Right {
+    fn new(verb: &str, group: &str, resource: &str, name: &str) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            of: [group, resource, name].map(str::to_owned),
+        }
+    }
+
+    /// Whether who has this right may send a request that needs that one.
+    fn covers(&self, needed: &Self) -> bool {
+        let [group, resource, name] = &self.of;
+        let about = [group, resource] == [&needed.of[0], &needed.of[1]];
+        self.verb == needed.verb && about && (name.is_empty() || *name == needed.of[2])
+    }
+
+    /// Whether every authenticated user has it, by the roles `system:discovery` and `system:basic-user`.
+    fn is_everyones(&self) -> bool {
+        let [group, resource, _] = &self.of;
+        let is_discovery = resource.is_empty() && (group == "/version" || group.starts_with("/api"));
+        is_discovery || resource.starts_with("selfsubject")
+    }
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// All rights that the printed roles grant.
+fn granted(documents: &[Value]) -> BTreeSet<Right> {
+    let rules = documents
+        .iter()
+        .flat_map(|object| object["rules"].as_array().into_iter().flatten());
+    let mut rights = BTreeSet::new();
+    for rule in rules {
+        for verb in texts(&rule["verbs"]) {
+            rights.extend(texts(&rule["nonResourceURLs"]).map(|path| Right::new(verb, path, "", "")));
+            for group in texts(&rule["apiGroups"]) {
+                for resource in texts(&rule["resources"]) {
+                    let names: Vec<&str> = texts(&rule["resourceNames"]).collect();
+                    let names = if names.is_empty() { vec![""] } else { names };
+                    rights.extend(names.iter().map(|name| Right::new(verb, group, resource, name)));
+                }
+            }
+        }
+    }
+    rights
+}
+
+/// What a request needs, as the audit log has it.
+fn needed(event: &Value) -> Right {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (verb, object) = (text(&event["verb"]), &event["objectRef"]);
+    if object.is_null() {
+        let uri = text(&event["requestURI"]);
+        return Right::new(&verb, uri.split('?').next().unwrap_or_default(), "", "");
+    }
+    let resource = match text(&object["subresource"]) {
+        none if none.is_empty() => text(&object["resource"]),
+        subresource => format!("{}/{subresource}", text(&object["resource"])),
+    };
+    Right::new(
+        &verb,
+        &text(&object["apiGroup"]),
+        &resource,
+        &text(&object["name"]),
+    )
+}
+
+/// A hub on which [`RUNNER`] has what the manifest grants, and nothing else.
+pub struct Bound {
+    pub world: World,
+    granted: BTreeSet<Right>,
+}
+
+impl Bound {
+    /// Applies what is printed for an account, and adds the runner to each binding.
+    pub async fn to(mut world: World, print: impl Fn(&ServiceAccount) -> String) -> Self {
+        let account = "default:conformance".parse().expect("an account");
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&print(&account)).expect("YAML");
+        for object in &documents {
+            let mut object = object.clone();
+            let kind = object["kind"].as_str().expect("a kind").to_lowercase();
+            if let Some(subjects) = object["subjects"].as_array_mut() {
+                subjects
+                    .push(json!({"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": RUNNER}));
+            }
+            let root = match &*kind {
+                "serviceaccount" => "/api/v1".to_owned(),
+                _ => "/apis/rbac.authorization.k8s.io/v1".to_owned(),
+            };
+            let place = match object["metadata"]["namespace"].as_str() {
+                Some(namespace) => format!("/namespaces/{namespace}"),
+                None => String::new(),
+            };
+            world.create(&format!("{root}{place}/{kind}s"), object).await;
+        }
+        world.server.add_user(User::with_rules(RUNNER, Vec::new()));
+        world.hub.connection.client = world.server.client(RUNNER);
+        Self {
+            granted: granted(&documents),
+            world,
+        }
+    }
+
+    async fn granting(world: World, grants: &Grants) -> Self {
+        Self::to(world, |account| grants.manifest_bound_to(account)).await
+    }
+
+    /// Collects as the runner, and compares.
+    async fn collect(&self, plan: &Plan) {
+        let evidence = self.world.collect(plan, async {}).await.expect("evidence");
+        assert_eq!(evidence.gaps, [], "{:?}", self.granted);
+        self.compare();
+    }
+
+    /// Compares what the runner asked for with what it was granted.
+    pub fn compare(&self) {
+        let mut events = self.world.server.audit_events();
+        events.retain(|event| event["user"]["username"] == RUNNER);
+        let asked: BTreeSet<Right> = events.iter().map(needed).collect();
+        let covered = |needed: &Right| self.granted.iter().any(|right| right.covers(needed));
+        let beyond: Vec<&Right> = asked
+            .iter()
+            .filter(|needed| !needed.is_everyones() && !covered(needed))
+            .collect();
+        assert!(beyond.is_empty(), "asked for, and not granted: {beyond:#?}");
+        let unused: Vec<&Right> = self
+            .granted
+            .iter()
+            .filter(|right| !asked.iter().any(|needed| right.covers(needed)))
+            .collect();
+        assert!(unused.is_empty(), "granted, and not used: {unused:#?}");
+        let refused = events.iter().find(|event| event["responseStatus"]["code"] == 403);
+        assert_eq!(refused, None);
+    }
+}
+
+/// A hub with a profile.
+async fn world() -> World {
+    let world = World::new().await;
+    world.profile("a").await;
+    world
+}
+
+/// A plan that asks for whatever the runner may.
+fn all() -> Plan {
+    Plan {
+        secrets: Wish::IfAllowed,
+        probe: Wish::IfAllowed,
+        ..plan(60)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_uses_the_role_of_the_base() {
+    let grants = Grants {
+        secrets: true,
+        probe: true,
+        ..Grants::default()
+    };
+    Bound::granting(world().await, &grants)
+        .await
+        .collect(&all())
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_granted_is_not_asked_for() {
+    let bound = Bound::granting(world().await, &Grants::default()).await;
+    bound.collect(&all()).await;
+    let namespaced = Grants {
+        namespaces: vec!["default".to_owned()],
+        secrets: true,
+        probe: true,
+        ..Grants::default()
+    };
+    let mut plan = all();
+    plan.scope.namespaces = namespaced.namespaces.clone();
+    Bound::granting(world().await, &namespaced)
+        .await
+        .collect(&plan)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_share_uses_the_same_role() {
+    let mut shares = (0..2).map(|index| Shard { index, count: 2 });
+    let mut plan = plan(60);
+    plan.scope.shard = shares.find(|shard| shard.holds("default"));
+    let bound = Bound::granting(world().await, &Grants::default()).await;
+    bound.collect(&plan).await;
+}
+
+/// Defines what the lab does not serve by itself: admission policies and their bindings, one of each.
+async fn with_policies(world: World) -> World {
+    let group = "admissionregistration.k8s.io";
+    for (kind, plural) in [
+        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+        (
+            "ValidatingAdmissionPolicyBinding",
+            "validatingadmissionpolicybindings",
+        ),
+    ] {
+        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        world.server.define(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}"), "annotations": {"api-approved.kubernetes.io": "https://k8s.io"}},
+            "spec": {
+                "group": group, "scope": "Cluster",
+                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
+                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
+            },
+        }));
+        let object = json!({
+            "apiVersion": format!("{group}/v1"), "kind": kind,
+            "metadata": {"name": "a", "labels": {"conformance.clusterprofile/edition": "standard"}},
+        });
+        world.create(&format!("/apis/{group}/v1/{plural}"), object).await;
+    }
+    world
+}
+
+#[tokio::test(start_paused = true)]
+async fn policies_are_asked_for_where_they_are_granted() {
+    let grants = Grants {
+        policies: true,
+        ..Grants::default()
+    };
+    let world = with_policies(world().await).await;
+    Bound::granting(world, &grants).await.collect(&plan(60)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
+    let grants = Grants {
+        placements: true,
+        consumer_access: true,
+        workloads: Some(Workloads {
+            group: String::new(),
+            version: "v1".to_owned(),
+            resource: "configmaps".to_owned(),
+        }),
+        ..Grants::default()
+    };
+    let world = world().await;
+    let slice = json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+        "metadata": {"name": "s", "labels": {"multicluster.x-k8s.io/decision-key": "k", "multicluster.x-k8s.io/decision-index": "0"}},
+        "schedulerName": "s",
+        "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "default"}, "reason": "r"}],
+    });
+    world
+        .create(&PROFILES.replace("clusterprofiles", "placementdecisions"), slice)
+        .await;
+    let bound = Bound::granting(world, &grants).await;
+    let mut plan = all();
+    plan.claim.edition = Edition::Placement2025M09;
+    plan.claim.consumer_users = vec!["jane".to_owned()];
+    plan.workloads = grants.workloads.clone();
+    plan.secrets = Wish::No("not for placements".into());
+    plan.probe = Wish::No("not for placements".into());
+    bound.collect(&plan).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_monitor_uses_its_role() {
+    for namespaces in [vec![], vec!["default".to_owned()]] {
+        let grants = Grants {
+            namespaces: namespaces.clone(),
+            monitor: true,
+            ..Grants::default()
+        };
+        let bound = Bound::granting(world().await, &grants).await;
+        let (world, stop) = (&bound.world, CancellationToken::new());
+        let mut plan = plan(30);
+        plan.scope.namespaces = namespaces;
+        plan.secrets = Wish::No("it goes on".into());
+        let window = Duration::from_secs(3600);
+        let (mut following, _view) =
+            ongoing::observe(&world.hub.connection, &plan, window, world.clock, &Quiet, stop)
+                .await
+                .expect("an observation");
+        tokio::select! {
+            biased;
+            () = after(4000) => {}
+            never = following.follow() => match never {},
+        }
+        bound.compare();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_is_asked_for_what_its_role_grants() {
+    let hub = world().await;
+    let member = World::new().await;
+    let bound = Bound::to(member, member_manifest_bound_to).await;
+    let ways = vec![way("a", bound.world.hub.connection.client.clone())];
+    hub.collect(&asking(60, ways), async {}).await.expect("evidence");
+    bound.compare();
+}
