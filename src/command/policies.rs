@@ -38,7 +38,7 @@ pub struct PrintPolicies {
     /// Judge only writes to this namespace (repeatable)
     #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace, help_heading = "Scope")]
     namespaces: Vec<String>,
-    /// Judge only writes to the profiles of this cluster manager
+    /// Judge only writes to the profiles of this cluster manager, and no Secrets: they do not say whose they are
     #[arg(long, value_name = "NAME", value_parser = scope::manager, help_heading = "Scope")]
     cluster_manager: Option<String>,
 }
@@ -101,7 +101,8 @@ impl PrintPolicies {
         let manifests = policies::manifests(&options);
         if manifests.is_empty() {
             return Err(Failure::usage(anyhow!(
-                "none of these rules can be a policy: `list --format json` tells which can"
+                "none of these rules can be a policy: `list --format json` tells which can, and --cluster-manager leaves out \
+                 those on Secrets"
             )));
         }
         if options.denies {

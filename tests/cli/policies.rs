@@ -56,6 +56,11 @@ fn levels_editions_and_scopes_narrow_the_policies() {
         ],
     );
     assert!(claimed.contains("consumers/secret-has-kubeconfig"));
+    // A Secret does not say whose profile it is for, so a policy would deny those of other managers.
+    let secrets = ["policies", "--feature", "consumer-secrets", "--deny", "must"];
+    assert!(expect(0, &secrets).contains("- secrets\n"));
+    let of_one = expect(0, &[&secrets[..], &["--cluster-manager", "m"]].concat());
+    assert!(!of_one.contains("- secrets\n"), "{of_one}");
     let one = expect(
         0,
         &[

@@ -70,6 +70,7 @@ pub async fn an_api_server_agrees(assets: &Assets) {
             }
         }
     }
+    loose.an_odd_time_silences_the_policy_on_nothing_else().await;
     loose.hub.stop().await.unwrap();
     println!("{again} examples were played under CRDs that take anything");
     report(&agreement);
@@ -318,6 +319,39 @@ impl Ground {
         profile["status"]["version"]["kubernetes"] = "v1.34.2".into();
         let changed = self.status(&profile).await;
         assert_eq!(changed, Vec::<String>::new());
+    }
+
+    /// `timestamp` fails on these, and a policy that fails says nothing.
+    async fn an_odd_time_silences_the_policy_on_nothing_else(&self) {
+        for odd in [
+            "2025-02-29T00:00:00Z",
+            "1900-02-29T00:00:00Z",
+            "2025-04-31T00:00:00Z",
+            "2025-02-30T00:00:00+01:00",
+            "0000-01-01T00:00:00Z",
+            "0001-01-01T00:00:00+14:00",
+            "9999-12-31T23:59:59-14:00",
+            "2025-01-01T24:00:00Z",
+            "yesterday",
+        ] {
+            let mut profile = self.conforming().await;
+            let status = &mut profile["status"];
+            status["conditions"].as_array_mut().unwrap().push(json!({
+                "type": "Odd", "status": "True", "reason": "Odd", "message": "", "lastTransitionTime": odd,
+            }));
+            for (name, time) in [("odd.example", odd), ("p.example", "2024-02-29T12:00:00Z")] {
+                let property = json!({"name": name, "value": "x", "lastObservedTime": time});
+                status["properties"].as_array_mut().unwrap().push(property);
+            }
+            self.status(&profile).await;
+            let status = &mut profile["status"];
+            status["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:07Z".into();
+            status["properties"][2]["lastObservedTime"] = "2024-02-28T12:00:00Z".into();
+            let warned = rules_in(&self.status(&profile).await);
+            for rule in ["conditions/transition-time-kept", "properties/observed-time-sane"] {
+                assert!(warned.contains(rule), "{odd}: {rule} among {warned:?}");
+            }
+        }
     }
 
     /// What costs too much is not judged, and nobody is told: so the budget must suffice for what managers publish.

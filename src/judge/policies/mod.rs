@@ -65,13 +65,15 @@ pub fn manifests(options: &Options) -> Vec<Value> {
         .collect()
 }
 
-/// The rules that become policies, in the order of the reports.
+/// The rules that become policies, in the order of the reports. With the scope of one manager, none on Secrets: they
+/// do not say whose profile theirs is, and the API server looks up no other object.
 pub fn rules_of(options: &Options) -> impl Iterator<Item = PolicyRule> {
     let rules = rules::all().iter();
     rules
         .filter(|rule| options.holds(rule))
         .filter_map(|rule| Some((rule, rule.facts.policy.as_ref()?)))
         .filter(|(_, facts)| facts.is_of(options.edition))
+        .filter(|(_, facts)| options.scope.cluster_manager.is_none() || facts.of != Resource::Secrets)
 }
 
 impl Options {

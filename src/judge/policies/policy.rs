@@ -3,6 +3,7 @@
 use evidence::{
     Scope,
     api::names::{GROUP, LABEL_MANAGER, LABEL_SECRET_PROFILE, VERSIONS},
+    labels::{LABEL_NAME, LABEL_PART_OF, SUITE},
     policies::{ANNOTATION_RULES, AUDIT_KEY, LABEL_EDITION, LABEL_VERSION, NAME_PREFIX},
 };
 use serde_json::{Value, json};
@@ -14,6 +15,8 @@ use super::{
 use crate::rules::{Expected, Operation, PolicyFacts, Resource, Rule};
 
 const API: &str = "admissionregistration.k8s.io/v1";
+/// The value of the label [`LABEL_NAME`].
+const POLICIES: &str = "clusterprofile-conformance-policies";
 
 /// A policy of these rules, and its binding.
 pub(super) fn with_binding(
@@ -28,6 +31,8 @@ pub(super) fn with_binding(
     let labels = json!({
         LABEL_EDITION: options.edition.name(),
         LABEL_VERSION: env!("CARGO_PKG_VERSION"),
+        LABEL_NAME: POLICIES,
+        LABEL_PART_OF: SUITE,
     });
     let mut policy = json!({
         "apiVersion": API,
@@ -43,9 +48,10 @@ pub(super) fn with_binding(
             "validations": rules.iter().map(|(rule, facts)| validation(options, rule, facts)).collect::<Vec<_>>(),
         },
     });
-    let manager = options.scope.cluster_manager.as_deref();
-    let manager = manager.filter(|_| resource != Resource::Secrets);
-    let mut conditions: Vec<Value> = manager
+    let mut conditions: Vec<Value> = options
+        .scope
+        .cluster_manager
+        .as_deref()
         .map(|manager| json!({"name": "cluster-manager", "expression": of_manager(manager)}))
         .into_iter()
         .collect();
