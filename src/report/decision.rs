@@ -1,17 +1,19 @@
 //! The decision in words, with its basis.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
-use evidence::{Kind, ReasonId, Window, api::Api, runs};
+use evidence::{Asked, Kind, ReasonId, Window, api::Api, runs};
 use jiff::SignedDuration;
 use judge::{
-    Count, Decision, Judgement, Part, RuleVerdict, Verdict,
+    Count, Decision, Judgement, Part, RuleVerdict, Tally, Verdict,
     rules::{Basis, Level},
 };
 
 use super::{
     Coverage, Report, escape,
-    locked::locked,
     number::{count, listed},
 };
 
@@ -45,9 +47,10 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
             format!("no profile{share}, edition {edition}; the merged shares decide")
         }
         Decision::NoViolation => format!(
-            "no violation found{share}: {} of {} judged, edition {edition}{waived}{}",
+            "no violation found{share}: {} of {} judged{}, edition {edition}{waived}{}",
             tally.must.judged(),
             count(tally.must.rules, "MUST rule"),
+            others(tally),
             if tally.is_of_share() {
                 "; the merged shares decide"
             } else {
@@ -68,6 +71,14 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
         Decision::Inconclusive => {
             format!("inconclusive for edition {edition}{share}: no MUST rule was judged")
         }
+    }
+}
+
+/// Counts the judged rules of other levels, if those are all.
+fn others(tally: &Tally) -> String {
+    match tally.must.judged() {
+        0 => format!(" (and {})", count(tally.judged(), "other rule")),
+        _ => String::new(),
     }
 }
 
@@ -181,23 +192,25 @@ fn the_rest_needs(report: &Report) -> String {
         .iter()
         .filter_map(|verdict| verdict.reason_id())
         .collect();
-    let locked = locked(report).into_iter().filter(|locked| locked.must > 0);
-    let mut needs: Vec<String> = locked.map(|locked| in_words(locked.kind).to_owned()).collect();
+    let mut needs = kinds_needed(report, &unjudged);
     let absent: BTreeSet<&str> = unjudged
         .iter()
         .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
         .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
         .collect();
+    // Without the feature, nobody asks for them.
+    needs.retain(|need| absent.is_empty() || need != in_words(Kind::Secrets));
     needs.extend(
         absent
             .iter()
-            .map(|feature| format!("feature {feature} not declared absent")),
+            .map(|feature| format!("the feature {feature}, which was declared absent")),
     );
+    if reasons.contains(&ReasonId::NothingHappened) && needs.iter().all(|need| !happens(need)) {
+        let has_driver = *report.evidence.asked(Kind::Driver) == Asked::Yes;
+        let more = if has_driver { " that does more" } else { "" };
+        needs.push(format!("a longer watch or a driver{more}"));
+    }
     for (reason, need) in [
-        (
-            ReasonId::NothingHappened,
-            "a change that it judges (a longer watch or a driver)",
-        ),
         (
             ReasonId::ManagerNotNamed,
             "the users or field managers of the cluster manager named",
@@ -224,7 +237,57 @@ fn the_rest_needs(report: &Report) -> String {
     }
     let mut told = BTreeSet::new();
     needs.retain(|need| told.insert(need.clone()));
-    listed(&needs).map_or_else(String::new, |needs| format!("; the rest needs {needs}"))
+    // What is inconclusive has all evidence that was asked for, and says itself what it lacks.
+    let subject = match report.judgement.tally.must.inconclusive {
+        0 => "the rest needs",
+        _ => "the others need",
+    };
+    listed(&needs).map_or_else(String::new, |needs| format!("; {subject} {needs}"))
+}
+
+/// Whether such evidence shows that more happens.
+fn happens(need: &str) -> bool {
+    [Kind::Timeline, Kind::Driver]
+        .iter()
+        .any(|kind| need == in_words(*kind))
+}
+
+/// The kinds of evidence that rules wait for, those of the most rules first. Of alternatives, none is named if another rule
+/// needs one of them.
+fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<String> {
+    let mut by_rule: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
+    for (kind, rules) in judge::locked(report.judgement, report.evidence) {
+        let waiting = rules
+            .iter()
+            .filter(|rule| unjudged.iter().any(|verdict| verdict.rule.id == rule.id));
+        for rule in waiting {
+            by_rule.entry(rule.id).or_default().insert(kind);
+        }
+    }
+    let mut needed: BTreeMap<&BTreeSet<Kind>, usize> = BTreeMap::new();
+    for kinds in by_rule.values() {
+        *needed.entry(kinds).or_default() += 1;
+    }
+    let is_needed_alone = |kind: &Kind| needed.contains_key(&BTreeSet::from([*kind]));
+    let mut told: Vec<(&BTreeSet<Kind>, usize)> = needed
+        .iter()
+        .filter(|(kinds, _)| kinds.len() == 1 || !kinds.iter().any(is_needed_alone))
+        .map(|(kinds, rules)| (*kinds, *rules))
+        .collect();
+    told.sort_by_key(|(_, rules)| Reverse(*rules));
+    told.into_iter()
+        .filter_map(|(kinds, _)| alternatives(kinds))
+        .collect()
+}
+
+/// Alternatives in words, such as `the audit log (or managedFields)`.
+fn alternatives(kinds: &BTreeSet<Kind>) -> Option<String> {
+    let words: Vec<&str> = kinds.iter().map(|kind| in_words(*kind)).collect();
+    let (first, others) = words.split_first()?;
+    Some(match others {
+        [] => (*first).to_owned(),
+        others => format!("{first} (or {})", others.join(" or ")),
+    })
 }
 
 /// A kind of evidence, as people say it.

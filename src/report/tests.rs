@@ -486,7 +486,7 @@ fn a_run_that_left_out_must_rules_finds_no_violation_and_says_what_the_rest_need
     evidence.header.claim.no_features.insert(Feature::ConsumerSecrets);
     let without = told(&evidence, Selection::default());
     assert!(
-        without.contains("feature consumer-secrets not declared absent"),
+        without.contains("the feature consumer-secrets, which was declared absent"),
         "{without}"
     );
 }
