@@ -241,6 +241,7 @@ fn an_unreadable_object_leaves_inventory_rules_in_doubt() {
 #[test]
 fn an_unreadable_object_of_another_namespace_or_kind_is_of_no_concern() {
     let mut evidence = evidence(&[Kind::Inventory, Kind::Timeline]);
+    evidence.profiles[0].versions[0].object.metadata.namespace = Arc::from("default");
     let mut verdict = |kind: &str, namespace: &str, facts: &str| {
         let object = ObjectRef {
             kind: kind.to_owned(),
