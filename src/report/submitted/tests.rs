@@ -416,7 +416,8 @@ fn what_is_called_real_is_held_against_the_evidence() {
         .collect::<Vec<_>>()
     };
     assert_eq!(parts(true, |_| {}), <[&str; 0]>::default());
-    let cases: [(fn(&mut Evidence), &[&str]); 5] = [
+    type Case = (fn(&mut Evidence), &'static [&'static str]);
+    let cases: [Case; 5] = [
         (
             |evidence| evidence.header.hub.source = "lab".to_owned(),
             &["hub", "agents"],
