@@ -87,7 +87,7 @@ impl Seen {
             profiles,
             slices,
             missing: self.missing.clone(),
-            gaps,
+            gaps: gaps.into(),
         };
         later.sort();
         later

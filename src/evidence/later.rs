@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Evidence, Gap, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
+    Evidence, Gap, Gaps, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
 };
 
 /// How a run looked on after its window. Without faults that were open when the window ended, it did not.
@@ -40,7 +40,7 @@ pub struct Later {
     /// The profiles that the run waited for though none of that name existed when the window ended.
     pub missing: BTreeSet<ObjectKey>,
     /// What was missed of that time.
-    pub gaps: Vec<Gap>,
+    pub gaps: Gaps,
 }
 
 /// The objects with a fault that was open when the window ended.
@@ -190,7 +190,7 @@ impl Evidence {
 
     /// The gaps after the window that concern one object.
     pub fn later_gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
-        self.concerning(self.later.gaps.iter(), kind, namespace, name)
+        self.concerning(&self.later.gaps, kind, namespace, name)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod dump;
 pub mod file;
 #[cfg(any(test, target_family = "wasm"))]
 mod frames;
+mod gaps;
 mod header;
 mod history;
 mod input;
@@ -49,6 +50,7 @@ pub use checksum::Checksum;
 pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};
 pub use driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
+pub use gaps::{Gaps, Spans};
 pub use header::{
     Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
 };
@@ -113,7 +115,7 @@ pub struct Evidence {
     /// The steps of the implementation's driver.
     pub driver: Option<Driver>,
     /// Evidence that was requested but unavailable.
-    pub gaps: Vec<Gap>,
+    pub gaps: Gaps,
     /// Objects that do not fit the shape of their kind.
     pub unreadable: Vec<Unreadable>,
 }
@@ -269,7 +271,7 @@ impl Evidence {
 
     /// The gaps in evidence of that kind.
     pub fn gaps(&self, kind: Kind) -> impl Iterator<Item = &Gap> {
-        self.gaps.iter().filter(move |gap| gap.kind == kind)
+        self.gaps.of_kind(kind)
     }
 
     /// Returns `true` if evidence of that kind was requested and is complete.

@@ -1,13 +1,13 @@
 //! Shares of a fleet: several runners judge a hub together, and each observes the namespaces whose names fall to it.
 
-use std::{fmt, str::FromStr};
+use std::{cell::LazyCell, fmt, str::FromStr};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Evidence, Gap, Kind, Settled, Window};
+use super::{Evidence, Gap, Gaps, Kind, Settled, Window};
 
 /// One share of several. The shares of one count divide all namespaces between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -137,44 +137,29 @@ impl Evidence {
 
     /// Whether a list of that kind may lack objects of a namespace: it has a gap.
     pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
-        let merged_from = self.merged_from();
-        self.gaps(kind).any(|gap| {
-            let is_of_share = match (gap.share, merged_from) {
-                (Some(share), Some(count)) => Shard::index_of(namespace, count) == share,
-                _ => true,
-            };
-            let of_object = gap.object.as_ref();
-            is_of_share && of_object.is_none_or(|object| object.namespace == namespace)
-        })
-    }
-
-    /// The gaps in the timeline of one profile: its own, and those of its whole share.
-    pub fn timeline_gaps_of(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
-        self.gaps_of(Kind::Timeline, namespace, name)
+        // Only gaps of a share ask which one the namespace falls to.
+        let index = LazyCell::new(|| self.merged_from().map(|count| Shard::index_of(namespace, count)));
+        let of_namespace = self.gaps.of_namespace(kind, namespace);
+        let mut gaps = self.gaps.of_all(kind).chain(of_namespace);
+        gaps.any(|gap| gap.share.is_none() || index.is_none() || gap.share == *index)
     }
 
     /// The gaps of a kind that concern one object: its own, and those of its whole share.
     pub fn gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
-        self.concerning(self.gaps.iter(), kind, namespace, name)
+        self.concerning(&self.gaps, kind, namespace, name)
     }
 
     /// Those of the gaps that are of a kind and concern one object.
     pub(super) fn concerning<'g>(
         &self,
-        gaps: impl Iterator<Item = &'g Gap>,
+        gaps: &'g Gaps,
         kind: Kind,
         namespace: &str,
         name: &str,
-    ) -> impl Iterator<Item = &'g Gap> {
+    ) -> impl Iterator<Item = &'g Gap> + use<'g> {
         let share = self.share_of(namespace).map(|share| share.shard.index);
-        gaps.filter(move |gap| {
-            let is_of_kind = gap.kind == kind;
-            let is_of_share = gap.share.is_none() || share.is_none() || gap.share == share;
-            let of_object = gap.object.as_ref();
-            is_of_kind
-                && is_of_share
-                && of_object.is_none_or(|object| object.name == name && object.namespace == namespace)
-        })
+        let gaps = gaps.of_all(kind).chain(gaps.of_object(kind, namespace, name));
+        gaps.filter(move |gap| gap.share.is_none() || share.is_none() || gap.share == share)
     }
 }
 

@@ -139,7 +139,7 @@ impl View {
                     .map(|why| Gap::of(Kind::Namespaces, why.clone())),
             );
         }
-        self.evidence.gaps = beside.gaps;
+        self.evidence.gaps = beside.gaps.into();
         self.evidence.unreadable = beside.unreadable;
         let header = &mut self.evidence.header;
         let earlier = header.window.map(|window| window.from);

@@ -489,7 +489,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                     name,
                 })
                 .collect(),
-            gaps,
+            gaps: gaps.into(),
         };
         later.sort();
         later
@@ -513,7 +513,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 unlabelled_secrets: others.5,
                 probes: others.2,
                 requests,
-                gaps: others.3,
+                gaps: others.3.into(),
                 unreadable: others.4,
                 members: beyond.0,
                 endpoint_calls: beyond.1,

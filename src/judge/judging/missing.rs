@@ -1,6 +1,6 @@
 //! Finds the evidence that a rule needs and lacks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Reason, Share, api::names};
 
@@ -91,13 +91,14 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
 /// manager reports as down is no gap.
 fn gaps(evidence: &Evidence, kind: Kind) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
+    let mut told = HashSet::new();
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
     for gap in evidence.gaps(kind).filter(|gap| !of_one_member(gap)) {
         let reason = match &gap.object {
             Some(object) => gap.reason.after(object),
             None => gap.reason.clone(),
         };
-        if !reasons.contains(&reason) {
+        if told.insert(reason.clone()) {
             reasons.push(reason);
         }
     }

@@ -116,6 +116,8 @@ enum Sight<'a, P, M> {
 /// The value seen by one look, and the values that the profile reported since the look before.
 struct Moment<'a, P, M> {
     look: &'a Look,
+    /// When the last of this look and those before it ended.
+    latest: Micros,
     seen: M,
     said: Vec<P>,
 }
@@ -390,7 +392,12 @@ impl<'a, P: Clone, M: Clone> Comparison<'_, 'a, P, M> {
         let stands = !versions.is_empty() && versions.iter().all(|profile| (self.vouches)(profile));
         let said: Option<Vec<P>> = versions.iter().map(|profile| (self.said)(profile)).collect();
         match said.filter(|_| stands) {
-            Some(said) => Sight::Both(Moment { look, seen, said }),
+            Some(said) => Sight::Both(Moment {
+                look,
+                latest: look.until.as_microsecond(),
+                seen,
+                said,
+            }),
             None => Sight::Unsaid,
         }
     }
@@ -437,12 +444,18 @@ impl<'a, P: Clone, M: Clone> Looks<'_, '_, 'a, P, M> {
         self.stay_apart(look.from, look.until);
     }
 
-    fn compare(&mut self, moment: Moment<'a, P, M>) {
+    fn compare(&mut self, mut moment: Moment<'a, P, M>) {
         let look = moment.look;
+        let latest = self.series.last().map(|before| before.latest);
+        moment.latest = moment.latest.max(latest.unwrap_or(Micros::MIN));
         self.series.push(moment);
         let last = self.series.len() - 1;
+        // Nothing earlier ended within the grace.
+        let since = look.from.as_microsecond().saturating_sub(self.comparison.grace());
+        let is_recent = |other: &usize| self.series[*other].latest >= since;
         if let Some(other) = (self.begin..last)
             .rev()
+            .take_while(is_recent)
             .find(|other| self.is_behind(*other, last))
         {
             self.judge(last - 1);

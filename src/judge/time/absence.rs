@@ -2,10 +2,7 @@
 
 use evidence::{Asked, Evidence, History, Origin, Tracked};
 
-use super::{
-    LATE, Micros, Set, Timeline, While,
-    timeline::{lost_in, span_of},
-};
+use super::{LATE, Micros, Set, Timeline, While, gaps::Gaps};
 
 /// When there was no object of that namespace and name, by all of its lives, if it had any. The first list, which was read
 /// by `listed`, showed that there was none, unless it showed one. What came and went within a gap, nobody saw.
@@ -17,10 +14,12 @@ pub(crate) fn absent<'e, T: Tracked>(
 ) -> While {
     let window = evidence.window_of(namespace);
     let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
-    let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
-    let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
-    let gaps = Set::of(gaps.map(span_of).filter(|_| window.is_some()));
-    let lost = lost_in(gaps.spans());
+    let gaps = match window {
+        Some(_) => Gaps::of::<T>(evidence, namespace, name),
+        None => Gaps::default(),
+    };
+    let lost = gaps.lost();
+    let gaps = Set::of(gaps.spans().iter().copied());
     let seen = |from: Micros, until: Micros| Set::of([(from, until)]);
     if lives.is_empty() {
         let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());

@@ -1,11 +1,11 @@
 //! How old a profile is.
 
-use evidence::{Evidence, GRACE_SECONDS, Origin, ProfileHistory, parse_time};
+use evidence::{Evidence, GRACE_SECONDS, Kind, Origin, ProfileHistory, parse_time};
 
 use super::{
     LATE, Micros, SECOND,
     clock::{CLOCKS_APART, known_skew},
-    timeline::span_of,
+    gaps::earliest,
 };
 
 /// The default grace of the ledger: 2 min.
@@ -35,10 +35,9 @@ pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros)
         Origin::Created => seen,
         Origin::Relisted => {
             // Before the gap in which it came, it was not there.
-            let gaps = evidence.timeline_gaps_of(&metadata.namespace, &metadata.name);
-            let around = gaps.map(span_of);
-            let around = around.filter(|(from, until)| (*from..=*until).contains(&seen));
-            around.map(|(from, _)| from).min().unwrap_or(Micros::MIN)
+            let name = (&*metadata.namespace, &*metadata.name);
+            let around = earliest(evidence, Kind::Timeline, name, seen);
+            around.filter(|from| *from <= seen).unwrap_or(Micros::MIN)
         }
         Origin::Listed => Micros::MIN,
     };

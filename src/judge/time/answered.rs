@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, Tracked};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Known, LATE, Micros, Seen, Set, Timeline, Why, timeline::span_of};
+use super::{Known, LATE, Micros, Seen, Timeline, Why, gaps::earliest};
 
 impl<'e, T: Tracked> Timeline<'e, T> {
     /// Whether the object was last as it should be by a moment; none stands for its absence, also before its first life.
@@ -25,10 +25,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             Seen::Nothing if place == 0 => (runs.get(1)?.from.earliest > Micros::MIN).then_some(None),
             Seen::Nothing => None,
         };
-        let is_lost = !self
-            .lost
-            .and(&Set::of([(moment, moment.saturating_add(1))]))
-            .is_empty();
+        let is_lost = self.gaps.lose(moment);
         // In a gap, an object that is absent on both sides may come and go.
         let known = state(last).filter(|object| object.is_some() || !is_lost);
         if known.is_some_and(&holds) {
@@ -71,15 +68,10 @@ pub(crate) fn missed<T: Tracked>(
     from: Timestamp,
     until: Timestamp,
 ) -> Option<Timestamp> {
-    let within = |(start, stop): (Micros, Micros)| {
-        (start <= until.as_microsecond() && stop >= from.as_microsecond()).then_some(start)
+    let first = match object {
+        Some(object) => earliest(evidence, T::WATCHED, object, from.as_microsecond()),
+        None => evidence.gaps.times(T::WATCHED).earliest(from.as_microsecond()),
     };
-    let begins = match object {
-        Some((namespace, name)) => {
-            let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
-            gaps.map(span_of).filter_map(within).min()
-        }
-        None => evidence.gaps(T::WATCHED).map(span_of).filter_map(within).min(),
-    };
+    let begins = first.filter(|start| *start <= until.as_microsecond());
     begins.map(|start| Timestamp::from_microsecond(start).map_or(from, |start| start.max(from)))
 }

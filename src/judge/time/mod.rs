@@ -18,6 +18,7 @@ mod bucket;
 mod clock;
 mod edge;
 mod events;
+mod gaps;
 mod known;
 #[cfg(test)]
 mod laws;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use evidence::{Asked, Evidence, Gap, History, Origin, Tracked, Version};
-use jiff::Timestamp;
+use evidence::{Asked, Evidence, History, Origin, Tracked, Version};
 
 use super::{
     LATE, Micros, Set, While,
     clock::{HubClock, new_stamp},
     edge::{Edge, put_in_order},
+    gaps::Gaps,
 };
 
 /// What was seen of an object, run by run. One object is one namespace and name, so that it may be deleted and made again.
@@ -17,8 +17,8 @@ pub(crate) struct Timeline<'e, T> {
     runs: Vec<Run<'e, T>>,
     /// The time in which nobody saw the object.
     hidden: Set,
-    /// The time of which a gap in the watch lost what happened.
-    pub(super) lost: Set,
+    /// The gaps in the watch.
+    pub(super) gaps: Gaps<'e>,
     /// When the runner stopped looking.
     end: Micros,
     /// When the window ended, if the runner looked on for this object.
@@ -157,7 +157,7 @@ fn told_at(spans: &[Span], moment: Micros) -> Option<usize> {
 struct Builder<'e, T> {
     runs: Vec<Run<'e, T>>,
     hidden: Vec<(Micros, Micros)>,
-    gaps: Vec<(Micros, Micros)>,
+    gaps: Gaps<'e>,
     /// The arrival of the last change.
     arrived: Micros,
 }
@@ -177,8 +177,10 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             Some(_) => evidence.later_of(namespace, name),
             None => &[],
         };
-        let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
-        let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
+        let gaps = match window {
+            Some(_) => Gaps::of::<T>(evidence, namespace, name),
+            None => Gaps::default(),
+        };
         let mut builder = Builder {
             runs: vec![Run {
                 from: Edge::at(Micros::MIN),
@@ -187,9 +189,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 seen: Seen::Nothing,
             }],
             hidden: Vec::new(),
-            gaps: Set::of(gaps.filter(|_| window.is_some()).map(span_of))
-                .spans()
-                .to_vec(),
+            gaps: gaps.clone(),
             arrived: Micros::MIN,
         };
         for life in &lives {
@@ -217,7 +217,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         }
         put_in_order(builder.runs.iter_mut().map(|run| &mut run.from));
         Self {
-            lost: lost_in(&builder.gaps),
+            gaps,
             runs: builder.runs,
             hidden: Set::of(builder.hidden),
             end,
@@ -388,7 +388,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         Self {
             runs,
             hidden: self.hidden.clone(),
-            lost: self.lost.clone(),
+            gaps: self.gaps.clone(),
             ..*self
         }
     }
@@ -529,11 +529,8 @@ impl<'e, T: Tracked> Builder<'e, T> {
     /// before it hid nothing: the list at their end showed what was there before.
     fn change(&mut self, earliest: Micros, stamp: Option<Micros>, arrival: Micros, seen: Seen<'e, T>) {
         self.absent_to(arrival - 1);
-        let around = self
-            .gaps
-            .iter()
-            .filter(|(from, until)| *from <= arrival && *until >= arrival);
-        let lost = around.map(|(from, _)| from.saturating_sub(LATE)).min();
+        let around = self.gaps.around(arrival);
+        let lost = around.map(|(from, _)| from.saturating_sub(LATE));
         // Nobody looked before the first list anyway.
         let lost = lost.filter(|_| earliest > Micros::MIN);
         if let Some(lost) = lost {
@@ -572,7 +569,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
         }) = self.runs.last()
         {
             let since = self.arrived;
-            let within = self.gaps.iter().filter(|gap| (since..=until).contains(&gap.1));
+            let within = self.gaps.ending_in(since, until).iter();
             self.hidden
                 .extend(within.map(|(from, until)| (from.saturating_sub(LATE), *until)));
         }
@@ -581,28 +578,10 @@ impl<'e, T: Tracked> Builder<'e, T> {
     /// Hides what a gap at the end of the window hides.
     fn unseen_to(&mut self, end: Micros) {
         self.absent_to(end);
-        let open = self
-            .gaps
-            .iter()
-            .filter(|(from, until)| *from <= end && *until >= end);
-        if let Some(from) = open.map(|(from, _)| from.saturating_sub(LATE)).min() {
+        if let Some(from) = self.gaps.around(end).map(|(from, _)| from.saturating_sub(LATE)) {
             self.hide(from.max(self.arrived), end.max(self.arrived));
         }
     }
-}
-
-/// The time of which such gaps lost what happened: what was on its way when the watch broke was never told.
-pub(super) fn lost_in(gaps: &[(Micros, Micros)]) -> Set {
-    Set::of(
-        gaps.iter()
-            .map(|(from, until)| (from.saturating_sub(LATE), *until)),
-    )
-}
-
-/// The span of a gap. One without a beginning or an end goes on for ever there.
-pub(super) fn span_of(gap: &Gap) -> (Micros, Micros) {
-    let from = gap.from.map_or(Micros::MIN, Timestamp::as_microsecond);
-    (from, gap.until.map_or(Micros::MAX, Timestamp::as_microsecond))
 }
 
 /// The earliest moment at which a version can have been written by what the hub stamped.

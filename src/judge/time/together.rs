@@ -6,13 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Asked, Evidence, History, Origin, Tracked};
+use evidence::{Asked, Evidence, Gap, History, Origin, Tracked};
 
 use super::{
-    Edge, LATE, Micros, Set, While,
-    clock::HubClock,
-    edge::put_in_order,
-    timeline::{span_of, stamp_of},
+    Edge, LATE, Micros, Set, While, clock::HubClock, edge::put_in_order, gaps::around, timeline::stamp_of,
 };
 
 /// What was seen of a set of objects, moment by moment: each change of one of them begins another.
@@ -157,8 +154,8 @@ impl<'e, T: Tracked> Together<'e, T> {
         }
         builder.changes(arrivals);
         let begins = builder.moments.first().map_or(end, |moment| moment.from.latest);
-        if let Some((from, _)) = gaps.iter().find(|(from, until)| *from <= end && *until >= end) {
-            builder.hide(*from, end);
+        if let Some((from, _)) = around(&gaps, end) {
+            builder.hide(from, end);
         }
         let Builder {
             mut moments, blurred, ..
@@ -374,11 +371,7 @@ impl<'e, T> Builder<'e, '_, T> {
     fn changes(&mut self, arrivals: Vec<Arrival<'e, T>>) {
         let mut arrivals = arrivals.into_iter().peekable();
         while let Some(first) = arrivals.next() {
-            let gap = self
-                .gaps
-                .iter()
-                .find(|(from, until)| (*from..=*until).contains(&first.at));
-            let gap = gap.copied();
+            let gap = around(self.gaps, first.at);
             let until = gap.map_or(first.at, |(_, until)| until);
             let mut together = vec![first];
             while let Some(next) = arrivals.next_if(|next| next.at <= until) {
@@ -499,11 +492,25 @@ fn gaps<T: Tracked>(evidence: &Evidence, histories: &[&History<T>]) -> Vec<(Micr
     if evidence.gaps(T::WATCHED).next().is_none() && evidence.later.gaps.is_empty() {
         return Vec::new();
     }
+    // What all objects lack is the same of each.
+    let has_own = |history: &History<T>| {
+        let metadata = history.first().metadata();
+        let mut own = evidence
+            .gaps
+            .of_object(T::WATCHED, &metadata.namespace, &metadata.name);
+        own.next().is_some()
+    };
+    if let Some(shared) = evidence.gaps.times_of_all(T::WATCHED)
+        && evidence.later.gaps.is_empty()
+        && !histories.iter().any(|history| has_own(history))
+    {
+        return shared.apart().to_vec();
+    }
     let of_each = histories.iter().flat_map(|history| {
         let metadata = history.first().metadata();
         let (namespace, name) = (&metadata.namespace, &metadata.name);
         let later = evidence.later_gaps_of(T::WATCHED, namespace, name);
         evidence.gaps_of(T::WATCHED, namespace, name).chain(later)
     });
-    Set::of(of_each.map(span_of)).spans().to_vec()
+    Set::of(of_each.map(Gap::span)).spans().to_vec()
 }

@@ -6,7 +6,6 @@ use jiff::SignedDuration;
 use super::{
     Edge, Event, Micros, SECOND, Timeline,
     clock::{SERVERS_APART, new_stamp, skew},
-    timeline::span_of,
 };
 
 /// A step between two versions.
@@ -39,8 +38,8 @@ pub(crate) fn is_logged_around(
 
 /// Whether a log has a gap in a closed span, in which anybody may have written.
 pub(crate) fn is_log_broken(evidence: &Evidence, from: Micros, until: Micros) -> bool {
-    let mut gaps = evidence.gaps(Kind::Requests).map(span_of);
-    gaps.any(|(start, stop)| start <= until && stop >= from)
+    let first = evidence.gaps.times(Kind::Requests).earliest(from);
+    first.is_some_and(|start| start <= until)
 }
 
 /// The writes between successive versions of an object that differ, stamped by the writers that count.

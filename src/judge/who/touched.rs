@@ -2,23 +2,130 @@
 //! run did was undone.
 
 use evidence::{
-    DriverAction, DriverStep, Evidence, ObjectKey, Origin, ProfileHistory, Request, Requests,
+    DriverAction, DriverStep, Evidence, ObjectKey, Origin, ProfileHistory, Request, Requests, Version,
     api::{ClusterProfile, names},
 };
 use jiff::Timestamp;
 
 use super::logged::{Key, key_of, logged_key, served_at};
-use crate::time::timestamp;
+use crate::{hash::HashMap, time::timestamp};
 
 /// A time in which a profile was not the manager's alone: from the run's write to the version that undid it.
+#[derive(Clone, Copy)]
 struct Touch {
     from: Timestamp,
     until: Timestamp,
 }
 
-impl Touch {
-    fn holds(&self, at: Timestamp) -> bool {
-        self.from <= at && at < self.until
+const ALWAYS: Touch = Touch {
+    from: Timestamp::MIN,
+    until: Timestamp::MAX,
+};
+
+/// The times in which a profile was not the manager's alone, in order and apart from each other.
+struct Touches(Vec<Touch>);
+
+impl Touches {
+    fn of(mut touches: Vec<Touch>) -> Self {
+        touches.sort_unstable_by_key(|touch| (touch.from, touch.until));
+        let mut apart: Vec<Touch> = Vec::with_capacity(touches.len());
+        for touch in touches {
+            match apart.last_mut() {
+                Some(last) if touch.from <= last.until => last.until = last.until.max(touch.until),
+                _ => apart.push(touch),
+            }
+        }
+        Self(apart)
+    }
+
+    /// Whether a moment is in one of them.
+    fn hold(&self, at: Timestamp) -> bool {
+        let first = self.0.partition_point(|touch| touch.until <= at);
+        self.0.get(first).is_some_and(|touch| touch.from <= at)
+    }
+
+    /// Whether a closed span has a moment in one of them.
+    fn meet(&self, from: Timestamp, until: Timestamp) -> bool {
+        let first = self.0.partition_point(|touch| touch.until <= from);
+        self.0.get(first).is_some_and(|touch| touch.from <= until)
+    }
+
+    /// The first beginning after a moment.
+    fn next(&self, after: Option<Timestamp>) -> Option<Timestamp> {
+        let first = self.0.partition_point(|touch| Some(touch.from) <= after);
+        self.0.get(first).map(|touch| touch.from)
+    }
+}
+
+/// What was seen of a profile that a run touched.
+#[derive(Default)]
+struct Seen<'e> {
+    lives: Vec<&'e ProfileHistory>,
+    steps: Vec<&'e DriverStep>,
+}
+
+/// The profiles that any run touched, and when this one had its hands in them.
+pub(crate) struct Touched<'e> {
+    evidence: &'e Evidence,
+    lives: HashMap<Key<'e>, Vec<&'e ProfileHistory>>,
+    touches: HashMap<Key<'e>, Touches>,
+}
+
+impl<'e> Touched<'e> {
+    /// Those of a run.
+    pub(crate) fn of(evidence: &'e Evidence) -> Self {
+        let others = &evidence.header.other_runs;
+        let touched = evidence.driver.iter().flat_map(|driver| &driver.touched);
+        let keys = touched.chain(others).map(of_key);
+        let mut seen: HashMap<Key<'e>, Seen<'e>> = keys.map(|key| (key, Seen::default())).collect();
+        // Most runs touched nothing.
+        let profiles = evidence.profiles.iter().take_while(|_| !seen.is_empty());
+        let mut lives: HashMap<Key<'e>, Vec<&'e ProfileHistory>> = HashMap::default();
+        for life in profiles.filter(|life| seen.contains_key(&key_of(*life))) {
+            lives.entry(key_of(life)).or_default().push(life);
+        }
+        for (key, lives) in &lives {
+            if let Some(seen) = seen.get_mut(key) {
+                seen.lives.clone_from(lives);
+            }
+        }
+        for step in evidence.driver.iter().flat_map(|driver| &driver.steps) {
+            let profile = step.profile.as_ref().filter(|_| step.action.is_mutation());
+            let key = profile.map(|profile| (&*profile.namespace, &*profile.name));
+            if let Some(seen) = key.and_then(|key| seen.get_mut(&key)) {
+                seen.steps.push(step);
+            }
+        }
+        let mut touches: HashMap<Key<'e>, Touches> = seen
+            .into_iter()
+            .map(|(key, seen)| (key, seen.touches()))
+            .collect();
+        touches.extend(others.iter().map(|key| (of_key(key), Touches(vec![ALWAYS]))));
+        Self {
+            evidence,
+            lives,
+            touches,
+        }
+    }
+
+    /// Whether the run had its hands in the profile of a request when the hub served it.
+    pub(crate) fn holds(&self, request: &Request) -> bool {
+        let touches = self.touches.get(&logged_key(request));
+        touches.is_some_and(|touches| touches.hold(timestamp(served_at(self.evidence, request))))
+    }
+
+    /// The judged profiles in which the run had no hand in a closed span.
+    pub(crate) fn others_within(
+        &self,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> impl Iterator<Item = &'e ProfileHistory> {
+        self.evidence.profiles.iter().filter(move |life| {
+            let mut versions = life.versions.iter();
+            let touches = self.touches.get(&key_of(*life));
+            versions.any(|version| self.evidence.header.scope.holds(&version.object))
+                && !touches.is_some_and(|touches| touches.meet(from, until))
+        })
     }
 }
 
@@ -29,20 +136,22 @@ pub(crate) fn before_and_after(evidence: &Evidence) -> Option<Evidence> {
         .driver
         .as_ref()
         .filter(|driver| !driver.touched.is_empty())?;
+    let touched = Touched::of(evidence);
+    let own = driver.touched.difference(&evidence.header.other_runs);
     let mut profiles = Vec::new();
-    let mut events: Vec<Request> = Vec::new();
-    for key in &driver.touched {
-        if evidence.header.other_runs.contains(key) {
-            continue;
-        }
-        let lives: Vec<&ProfileHistory> = evidence.histories_named(&key.namespace, &key.name).collect();
-        let touches = touches(evidence, key, &lives);
-        profiles.extend(lives.into_iter().flat_map(|life| parts(life, &touches)));
-        events.extend(requests(evidence, key, &touches).cloned());
+    for key in own.map(of_key) {
+        let lives = touched.lives.get(&key).into_iter().flatten();
+        profiles.extend(lives.flat_map(|life| parts(life, &touched.touches[&key])));
     }
     if profiles.is_empty() {
         return None;
     }
+    let events = evidence.requests.iter().flat_map(|requests| &requests.events);
+    let of_others = events.filter(|event| {
+        let is_on = touched.touches.contains_key(&logged_key(event));
+        is_on && !event.is_the_suites() && !touched.holds(event)
+    });
+    let mut events: Vec<Request> = of_others.cloned().collect();
     events.sort_by_key(|event| event.at);
     let covers = evidence.requests.as_ref().map(|requests| requests.covers);
     Some(Evidence {
@@ -56,80 +165,40 @@ pub(crate) fn before_and_after(evidence: &Evidence) -> Option<Evidence> {
     })
 }
 
-/// The judged profiles in which the run had no hand in a closed span.
-pub(crate) fn untouched_within(
-    evidence: &Evidence,
-    from: Timestamp,
-    until: Timestamp,
-) -> impl Iterator<Item = &ProfileHistory> {
-    evidence.profiles.iter().filter(move |life| {
-        let mut versions = life.versions.iter();
-        versions.any(|version| evidence.header.scope.holds(&version.object))
-            && !was_touched(evidence, key_of(*life), |touch| {
-                touch.from <= until && from < touch.until
-            })
-    })
+fn of_key(key: &ObjectKey) -> Key<'_> {
+    (&key.namespace, &key.name)
 }
 
-/// Whether the run had its hands in the profile of a request when the hub served it.
-pub(crate) fn is_touched(evidence: &Evidence, request: &Request) -> bool {
-    let at = timestamp(served_at(evidence, request));
-    was_touched(evidence, logged_key(request), |touch| touch.holds(at))
-}
-
-/// Whether a profile is another run's, or this run had its hands in it at such a time.
-fn was_touched(evidence: &Evidence, (namespace, name): Key, when: impl Fn(&Touch) -> bool) -> bool {
-    if !evidence.is_touched(namespace, name) {
-        return false;
-    }
-    let key = ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    };
-    let lives: Vec<&ProfileHistory> = evidence.histories_named(namespace, name).collect();
-    evidence.header.other_runs.contains(&key) || touches(evidence, &key, &lives).iter().any(when)
-}
-
-/// When the run had its hands in a profile. Always, if it created it, or if no step tells when.
-fn touches(evidence: &Evidence, key: &ObjectKey, lives: &[&ProfileHistory]) -> Vec<Touch> {
-    let is_on = |step: &&DriverStep| {
-        let profile = step.profile.as_ref();
-        step.action.is_mutation() && profile.is_some_and(|profile| ObjectKey::from(profile) == *key)
-    };
-    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
-    let mut touches: Vec<Touch> = steps
-        .filter(is_on)
-        .map(|step| match step.action {
-            DriverAction::PutForeigner => Touch {
-                from: Timestamp::MIN,
-                until: Timestamp::MAX,
-            },
+impl Seen<'_> {
+    /// When the run had its hands in the profile. Always, if it created it, or if no step tells when.
+    fn touches(&self) -> Touches {
+        if self.steps.is_empty() {
+            return Touches(vec![ALWAYS]);
+        }
+        let mut versions: Vec<_> = self.lives.iter().flat_map(|life| &life.versions).collect();
+        versions.sort_by_key(|version| version.at);
+        let touches = self.steps.iter().map(|step| match step.action {
+            DriverAction::PutForeigner => ALWAYS,
             _ => Touch {
                 from: step.from,
-                until: undone(step, lives).unwrap_or(Timestamp::MAX),
+                until: undone(step, &self.lives, &versions).unwrap_or(Timestamp::MAX),
             },
-        })
-        .collect();
-    if touches.is_empty() {
-        touches.push(Touch {
-            from: Timestamp::MIN,
-            until: Timestamp::MAX,
         });
+        Touches::of(touches.collect())
     }
-    touches
 }
 
 /// When the watch showed that what a step did was undone: by the value from before, or by another one. A write that the
 /// watch has not shown was undone when the run no longer looked for it.
-fn undone(step: &DriverStep, lives: &[&ProfileHistory]) -> Option<Timestamp> {
+/// `versions` has those of all lives, in order.
+fn undone(step: &DriverStep, lives: &[&ProfileHistory], versions: &[&Version]) -> Option<Timestamp> {
     let later = lives.iter().filter(|life| life.versions[0].at > step.from);
     if step.action == DriverAction::DeleteProfile {
         return later.map(|life| life.versions[0].at).min();
     }
     let change = step.change.as_ref()?;
-    let mut versions: Vec<_> = lives.iter().flat_map(|life| &life.versions).collect();
-    versions.sort_by_key(|version| version.at);
-    let mut since = versions.into_iter().skip_while(|version| version.at < step.from);
+    let since = versions.partition_point(|version| version.at < step.from);
+    let mut since = versions[since..].iter();
     let mut was_shown = false;
     let undone = since.find(|version| {
         let is_there =
@@ -154,12 +223,11 @@ fn value<'a>(path: &str, profile: &'a ClusterProfile) -> Option<Option<&'a str>>
 }
 
 /// The parts of a life in which nobody else touched it.
-fn parts(life: &ProfileHistory, touches: &[Touch]) -> Vec<ProfileHistory> {
-    let touch_of = |at: Timestamp| touches.iter().find(|touch| touch.holds(at));
+fn parts(life: &ProfileHistory, touches: &Touches) -> Vec<ProfileHistory> {
     let mut parts: Vec<ProfileHistory> = Vec::new();
     let mut is_open = false;
     for (place, version) in life.versions.iter().enumerate() {
-        let is_own = touch_of(version.at).is_none();
+        let is_own = !touches.hold(version.at);
         match parts.last_mut().filter(|_| is_open && is_own) {
             // A touch that was undone between two versions left no trace.
             Some(part) => part.versions.push(version.clone()),
@@ -174,25 +242,7 @@ fn parts(life: &ProfileHistory, touches: &[Touch]) -> Vec<ProfileHistory> {
     }
     for part in &mut parts {
         let last = part.versions.last().map(|version| version.at);
-        let next = touches
-            .iter()
-            .map(|touch| touch.from)
-            .filter(|from| Some(*from) > last);
-        part.deleted = next.chain(life.deleted).min();
+        part.deleted = touches.next(last).into_iter().chain(life.deleted).min();
     }
     parts
-}
-
-/// The requests of others on a profile while it was the manager's.
-fn requests<'e>(
-    evidence: &'e Evidence,
-    key: &ObjectKey,
-    touches: &[Touch],
-) -> impl Iterator<Item = &'e Request> {
-    let events = evidence.requests.iter().flat_map(|requests| &requests.events);
-    events.filter(move |event| {
-        let at = timestamp(served_at(evidence, event));
-        let is_on = logged_key(event) == (key.namespace.as_str(), key.name.as_str());
-        is_on && !event.is_the_suites() && !touches.iter().any(|touch| touch.holds(at))
-    })
 }

@@ -18,7 +18,7 @@ use crate::{
     text::{ABSENT, redacted, redacted_or_absent},
     time::{Micros, SECOND},
     who::{
-        Doing, Who, entries, is_touched,
+        Doing, Touched, Who, entries,
         logged::{is_creation, logged_key},
     },
 };
@@ -218,9 +218,10 @@ fn judge_creations<'e>(
             created.is_some_and(|profile| profile.label(names::LABEL_MANAGER).is_some())
         });
     let mut untold = 0;
+    let touched = Touched::of(evidence);
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         let key = logged_key(event);
-        if seen.of(event).is_some() || is_touched(evidence, event) {
+        if seen.of(event).is_some() || touched.holds(event) {
             continue;
         }
         let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);

@@ -8,9 +8,9 @@ use crate::{
     subjects::{Finding, Findings},
     text::redacted,
     who::{
-        Succession, Who,
+        Succession, Touched, Who,
         authors::{program_of, tells_who},
-        entries, in_turns, is_touched,
+        entries, in_turns,
         logged::{Logged, logged_key},
         shows_entries,
     },
@@ -47,12 +47,13 @@ fn judge_users<'a>(
 ) {
     let observed = Logged::<ClusterProfile>::of(evidence);
     let scope = &evidence.header.scope;
+    let touched = Touched::of(evidence);
     let creators = who.creators(|request| {
         let manager = observed.producer_of(request)?;
         let judged = scope.cluster_manager.as_deref();
         let is_judged = judged.is_none_or(|judged| judged == manager)
             && scope.holds_namespace(&request.namespace)
-            && !is_touched(evidence, request);
+            && !touched.holds(request);
         is_judged.then_some(manager)
     });
     for (manager, mut creators) in creators {

@@ -21,7 +21,7 @@ use crate::{
     subjects::{Finding, Findings, Name, has_status, name, sets::ClusterSets},
     text::by,
     time::{Edge, Known, Why},
-    who::{Doing, Hand, Who, untouched_within},
+    who::{Doing, Hand, Touched, Who},
 };
 
 /// `lifecycle/restart-keeps-profiles`
@@ -67,7 +67,8 @@ pub(in crate::rules) fn restart_keeps_profiles(evidence: &Evidence, findings: &m
 
 /// The lives, at some time since a restart, of the profiles that were there before it and whose members had not left.
 fn lives<'e>(evidence: &'e Evidence, span: &Span<'e>) -> Vec<&'e ProfileHistory> {
-    let untouched = || untouched_within(evidence, span.from, span.looked);
+    let touched = Touched::of(evidence);
+    let untouched = || touched.others_within(span.from, span.looked);
     let is_there = |life: &&ProfileHistory| {
         let profile = alive(life, span.from);
         profile.is_some_and(|profile| !has_left_by(evidence, profile, span.from))

@@ -1,0 +1,86 @@
+//! When nobody watched an object.
+
+use std::borrow::Cow;
+
+use evidence::{Evidence, Gap, Kind, Tracked};
+
+use super::{LATE, Micros, Set};
+
+/// The gaps in the watch of an object: spans in order and apart from each other. Objects without a gap of their own share
+/// those of all.
+#[derive(Clone, Default)]
+pub(super) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
+
+impl<'e> Gaps<'e> {
+    /// The gaps in the watch of one object, in its window and after it.
+    pub(super) fn of<T: Tracked>(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
+        let own = evidence.gaps.of_object(T::WATCHED, namespace, name).next();
+        let shared = evidence.gaps.times_of_all(T::WATCHED);
+        match shared.filter(|_| own.is_none() && evidence.later.gaps.is_empty()) {
+            Some(shared) => Self(Cow::Borrowed(shared.apart())),
+            None => {
+                let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
+                let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
+                let gaps = Set::of(gaps.map(Gap::span));
+                Self(Cow::Owned(gaps.spans().to_vec()))
+            }
+        }
+    }
+
+    /// The spans.
+    pub(super) fn spans(&self) -> &[(Micros, Micros)] {
+        &self.0
+    }
+
+    /// The first that holds a moment, or begins or ends there.
+    pub(super) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
+        around(&self.0, moment)
+    }
+
+    /// The gaps that end in a closed span.
+    pub(super) fn ending_in(&self, since: Micros, until: Micros) -> &[(Micros, Micros)] {
+        let first = self.0.partition_point(|gap| gap.1 < since);
+        let last = self.0.partition_point(|gap| gap.1 <= until).max(first);
+        &self.0[first..last]
+    }
+
+    /// Whether a gap lost what happened at a moment: what was on its way when the watch broke was never told.
+    pub(super) fn lose(&self, moment: Micros) -> bool {
+        let first = self.0.partition_point(|(_, until)| *until <= moment);
+        let gap = self.0.get(first);
+        gap.is_some_and(|(from, _)| from.saturating_sub(LATE) <= moment)
+    }
+
+    /// The time of which they lost what happened.
+    pub(super) fn lost(&self) -> Set {
+        let spans = self.0.iter();
+        Set::of(spans.map(|(from, until)| (from.saturating_sub(LATE), *until)))
+    }
+}
+
+/// The first of such spans that holds a moment, or begins or ends there.
+pub(super) fn around(gaps: &[(Micros, Micros)], moment: Micros) -> Option<(Micros, Micros)> {
+    let first = gaps.partition_point(|(_, until)| *until < moment);
+    let gap = gaps.get(first).copied();
+    gap.filter(|(from, _)| *from <= moment)
+}
+
+/// The earliest beginning of a gap that concerns one object and ends at a moment or later.
+pub(super) fn earliest(
+    evidence: &Evidence,
+    kind: Kind,
+    (namespace, name): (&str, &str),
+    moment: Micros,
+) -> Option<Micros> {
+    let first = |gaps: &mut dyn Iterator<Item = &Gap>| {
+        let ending = gaps.map(Gap::span).filter(|(_, until)| *until >= moment);
+        ending.map(|(from, _)| from).min()
+    };
+    match evidence.gaps.times_of_all(kind) {
+        Some(shared) => {
+            let own = first(&mut evidence.gaps.of_object(kind, namespace, name));
+            shared.earliest(moment).into_iter().chain(own).min()
+        }
+        None => first(&mut evidence.gaps_of(kind, namespace, name)),
+    }
+}
