@@ -14,7 +14,9 @@ pub struct Limits {
     pub object: usize,
     /// The most objects of a dump, or lines of an evidence file.
     pub count: usize,
-    /// The most objects that cannot be read.
+    /// The most documents of a YAML dump: one takes as long as a hundred bytes of another.
+    pub documents: usize,
+    /// The most objects that cannot be read, and the most that have no kind.
     pub unreadable: usize,
     /// How many times as large as its file unpacked content may be.
     pub ratio: u64,
@@ -28,6 +30,7 @@ impl Default for Limits {
             whole: 4 << 30,
             object: LARGEST_OBJECT,
             count: 20_000_000,
+            documents: 1_000_000,
             unreadable: 100_000,
             // zstd packs the evidence of a large fleet whose profiles are alike to a seventieth.
             ratio: 500,
@@ -48,6 +51,12 @@ pub enum LimitError {
     /// It has too many objects or lines.
     #[error("it holds more than {0} objects or lines")]
     Count(usize),
+    /// It has too many YAML documents.
+    #[error("it holds more than {0} YAML documents: dump one list with `kubectl get -o json`")]
+    Documents(usize),
+    /// Too many of its objects have no kind.
+    #[error("more than {0} objects have no kind: is this the right file?")]
+    Kindless(usize),
     /// Too many of its objects cannot be read.
     #[error("more than {0} objects cannot be read: is this the right file?")]
     Unreadable(usize),
@@ -57,7 +66,7 @@ pub enum LimitError {
 }
 
 /// Describes a number of bytes in the largest unit that divides it.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = |(shift, _): &(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;
     match units.into_iter().find(fits) {

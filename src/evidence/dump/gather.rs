@@ -15,8 +15,8 @@ use super::{
     place::Place,
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, Namespace, ObjectRef, Origin, Secret,
-    Tracked, Unreadable, Version,
+    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, Namespace, ObjectRef,
+    Origin, Secret, Tracked, Unreadable, Version,
     api::{Api, ClusterProfile, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
@@ -41,6 +41,9 @@ pub(super) struct Gatherer<'a> {
     versions: BTreeSet<String>,
     /// The versions of the API that the slices are in.
     placement_versions: BTreeSet<String>,
+    /// The number of YAML documents so far, and of objects without a kind.
+    pub documents: usize,
+    kindless: usize,
     /// Ignored objects, counted by kind.
     ignored: BTreeMap<String, usize>,
     has_namespaces: bool,
@@ -107,6 +110,8 @@ impl<'a> Gatherer<'a> {
             files: Vec::new(),
             versions: BTreeSet::new(),
             placement_versions: BTreeSet::new(),
+            documents: 0,
+            kindless: 0,
             ignored: BTreeMap::new(),
             has_namespaces: false,
             has_slices: false,
@@ -123,9 +128,16 @@ impl<'a> Gatherer<'a> {
         self.files.push(name.to_owned());
     }
 
-    /// The number of objects so far that cannot be read.
-    pub fn unreadable(&self) -> usize {
-        self.evidence.unreadable.len()
+    /// The limit that is exceeded so far, if so.
+    pub fn exceeded(&self, limits: &Limits) -> Option<LimitError> {
+        let unreadable = self.evidence.unreadable.len();
+        if unreadable > limits.unreadable {
+            return Some(LimitError::Unreadable(limits.unreadable));
+        }
+        if self.kindless > limits.unreadable {
+            return Some(LimitError::Kindless(limits.unreadable));
+        }
+        (self.documents > limits.documents).then_some(LimitError::Documents(limits.documents))
     }
 
     /// Takes one finding.
@@ -206,7 +218,10 @@ impl<'a> Gatherer<'a> {
             ("apiextensions.k8s.io", "CustomResourceDefinition") => self.take_crd(item),
             ("", "") => match &item.body {
                 Body::NoObject => self.give_up(item, "", ""),
-                _ => self.ignore("object without a kind".to_owned()),
+                _ => {
+                    self.kindless += 1;
+                    self.ignore("object without a kind".to_owned());
+                }
             },
             ("", kind) => self.ignore(kind.to_owned()),
             (group, kind) => self.ignore(format!("{kind}.{group}")),

@@ -9,7 +9,7 @@ use super::{
     place::{CutOut, Place, Stretch},
     typed, yaml,
 };
-use crate::{LimitError, Limits, json_list::Position};
+use crate::{Limits, json_list::Position};
 
 /// How many times the size of the largest object may be kept until the type of a list is known.
 const DEFERRED: usize = 4;
@@ -63,7 +63,10 @@ impl<'a, 'd> Taker<'a, 'd> {
                 let mut sink = |found: Found<'_>| self.gatherer.take(found);
                 match language {
                     Language::Json => json::each_item(place, &Types::default(), DEEPEST, &mut sink)?,
-                    Language::Yaml => yaml::each_item(place, &mut sink)?,
+                    Language::Yaml => {
+                        yaml::each_item(place, &mut sink)?;
+                        self.gatherer.documents += 1;
+                    }
                 }
             }
             What::Opening => {
@@ -74,14 +77,14 @@ impl<'a, 'd> Taker<'a, 'd> {
             What::Item(Language::Yaml) => self.take_item(Language::Yaml, begins, text, None)?,
             What::Around(language, cut) => self.end_list(language, begins, text, cut)?,
         }
-        if self.gatherer.unreadable() > self.limits.unreadable {
-            return Err(DumpError::TooLarge {
+        match self.gatherer.exceeded(&self.limits) {
+            Some(limit) => Err(DumpError::TooLarge {
                 file: self.file.to_owned(),
                 line: begins.line + 1,
-                limit: LimitError::Unreadable(self.limits.unreadable),
-            });
+                limit,
+            }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn place<'t>(&self, begins: Position, text: &'t [u8], cut: Option<CutOut>) -> Result<Place<'t>, DumpError>

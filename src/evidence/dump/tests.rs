@@ -699,6 +699,7 @@ fn limited(text: impl std::io::Read + Send) -> DumpError {
     let limits = Limits {
         object: 2_000,
         count: 10_000,
+        documents: 1_000,
         unreadable: 100,
         ..Limits::default()
     };
@@ -721,7 +722,10 @@ fn what_has_no_end_is_refused_before_it_fills_the_memory() {
         ("\"", LimitError::Object(2_000)),
         ("a: b\n", LimitError::Object(2_000)),
         ("# a\n", LimitError::Object(2_000)),
-        ("{}", LimitError::Count(10_000)),
+        ("{}", LimitError::Kindless(100)),
+        ("{\"kind\": \"Pod\"}", LimitError::Count(10_000)),
+        ("a: b\n---\n", LimitError::Kindless(100)),
+        ("kind: Pod\n---\n", LimitError::Documents(1_000)),
         ("---\n", LimitError::Count(10_000)),
         ("--- a\n", LimitError::Unreadable(100)),
         ("[[7]]", LimitError::Unreadable(100)),
