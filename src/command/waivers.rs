@@ -1,8 +1,9 @@
 //! `--waivers`: read before the run, applied on the day of judging.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
+use evidence::{LARGEST_TEXT, read_text};
 use judge::Waivers;
 
 use super::Failure;
@@ -29,7 +30,7 @@ pub fn text(what: &str, path: &Path) -> Result<String, Failure> {
             "the {what} cannot come from standard input: name a file"
         )));
     }
-    fs::read_to_string(path)
+    read_text(path, LARGEST_TEXT)
         .with_context(|| format!("failed to read the {what} {}", path.display()))
         .map_err(Failure::usage)
 }

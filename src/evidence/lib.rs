@@ -5,6 +5,7 @@
 
 mod about;
 pub mod api;
+mod bounded;
 mod checksum;
 mod consumer_access;
 pub mod crd;
@@ -46,6 +47,9 @@ mod workload;
 use std::collections::BTreeSet;
 
 pub use about::{About, Environment, Implementation, Realness, RealnessError, Submitter};
+pub use bounded::{
+    LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_TEXT, check_bounded, read_bounded, read_text,
+};
 pub use checksum::Checksum;
 pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
 pub use digest::{Digester, SecretError, kubeconfig_in_clear};

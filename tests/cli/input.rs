@@ -70,3 +70,35 @@ fn a_file_without_an_end_is_refused() {
         &["it has more than 67108864 bytes, and no report does"],
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_user_names_has_a_bound() {
+    let folder = Folder::new();
+    fs::write(folder.path("dump.yaml"), include_str!("conforming.yaml")).expect("written");
+    let dump = folder.flag("dump.yaml");
+    let small = "it has more than 16 MiB: is this the right file?";
+    for (arguments, told) in [
+        (
+            &["run", "--kubeconfig", "/dev/zero"][..],
+            "it has more than 64 MiB: is this the right file?",
+        ),
+        (&["run", "--hub", "lab", "--config", "/dev/zero"], small),
+        (&["run", "--from", &dump, "--waivers", "/dev/zero"], small),
+        (&["run", "--hub", "lab", "--members", "/dev/zero"], small),
+        (&["run", "--hub", "lab", "--provider-file", "/dev/zero"], small),
+        (
+            &[
+                "run",
+                "--hub",
+                "lab",
+                "--allow-mutations",
+                "--driver",
+                "/dev/zero",
+            ],
+            small,
+        ),
+    ] {
+        refused(arguments, &["/dev/zero", told]);
+    }
+}

@@ -1,7 +1,11 @@
 //! Access to a hub for other programs: a kubeconfig with one context, and its credentials to redact.
 
-use std::{fmt, fs, path::absolute};
+use std::{
+    fmt,
+    path::{Path, absolute},
+};
 
+use evidence::{LARGEST_CREDENTIAL, read_text};
 use kube::{Config, config::Kubeconfig};
 use serde_json::{Value, json};
 
@@ -114,7 +118,7 @@ pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
             found.extend(user[key].as_str().map(str::to_owned));
         }
         if let Some(path) = user["tokenFile"].as_str() {
-            found.extend(fs::read_to_string(path).ok());
+            found.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
         }
         let plugins = user["auth-provider"]["config"].as_object().into_iter().flatten();
         found.extend(plugins.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
@@ -130,7 +134,7 @@ pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::{fs, path::PathBuf};
 
     use kube::config::KubeConfigOptions;
 

@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     env,
     ffi::OsString,
-    fs::{self, File},
+    fs::File,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
     panic::{self, AssertUnwindSafe},
@@ -14,7 +14,9 @@ use std::{
     time::Duration,
 };
 
-use evidence::api::UnknownName;
+use evidence::{
+    LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_bounded, read_text,
+};
 use futures::{executor::block_on, future::ready};
 use http::{HeaderValue, header};
 use kube::{
@@ -95,7 +97,8 @@ pub(super) fn way(options: &KubeconfigOptions) -> Option<u64> {
         }
     };
     let user = &config.auth_info;
-    let files = [&user.client_certificate, &user.client_key].map(|path| path.as_ref().map(fs::read));
+    let read = |path: &String| read_bounded(Path::new(path), LARGEST_CREDENTIAL);
+    let files = [&user.client_certificate, &user.client_key].map(|path| path.as_ref().map(read));
     let files: Option<Vec<Vec<u8>>> = files.into_iter().flatten().map(Result::ok).collect();
     let mut hasher = DefaultHasher::new();
     (
@@ -126,6 +129,7 @@ pub fn config(
         context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
+    files_are_bounded(&alone(kubeconfig, &context)).map_err(|flaw| unusable(&context, place, flaw))?;
     // It never waits for anything.
     let config = block_on(Config::from_custom_kubeconfig(
         alone(kubeconfig, &context),
@@ -270,7 +274,19 @@ fn found<P: AsRef<Path>>(kubeconfig: Kubeconfig, paths: &[P]) -> Found {
 /// # Errors
 /// When it cannot be read or is none.
 pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| match error {
+    let unreadable = |source| ConnectError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    // What is no file, such as a pipe, can be read but once, and no path in it is relative to it.
+    let is_file = path.metadata().map_err(unreadable)?.is_file();
+    let read = if is_file {
+        check_bounded(path, LARGEST_KUBECONFIG).map_err(unreadable)?;
+        Kubeconfig::read_from(path)
+    } else {
+        Kubeconfig::from_yaml(&read_text(path, LARGEST_KUBECONFIG).map_err(unreadable)?)
+    };
+    let kubeconfig = read.map_err(|error| match error {
         KubeconfigError::ReadConfig(source, path) => ConnectError::Unreadable { path, source },
         KubeconfigError::Parse(error) => ConnectError::Unparsable {
             path: path.to_owned(),
@@ -341,6 +357,41 @@ fn flaw(error: &KubeconfigError) -> ContextError {
         KubeconfigError::LoadContext(_) => "it names no cluster".to_owned(),
         _ => "`kubectl config view --minify` may show what is wrong with it".to_owned(),
     })
+}
+
+/// Checks that the files which a kubeconfig names have an end. Whoever reads them knows no bound. What cannot be read, they
+/// say.
+///
+/// # Errors
+/// Which field, and why.
+fn files_are_bounded(kubeconfig: &Kubeconfig) -> Result<(), ContextError> {
+    let clusters = kubeconfig
+        .clusters
+        .iter()
+        .filter_map(|named| named.cluster.as_ref());
+    let authorities = clusters.map(|cluster| ("certificate-authority", &cluster.certificate_authority));
+    let users = kubeconfig
+        .auth_infos
+        .iter()
+        .filter_map(|named| named.auth_info.as_ref());
+    let of_users = users.flat_map(|user| {
+        [
+            ("client-certificate", &user.client_certificate),
+            ("client-key", &user.client_key),
+            ("tokenFile", &user.token_file),
+        ]
+    });
+    for (field, path) in authorities.chain(of_users) {
+        let path = path
+            .as_deref()
+            .map(Path::new)
+            .filter(|path| path.exists() && !path.is_dir());
+        if let Some(Err(source)) = path.map(|path| check_bounded(path, LARGEST_CREDENTIAL)) {
+            let flaw = format!("its {field}: the file cannot be used: {source}");
+            return Err(ContextError::Field(flaw));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a user's files can be read. Whoever makes a client of them does not say which cannot.

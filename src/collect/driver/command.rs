@@ -2,14 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use evidence::DriverAction;
+use evidence::{DriverAction, LARGEST_KUBECONFIG, read_text};
 use futures::{FutureExt as _, future::BoxFuture};
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -93,7 +92,7 @@ impl Commands {
         let member = match call.member.map(|member| (member, &member.way)) {
             Some((member, Way::Kubeconfig(text))) => Some(self.keep(&member.name, text)?),
             Some((_, Way::File(path))) => {
-                self.hide(&fs::read_to_string(path).unwrap_or_default());
+                self.hide(&read_text(path, LARGEST_KUBECONFIG).unwrap_or_default());
                 Some(path.clone())
             }
             Some((_, Way::Unknown)) | None => None,

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{ObjectKey, redact::without_credentials};
+use evidence::{LARGEST_KUBECONFIG, ObjectKey, read_text, redact::without_credentials};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -227,7 +227,7 @@ impl Found {
 }
 
 fn read(path: PathBuf, file: File) -> io::Result<Option<Found>> {
-    let text = fs::read_to_string(&path)?;
+    let text = read_text(&path, LARGEST_KUBECONFIG)?;
     let mut lines = text.lines().map(serde_json::from_str::<Line>);
     let Some(Ok(Line::Run(head))) = lines.next() else {
         return Ok(None);

@@ -2,11 +2,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    fs,
     path::{Path, PathBuf},
 };
 
-use evidence::{ObjectKey, api::UnknownName};
+use evidence::{LARGEST_TEXT, ObjectKey, api::UnknownName, read_text};
 use kube::config::Kubeconfig;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
@@ -60,7 +59,7 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         path: path.to_owned(),
         source,
     };
-    let text = fs::read_to_string(path).map_err(|source| MembersError::Unreadable {
+    let text = read_text(path, LARGEST_TEXT).map_err(|source| MembersError::Unreadable {
         path: path.to_owned(),
         source,
     })?;

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use evidence::api::UnknownName;
+use evidence::{LARGEST_TEXT, api::UnknownName, read_text};
 use serde_json::{Map, Value};
 
 use super::{
@@ -44,7 +44,7 @@ const INTERACTIVE: [&str; 3] = ["Never", "IfAvailable", "Always"];
 /// # Errors
 /// When the file cannot be used, or a plugin is not installed.
 pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
-    let text = fs::read_to_string(path).map_err(|source| ProvidersError::Unreadable {
+    let text = read_text(path, LARGEST_TEXT).map_err(|source| ProvidersError::Unreadable {
         path: path.to_owned(),
         source,
     })?;

@@ -11,6 +11,10 @@ use flate2::bufread::MultiGzDecoder;
 /// The longest line that is read, in bytes: whoever lets bodies of lists into a log gets lines as long as the lists.
 const LONGEST: usize = 256 << 20;
 
+/// How many more bytes such a line may have, in its own length, until the next one is no longer looked for: some files have
+/// no end, such as `/dev/zero`.
+const SKIPPED: u64 = 8;
+
 /// The bytes that a gzip file begins with.
 const GZIP: [u8; 2] = [0x1F, 0x8B];
 
@@ -31,7 +35,7 @@ pub(super) enum Line<'a> {
     Unended(&'a [u8]),
     /// A line that is too long to be read.
     TooLong,
-    /// What is packed cannot be unpacked from here on.
+    /// What comes cannot be read: what is packed cannot be unpacked, or a line does not end.
     Broken(&'static str),
 }
 
@@ -79,7 +83,8 @@ impl<'a> Lines<'a> {
             let is_ended = self.line.ends_with(b"\n");
             if !is_ended && length == self.longest {
                 return Ok(Some(match self.skip_line() {
-                    Ok(()) => Line::TooLong,
+                    Ok(true) => Line::TooLong,
+                    Ok(false) => Line::Broken("it has a line that does not end"),
                     Err(error) => broken(error)?,
                 }));
             }
@@ -99,9 +104,12 @@ impl<'a> Lines<'a> {
         reader.read_until(b'\n', &mut self.line)
     }
 
-    fn skip_line(&mut self) -> io::Result<()> {
+    /// Skips the rest of a line. Returns whether it ended.
+    fn skip_line(&mut self) -> io::Result<bool> {
         self.line = Vec::new();
-        self.reader.skip_until(b'\n').map(drop)
+        let most = SKIPPED * self.longest as u64;
+        let skipped = self.reader.by_ref().take(most).skip_until(b'\n')?;
+        Ok((skipped as u64) < most || self.reader.fill_buf()?.is_empty())
     }
 }
 
@@ -158,6 +166,12 @@ mod tests {
             lines(b"123456789\n12345678\nx\n1234567890", 9),
             ["(too long)", "12345678", "x", "(too long)"]
         );
+        let endless = "x".repeat(9 * 9 + 1);
+        assert_eq!(
+            lines(endless.as_bytes(), 9),
+            ["(it has a line that does not end)"]
+        );
+        assert_eq!(lines(&endless.as_bytes()[..9 * 9], 9), ["(too long)"]);
         let mut numbered = Lines::unpacking(&b"a\n\nb\n"[..]).expect("bytes can be read");
         while numbered.next().expect("bytes can be read") != Some(Line::Whole(b"b\n")) {}
         assert_eq!(numbered.number(), 3);

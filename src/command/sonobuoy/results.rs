@@ -1,9 +1,9 @@
 //! The tree that Sonobuoy calls manual results: a leaf for each rule. Its statuses `passed`, `failed` and `skipped` are
 //! Sonobuoy's own; the others are shown and counted as they are.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
-use evidence::ObjectRef;
+use evidence::{ObjectRef, read_bounded};
 use report::escape;
 use serde::{Deserialize, Serialize};
 
@@ -50,10 +50,13 @@ struct Finding {
     message: String,
 }
 
+/// The most bytes of a JSON report.
+const LARGEST: u64 = 1 << 30;
+
 impl Judged {
     /// Reads a JSON report.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
-        Ok(serde_json::from_slice(&fs::read(path)?)?)
+        Ok(serde_json::from_slice(&read_bounded(path, LARGEST)?)?)
     }
 }
 

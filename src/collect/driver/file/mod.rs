@@ -5,13 +5,12 @@ mod text;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::{Path, PathBuf, absolute},
     time::Duration,
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{DriverAction, ObjectKey, user_file::UserFileError};
+use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
 use schemars::Schema;
 
 use super::plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale};
@@ -74,7 +73,7 @@ impl DriverFile {
             path: path.to_owned(),
             source,
         };
-        let text = fs::read_to_string(path).map_err(unread)?;
+        let text = read_text(path, LARGEST_TEXT).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
         Self::parse(&text, path.clone()).map_err(|flaw| DriverFileError::Wrong {
             path,
