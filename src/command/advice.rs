@@ -6,7 +6,7 @@ use collect::{
     CollectError,
     connect::{ClientError, ConnectError, ContextError, ExecError},
 };
-use evidence::{LimitError, ReasonId};
+use evidence::{LimitError, Limits, ReasonId};
 use judge::rules::Rule;
 
 use super::called::called;
@@ -70,10 +70,15 @@ pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
     }
 }
 
+/// What to do about a file that is too large.
+const MORE: &str = "; allow more with --max-input SIZE if you trust it";
+
 /// What to do about a file that exceeds a limit, to be added to the error.
 pub fn too_large(limit: Option<LimitError>) -> &'static str {
     match limit {
-        Some(LimitError::Whole(_)) => "; allow more with --max-input SIZE if you trust it",
+        Some(LimitError::Whole(_)) => MORE,
+        // Only a part of what any file may have.
+        Some(LimitError::Count(count)) if count < Limits::default().count => MORE,
         _ => "",
     }
 }

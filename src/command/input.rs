@@ -21,7 +21,23 @@ impl Default for InputFlags {
     }
 }
 
+/// The lines that the evidence of a report may always have.
+const LEAST_LINES: usize = 10_000;
+
+/// For each so many bytes that may be read of a report's evidence, one line: judging a line takes 6 kB, however short it is.
+const BYTES_OF_A_LINE: u64 = 8 << 10;
+
 impl InputFlags {
+    /// The limits on a report to be verified, which comes from a stranger, and on its evidence.
+    pub fn limits_of_submitted(&self) -> Limits {
+        let limits = self.limits();
+        let lines = usize::try_from(limits.whole / BYTES_OF_A_LINE).unwrap_or(usize::MAX);
+        Limits {
+            count: limits.count.min(lines.max(LEAST_LINES)),
+            ..limits
+        }
+    }
+
     /// The limits on a file.
     pub fn limits(&self) -> Limits {
         Limits {

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, anyhow};
 use clap::Args;
 use collect::clock::Clock;
-use evidence::{Implementation, Limits, api::Edition};
+use evidence::{Implementation, Limits, api::Edition, read_bounded};
 use jiff::tz::TimeZone;
 use report::{
     escape,
@@ -45,7 +45,7 @@ impl Site {
     /// # Errors
     /// When the reports cannot be read or the site cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let limits = self.input.limits();
+        let limits = self.input.limits_of_submitted();
         let folders = read_all(&self.reports, &limits)?;
         self.check_out()?;
         let module = self
@@ -104,9 +104,12 @@ impl Site {
     }
 }
 
+/// The most bytes of a packed module: that of this suite has 3 MB.
+const LARGEST_MODULE: u64 = 64 << 20;
+
 fn module(path: &Path) -> anyhow::Result<Module> {
     let name = || format!("--judge {} cannot be used", path.display());
-    let packed = fs::read(path).with_context(name)?;
+    let packed = read_bounded(path, LARGEST_MODULE).with_context(name)?;
     Module::new(packed).with_context(name)
 }
 

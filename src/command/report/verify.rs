@@ -53,7 +53,7 @@ impl Verify {
     /// # Errors
     /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let limits = self.input.limits();
+        let limits = self.input.limits_of_submitted();
         if let Some(dir) = &self.dir {
             return verify_all(dir, self.markdown, &limits);
         }
