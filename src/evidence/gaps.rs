@@ -322,14 +322,20 @@ mod tests {
             found.into_iter().filter_map(place).collect::<Vec<_>>()
         };
         assert_eq!(places(gaps.of_object(Kind::Timeline, "n", "a").collect()), [3, 6]);
-        assert_eq!(places(gaps.of_object(Kind::Timeline, "m", "a").collect()), []);
+        assert_eq!(
+            places(gaps.of_object(Kind::Timeline, "m", "a").collect()),
+            <[usize; 0]>::default()
+        );
         assert_eq!(places(gaps.of_all(Kind::Timeline).collect()), [1, 4]);
         assert_eq!(places(gaps.of_kind(Kind::Timeline).collect()), [0, 1, 3, 4, 6]);
         assert_eq!(
             places(gaps.of_namespace(Kind::Timeline, "n").collect()),
             [3, 6, 0]
         );
-        assert_eq!(places(gaps.of_namespace(Kind::Timeline, "m").collect()), []);
+        assert_eq!(
+            places(gaps.of_namespace(Kind::Timeline, "m").collect()),
+            <[usize; 0]>::default()
+        );
 
         gaps.push(gap(Kind::Timeline, Some("a"), 8, 9));
         assert_eq!(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::{collection, prelude::*, strategy::ValueTree};
 use serde_json::json;
 
-use super::{strategies::evidence, *};
+use super::{read_bounded, strategies::evidence, *};
 use crate::{
     api::{ClusterProfile, Property},
     *,

@@ -1,6 +1,6 @@
 //! Hooks as they really run: small scripts, in real time.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use evidence::ObjectKey;
 use futures::future::join;

@@ -261,7 +261,7 @@ mod tests {
         evidence.header.shares = vec![share(own)];
         let mut gap = Gap::of(Kind::Inventory, "the share is missing");
         gap.share = Some((own + 1) % count);
-        evidence.gaps = vec![gap];
+        evidence.gaps = vec![gap].into();
         assert_eq!(judged(&evidence).list.len(), 1);
         evidence.gaps[0].share = Some(own);
         let findings = judged(&evidence);
