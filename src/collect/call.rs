@@ -121,6 +121,8 @@ pub(super) enum How {
     Insecure,
     /// Nothing came for too long.
     Silent,
+    /// The hub no longer has the history in which it was asked.
+    Restored,
 }
 
 /// An answer other than success.
@@ -190,6 +192,27 @@ impl Failure {
         }
     }
 
+    /// The hub's newest resourceVersion is older than one that it has given out.
+    pub fn restored(known: u64, newest: u64) -> Self {
+        Failure::NoAnswer {
+            cause: format!(
+                "the hub's resourceVersion went back from {known} to {newest}, as after a restored backup"
+            ),
+            how: How::Restored,
+        }
+    }
+
+    /// Whether the hub has a new history.
+    pub fn is_restored(&self) -> bool {
+        matches!(
+            self,
+            Failure::NoAnswer {
+                how: How::Restored,
+                ..
+            }
+        )
+    }
+
     /// Whether nothing came for too long.
     pub fn is_silence(&self) -> bool {
         matches!(self, Failure::NoAnswer { how: How::Silent, .. })
@@ -210,7 +233,7 @@ impl Failure {
 
     /// Whether the same request may succeed a moment later. One that has used all its time is not sent again.
     pub fn may_pass(&self) -> bool {
-        matches!(self.code(), 0 | 429 | 500..) && !self.is_silence()
+        matches!(self.code(), 0 | 429 | 500..) && !self.is_silence() && !self.is_restored()
     }
 
     /// Whether the hub is there, but busy or ailing.

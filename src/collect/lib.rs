@@ -34,6 +34,7 @@ mod probe;
 mod rbac;
 mod record;
 pub mod requests;
+mod restored;
 mod room;
 mod run;
 mod scope_check;

@@ -87,6 +87,16 @@ where
     Ok(first.resource_version)
 }
 
+/// The resourceVersion of the hub as of now, for what is at `path`. Reads a page of one item, without its content.
+///
+/// # Errors
+/// When the hub does not answer so.
+pub(super) async fn newest_version(client: &TimedClient, path: &str) -> Result<String, Failure> {
+    let path = format!("{path}?limit=1");
+    let (frame, ..) = page(client, &path, METADATA, client.list_budget(), |_: &[u8]| {}).await?;
+    Ok(frame.resource_version)
+}
+
 /// The path of the page that a `continue` token leads to.
 pub(super) fn next_page(path: &str, token: &str) -> String {
     let separator = if path.contains('?') { '&' } else { '?' };

@@ -6,8 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Gap, History, ObjectRef, Origin, Tracked, Unreadable, Version, api::ClusterProfile, lenient,
-    lenient::Untyped,
+    Gap, History, ObjectRef, Origin, Reason, ReasonId, Tracked, Unreadable, Version, api::ClusterProfile,
+    lenient, lenient::Untyped,
 };
 use jiff::Timestamp;
 
@@ -79,6 +79,9 @@ pub(super) struct Pass {
     number: u64,
     /// The origin of profiles that it meets first.
     pub origin: Origin,
+    /// Whether the hub was restored from a backup since the pass before: what it has is newer than the record, whatever its
+    /// resourceVersions say.
+    pub is_of_new_history: bool,
 }
 
 /// The record as evidence.
@@ -104,6 +107,7 @@ impl<T: Tracked> Record<T> {
         Pass {
             number: self.passes,
             origin,
+            is_of_new_history: false,
         }
     }
 
@@ -112,7 +116,10 @@ impl<T: Tracked> Record<T> {
         let object = match self.read(json, at) {
             Ok(profile) => {
                 let object = profile.object_ref();
-                self.put(profile, pass.origin, at);
+                if pass.is_of_new_history {
+                    self.put_back(&profile, at);
+                }
+                self.put_version(profile, pass.origin, at, pass.is_of_new_history);
                 object
             }
             Err(object) => object,
@@ -468,17 +475,47 @@ impl<T: Tracked> Record<T> {
         }
     }
 
+    /// A restored backup may bring back an object that was deleted. What became of it meanwhile was missed.
+    fn put_back(&mut self, object: &T, at: Timestamp) {
+        let Some(place) = self.places.get(&self.key(object)) else {
+            return;
+        };
+        let history = &mut self.histories[place.index];
+        if let Some(deleted) = history.deleted.take() {
+            self.alive += 1;
+            note(&mut self.changed, place.index);
+            let words = "it was deleted, and a restored backup of the hub brought it back";
+            self.gaps.push(Gap {
+                kind: T::WATCHED,
+                from: Some(deleted),
+                until: Some(at),
+                object: Some(object.object_ref()),
+                share: None,
+                reason: Reason::known(ReasonId::HubRestored, words),
+            });
+        }
+    }
+
     /// Adds a version to its profile's history, unless the history has it.
-    fn put(&mut self, mut object: T, origin: Origin, at: Timestamp) {
+    fn put(&mut self, object: T, origin: Origin, at: Timestamp) {
+        self.put_version(object, origin, at, false);
+    }
+
+    /// Does the same. In a new history, a resourceVersion that is known already tells nothing of the version.
+    fn put_version(&mut self, mut object: T, origin: Origin, at: Timestamp, is_of_new_history: bool) {
         let key = self.key(&object);
         if !self.unreadable.is_empty() {
             self.missed(&object.object_ref(), at);
         }
         if let Some(place) = self.places.get(&key) {
             let history = &mut self.histories[place.index];
-            if history.last().metadata().resource_version == object.metadata().resource_version
-                || is_repeated(history, &object)
-            {
+            let is_known = if is_of_new_history {
+                *history.last() == object
+            } else {
+                history.last().metadata().resource_version == object.metadata().resource_version
+                    || is_repeated(history, &object)
+            };
+            if is_known {
                 return;
             }
             if !self.room.take(at) {

@@ -9,7 +9,7 @@
 mod confirm;
 mod stream;
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, mem, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
 use evidence::{Gap, Origin, Reason, Tracked, api::ClusterProfile};
@@ -24,7 +24,8 @@ use super::{
     call::{ATTEMPTS, AnswerBody, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
     lines::{Event, Lines},
     list::list,
-    record::Record,
+    record::{Pass, Record},
+    restored,
 };
 use crate::clock::Clock;
 
@@ -62,6 +63,12 @@ pub(super) struct Watch<T: Tracked = ClusterProfile> {
     streams: bool,
     resource_version: String,
     stream: Option<Stream>,
+    /// Whether a list has just told the resourceVersion.
+    is_just_listed: bool,
+    /// Whether the hub has a new history, of which no list was read yet.
+    is_restored: bool,
+    /// How many new histories it has listed.
+    restores: usize,
     /// Its number in the record.
     number: usize,
     /// When it began.
@@ -106,6 +113,9 @@ impl<T: Tracked> Watch<T> {
             streams,
             resource_version: String::new(),
             stream: None,
+            is_just_listed: false,
+            is_restored: false,
+            restores: 0,
             began: clock.now(),
             heard: clock.now(),
             late: None,
@@ -153,7 +163,7 @@ impl<T: Tracked> Watch<T> {
                 Err(failure) => {
                     self.close(false);
                     self.lose(&failure);
-                    if failure.code() == 410 {
+                    if failure.code() == 410 || failure.is_restored() {
                         self.look_again(&failure).await;
                     } else {
                         let wait = self.reopening.next().max(failure.asked_wait());
@@ -283,7 +293,12 @@ impl<T: Tracked> Watch<T> {
             self.path,
             segment(&self.resource_version)
         );
+        let is_checked = mem::take(&mut self.is_just_listed);
         let response = self.open(&path).await?;
+        if !is_checked {
+            // Not before: a restore ends all watches, this one too.
+            restored::check(&self.client, &self.path, &self.resource_version).await?;
+        }
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
         self.is_paused = false;
         self.record.lock().find(self.number);
@@ -329,8 +344,10 @@ impl<T: Tracked> Watch<T> {
         Ok(())
     }
 
-    /// The hub no longer has the changes since the last known resourceVersion: only a new list can show their outcome.
+    /// The hub no longer has the changes since the last known resourceVersion, or a new history without them: only a new list
+    /// can show their outcome.
     async fn look_again(&mut self, gone: &Failure) {
+        self.is_restored |= gone.is_restored();
         sleep(self.relisting.next()).await;
         self.client.toll.turn().await;
         while let Err(failure) = self.look(Origin::Relisted).await {
@@ -348,6 +365,7 @@ impl<T: Tracked> Watch<T> {
             self.place(),
             gone
         );
+        let reason = restored::reason(reason, gone);
         self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
         self.hear(now);
         self.record.lock().find(self.number);
@@ -380,7 +398,7 @@ impl<T: Tracked> Watch<T> {
         let budget = self.client.list_budget();
         let response = self.open(&path).await?;
         let mut lines = Lines::new(response);
-        let pass = self.record.lock().begin(origin);
+        let pass = self.begin(origin);
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
@@ -404,7 +422,7 @@ impl<T: Tracked> Watch<T> {
                     }
                     record.end(pass, self.namespace.as_deref(), now);
                     drop(record);
-                    self.resource_version = resource_version;
+                    self.go_on_from(resource_version);
                     self.stream = Some(Stream::of_list(lines, now));
                     if origin == Origin::Listed {
                         self.hear(now);
@@ -419,7 +437,7 @@ impl<T: Tracked> Watch<T> {
     /// Lists the profiles by a plain list, from whose resourceVersion a watch can begin.
     async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
         let (record, clock) = (Arc::clone(&self.record), self.clock);
-        let pass = record.lock().begin(origin);
+        let pass = self.begin(origin);
         let each = move |json: &[u8]| {
             record.lock().met(json, pass, clock.now());
         };
@@ -429,13 +447,27 @@ impl<T: Tracked> Watch<T> {
         }
         let now = self.clock.now();
         self.record.lock().end(pass, self.namespace.as_deref(), now);
-        self.resource_version = resource_version;
+        self.go_on_from(resource_version);
+        self.is_just_listed = true;
         self.stream = None;
         self.is_paused = false;
         if origin == Origin::Listed {
             self.hear(now);
         }
         Ok(())
+    }
+
+    /// Begins a pass over what the hub has.
+    fn begin(&self, origin: Origin) -> Pass {
+        let mut pass = self.record.lock().begin(origin);
+        pass.is_of_new_history = self.is_restored;
+        pass
+    }
+
+    /// A whole list has told that resourceVersion.
+    fn go_on_from(&mut self, resource_version: String) {
+        self.resource_version = resource_version;
+        self.restores += usize::from(mem::take(&mut self.is_restored));
     }
 
     fn place(&self) -> String {

@@ -132,6 +132,7 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         | ReasonId::NotApplicable
         | ReasonId::NothingHappened
         | ReasonId::Untold
+        | ReasonId::HubRestored
         | ReasonId::Waived => return String::new(),
     };
     format!(" ({flag})")

@@ -74,6 +74,8 @@ pub enum ReasonId {
     Untold,
     /// Every violation is waived.
     Waived,
+    /// The hub was restored from a backup: its resourceVersions went back.
+    HubRestored,
     /// No kubeconfig of a profile's member was given.
     NoMemberAsked,
     /// No kubeconfig of a consumer's Secret was tried.

@@ -15,6 +15,7 @@ use crate::{
     list::list,
     namespaces,
     permissions::Permissions,
+    restored,
     timeline::{LIFETIME, SILENCE},
 };
 
@@ -209,6 +210,7 @@ impl Follower {
             segment(&self.resource_version)
         );
         let mut lines = Lines::new(send(&self.client, request(Method::GET, &path)?).await?);
+        restored::check(&self.client, PATH, &self.resource_version).await?;
         while let Some(line) = lines.next(SILENCE).await? {
             self.take(&line)?;
         }

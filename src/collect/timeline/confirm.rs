@@ -18,6 +18,7 @@ use crate::{
     call::{Failure, TimedClient, retry},
     list::list,
     record::Record,
+    restored,
 };
 
 /// How long the watch may take to bring what the list shows. A shorter delay is no interruption either.
@@ -91,11 +92,17 @@ impl<T: Tracked> Watch<T> {
             self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
         }
-        let attempts = if self.outage.is_some() { 1 } else { ATTEMPTS };
+        // A doubt is no failure of the hub yet.
+        let attempts = if self.outage.is_some() && !doubtful {
+            1
+        } else {
+            ATTEMPTS
+        };
         let (client, path) = (self.client.clone(), self.path.clone());
         let (record, namespace) = (Arc::clone(&self.record), self.namespace.clone());
+        let (known, restores) = (self.resource_version.clone(), self.restores);
         let comparing = retry(attempts, Failure::may_pass, || {
-            compare(&client, &path, &record, namespace.as_deref())
+            compare(&client, &path, &record, namespace.as_deref(), &known)
         });
         // A long list must not keep the watch waiting: hubs end watches that lag.
         let compared = select! {
@@ -105,6 +112,9 @@ impl<T: Tracked> Watch<T> {
         };
         let mut untold = match compared {
             Ok(untold) => untold,
+            // The watch has noticed it meanwhile, and has listed all.
+            Err(failure) if failure.is_restored() && self.restores > restores => return true,
+            Err(failure) if failure.is_restored() => return self.take_new_history(&failure).await,
             Err(failure) => {
                 self.doubt(&failure);
                 return false;
@@ -204,6 +214,21 @@ impl<T: Tracked> Watch<T> {
         listed.is_ok()
     }
 
+    /// The hub was restored, and the watch does not know it: takes a new list into the record, and notes the gap.
+    async fn take_new_history(&mut self, restored: &Failure) -> bool {
+        self.is_restored = true;
+        let listed = self.list_patiently().await;
+        self.late = None;
+        self.outage = None;
+        let reason = format!("the watch{} missed changes: {restored}", self.place());
+        let reason = restored::reason(reason, restored);
+        self.record
+            .lock()
+            .gaps
+            .push(gap::<T>(self.heard, self.clock.now(), reason));
+        listed.is_ok()
+    }
+
     async fn list_patiently(&mut self) -> Result<(), Failure> {
         let mut failures = 0;
         loop {
@@ -218,21 +243,24 @@ impl<T: Tracked> Watch<T> {
     }
 }
 
-/// Lists the profiles at `path`, and returns what the record lacks of them.
+/// Lists the profiles at `path`, and returns what the record lacks of them. It fails where the hub has a new history since it
+/// has given out the resourceVersion `known`.
 async fn compare<T: Tracked>(
     client: &TimedClient,
     path: &str,
     record: &Shared<T>,
     namespace: Option<&str>,
+    known: &str,
 ) -> Result<Untold, Failure> {
     let pass = record.lock().begin(Origin::Relisted);
     let lacking = Arc::new(Mutex::new(Vec::new()));
-    let (known, into) = (Arc::clone(record), Arc::clone(&lacking));
+    let (shared, into) = (Arc::clone(record), Arc::clone(&lacking));
     let each = move |json: &[u8]| {
-        let lacks = known.lock().compare(json, pass);
+        let lacks = shared.lock().compare(json, pass);
         into.lock().extend(lacks);
     };
-    list(client, path, each).await?;
+    let newest = list(client, path, each).await?;
+    restored::compare(known, &newest)?;
     Ok(Untold {
         versions: std::mem::take(&mut *lacking.lock()),
         deletions: record.lock().unmet(pass, namespace),

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use jiff::Timestamp;
+
 use crate::LimitError;
 
 /// Why an evidence file could not be read.
@@ -63,6 +65,24 @@ pub enum LineError {
     /// A later look at a member, and no first one.
     #[error("a `look`, and no `member` with a look above it")]
     NoMember,
+    /// A window ends before it begins.
+    #[error("{what} ends before it begins: it is from {from} until {until}")]
+    Backwards {
+        /// Which window.
+        what: &'static str,
+        /// Its beginning.
+        from: Timestamp,
+        /// Its end.
+        until: Timestamp,
+    },
+    /// A window ends at a time that no clock of a run shows.
+    #[error("{what} ends in another age, at {until}: no run has seen that time")]
+    OtherAge {
+        /// Which window.
+        what: &'static str,
+        /// Its end.
+        until: Timestamp,
+    },
     /// A change refers to a writer that the version before it does not have.
     #[error("refers to writer {index} of a version that has {count}")]
     NoWriter {

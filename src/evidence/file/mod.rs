@@ -47,6 +47,7 @@ mod record;
 mod strategies;
 #[cfg(test)]
 mod tests;
+mod window;
 mod write;
 
 use std::{io, path::Path};

@@ -11,10 +11,11 @@ use serde::Deserialize;
 use super::{
     FileError, LineError,
     record::{First, Misfit, Record},
+    window,
 };
 use crate::{
     Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectKey,
-    ObjectRef, Request, Requests, Tracked, Unreadable, Version,
+    ObjectRef, Request, Requests, Tracked, Unreadable, Version, Window,
     api::{ClusterProfile, PlacementDecision, names},
     open::{exceeded, open},
 };
@@ -112,6 +113,11 @@ fn next_line<'a>(
     }
     let cut = buffer.pop_if(|byte| *byte == b'\n').is_none();
     Ok(Some(RawLine { text: buffer, cut }))
+}
+
+/// Checks the span that an audit log covers.
+fn check_log(covers: &Window, line: usize) -> Result<(), FileError> {
+    window::check(covers, "what the audit log covers").map_err(|flaw| broken(line, flaw))
 }
 
 fn broken(line: usize, flaw: LineError) -> FileError {
@@ -229,6 +235,7 @@ impl Gathered {
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
+                window::check_header(&header).map_err(|flaw| broken(line, flaw))?;
                 // What a newer suite wrote besides is skipped, so this is the present format.
                 evidence.header = Header {
                     format: FORMAT.to_owned(),
@@ -306,6 +313,7 @@ impl Gathered {
                 Section::ConsumerAccess
             }
             Record::Requests(covers) => {
+                check_log(&covers.covers, line)?;
                 evidence.requests = Some(Requests {
                     covers: covers.covers,
                     events: Vec::new(),
@@ -317,6 +325,7 @@ impl Gathered {
                 Section::Requests
             }
             Record::SliceRequests(covers) => {
+                check_log(&covers.covers, line)?;
                 evidence.slice_requests = Some(Requests {
                     covers: covers.covers,
                     events: Vec::new(),

@@ -412,6 +412,45 @@ fn a_spoilt_line_is_named() {
     );
 }
 
+/// Rules take the length of a window for the time that was observed.
+#[test]
+fn a_window_that_no_run_has_is_refused() {
+    let at = |text: &str| text.parse().expect("a time");
+    let message = |from: &str, until: &str, settled: Option<&str>| {
+        let mut evidence = sample();
+        let window = Window {
+            from: at(from),
+            until: at(until),
+        };
+        evidence.header.window = Some(window);
+        evidence.header.settled = settled.map(|until| Settled {
+            until: at(until),
+            ..Settled::at_once(window)
+        });
+        let read = read_from(written(&evidence).as_slice());
+        read.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let (early, late, never) = (
+        "2026-11-20T10:00:00Z",
+        "2026-11-20T11:00:00Z",
+        "9999-01-01T00:00:00Z",
+    );
+    assert_eq!(message(early, early, None), "");
+    assert_eq!(message(early, late, Some(late)), "");
+    assert_eq!(
+        message(late, early, None),
+        "line 1: the window ends before it begins: it is from 2026-11-20T11:00:00Z until 2026-11-20T10:00:00Z"
+    );
+    assert_eq!(
+        message(early, never, None),
+        "line 1: the window ends in another age, at 9999-01-01T00:00:00Z: no run has seen that time"
+    );
+    assert!(
+        message(early, late, Some(never))
+            .contains("the time until which the run looked on ends in another age")
+    );
+}
+
 #[test]
 fn what_exceeds_a_limit_is_refused_with_its_line() {
     let limits = Limits {

@@ -10,6 +10,7 @@ mod misbehaving;
 mod ongoing;
 mod paging;
 mod refusals;
+mod restoring;
 mod rights;
 #[path = "../send.rs"]
 mod send;

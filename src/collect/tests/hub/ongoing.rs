@@ -10,7 +10,7 @@ const HOUR: u64 = 3600;
 
 impl World {
     /// Begins an observation with a window of an hour.
-    async fn go_on(&self) -> (Following, View) {
+    pub(super) async fn go_on(&self) -> (Following, View) {
         let (plan, stop) = (plan(30), CancellationToken::new());
         let window = Duration::from_secs(HOUR);
         ongoing::observe(&self.hub.connection, &plan, window, self.clock, &Quiet, stop)
@@ -25,7 +25,7 @@ impl World {
 }
 
 /// Follows the hub while `events` happens beside.
-async fn follow<T>(following: &mut Following, events: impl Future<Output = T>) -> T {
+pub(super) async fn follow<T>(following: &mut Following, events: impl Future<Output = T>) -> T {
     tokio::select! {
         biased;
         outcome = events => outcome,

@@ -1,0 +1,196 @@
+//! A hub that is restored from a backup: what it shows afterwards is of a new history, whatever its resourceVersions say.
+
+use apiserver::Backup;
+use evidence::{ReasonId, Shard, api::Edition};
+
+use super::*;
+
+impl World {
+    /// A profile at `v1`, a backup with it, and what the backup lacks: a later report, a new profile, and a profile that is gone.
+    async fn backed_up(&self) -> Backup {
+        for name in ["changed", "kept", "gone"] {
+            self.profile(name).await;
+        }
+        self.report("changed", "v1").await;
+        let backup = self.server.back_up();
+        for version in ["v2", "v3", "v4"] {
+            self.report("changed", version).await;
+        }
+        self.profile("new").await;
+        self.delete("gone").await;
+        backup
+    }
+}
+
+/// The only gap in the timeline, which must be due to a restore.
+fn gap_of_restore(evidence: &Evidence) -> (i64, i64) {
+    let of_hub = |gap: &&Gap| gap.object.is_none();
+    let [gap] = evidence.gaps(Kind::Timeline).filter(of_hub).collect::<Vec<_>>()[..] else {
+        panic!("{:?}", evidence.gaps)
+    };
+    assert_eq!(gap.reason.id, Some(ReasonId::HubRestored), "{gap:?}");
+    assert!(
+        gap.reason.contains("the hub's resourceVersion went back from"),
+        "{gap:?}"
+    );
+    span(gap)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_sees_what_a_restored_hub_has_and_what_was_missed() {
+    let world = World::new().await;
+    for name in ["changed", "kept", "gone"] {
+        world.profile(name).await;
+    }
+    let events = async {
+        after(10).await;
+        world.report("changed", "v1").await;
+        let backup = world.server.back_up();
+        after(10).await;
+        world.report("changed", "v2").await;
+        world.profile("new").await;
+        world.delete("gone").await;
+        after(40).await;
+        world.server.restore(&backup);
+        after(60).await;
+        world.report("kept", "v9").await;
+    };
+    let evidence = world.watch(300, events).await;
+    let (from, until) = gap_of_restore(&evidence);
+    assert!(from <= 60 && (60..75).contains(&until), "{from} {until}");
+    assert_eq!(
+        story(&evidence, "changed"),
+        [format!("Listed -@0 v1@10 v2@20 v1@{until}")]
+    );
+    assert_eq!(story(&evidence, "new"), [format!("Created -@20 gone@{until}")]);
+    // It is there again, and what became of it between is not known.
+    assert_eq!(story(&evidence, "gone"), ["Listed -@0"]);
+    let of_gone = evidence.gaps.iter().filter(|gap| gap.object.is_some());
+    assert_eq!(of_gone.map(span).collect::<Vec<_>>(), [(20, until)]);
+    assert_eq!(
+        story(&evidence, "kept"),
+        ["Listed -@0 v9@120"],
+        "the watch goes on"
+    );
+}
+
+/// Without it, the watch is silent until the old version is reached, and what is shown as of now is of yesterday.
+#[tokio::test(start_paused = true)]
+async fn an_observation_that_goes_on_shows_what_a_restored_hub_has() {
+    let world = World::new().await;
+    let backup = world.backed_up().await;
+    let (mut following, mut view) = world.go_on().await;
+    ongoing::follow(&mut following, async {
+        after(60).await;
+        view.refresh(false);
+        assert_eq!(story(view.evidence(), "changed"), ["Listed v4@0"]);
+        world.server.restore(&backup);
+        world
+            .create(
+                "/api/v1/namespaces",
+                json!({"metadata": {"name": "of-new-history"}}),
+            )
+            .await;
+        after(30).await;
+        view.refresh(false);
+        let (_, until) = gap_of_restore(view.evidence());
+        assert_eq!(
+            story(view.evidence(), "changed"),
+            [format!("Listed v4@0 v1@{until}")]
+        );
+        assert_eq!(
+            story(view.evidence(), "new"),
+            [format!("Listed -@0 gone@{until}")]
+        );
+        assert_eq!(story(view.evidence(), "gone"), [format!("Relisted -@{until}")]);
+        assert!(view.evidence().namespace("of-new-history").is_some());
+        assert_eq!(view.health().lost, None);
+        after(60).await;
+        world.report("changed", "v5").await;
+        after(1).await;
+        view.refresh(true);
+        assert!(story(view.evidence(), "changed")[0].ends_with(" v5@150"));
+    })
+    .await;
+}
+
+/// The watch was told nothing of the restore: a proxy keeps it open.
+#[tokio::test(start_paused = true)]
+async fn the_list_at_the_end_of_a_window_notices_a_restore_too() {
+    let world = World::new().await;
+    let backup = world.backed_up().await;
+    let events = async {
+        after(30).await;
+        world
+            .server
+            .misbehave(Misbehaviour::HoldEvents(Duration::from_secs(1_000_000)));
+        world.server.restore(&backup);
+    };
+    let evidence = world.watch(60, events).await;
+    gap_of_restore(&evidence);
+    assert!(
+        story(&evidence, "changed")[0].contains(" v1@"),
+        "{:?}",
+        story(&evidence, "changed")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_share_notices_a_restore() {
+    let world = World::new().await;
+    let shard = Shard {
+        index: Shard::index_of("default", 2),
+        count: 2,
+    };
+    let plan = plan(300);
+    let plan = Plan {
+        scope: Scope {
+            shard: Some(shard),
+            ..plan.scope.clone()
+        },
+        ..plan
+    };
+    let backup = world.backed_up().await;
+    let events = async {
+        after(60).await;
+        world.server.restore(&backup);
+    };
+    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let (_, until) = gap_of_restore(&evidence);
+    assert_eq!(story(&evidence, "changed"), [format!("Listed v4@0 v1@{until}")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn slices_are_listed_again_after_a_restore() {
+    const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
+    let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
+    let slice = |name: &str| {
+        json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
+            "decisions": [],
+        })
+    };
+    world.create(SLICES, slice("old")).await;
+    let backup = world.server.back_up();
+    for name in ["new-1", "new-2", "new-3"] {
+        world.create(SLICES, slice(name)).await;
+    }
+    let events = async {
+        after(60).await;
+        world.server.restore(&backup);
+    };
+    let mut plan = plan(300);
+    plan.claim.edition = Edition::Placement2025M09;
+    let evidence = world.collect(&plan, events).await.expect("evidence");
+    let gaps = gaps(&evidence, Kind::PlacementTimeline);
+    assert!(
+        gaps.iter()
+            .all(|gap| gap.reason.id == Some(ReasonId::HubRestored))
+            && gaps.len() == 1,
+        "{gaps:?}"
+    );
+    let live = evidence.slices.iter().filter(|slice| slice.deleted.is_none());
+    let names: Vec<_> = live.map(|slice| slice.last().metadata.name.to_string()).collect();
+    assert_eq!(names, ["old"]);
+}
