@@ -15,7 +15,7 @@ pub const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 pub const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 8] = [
+const NO_KEYS: [&str; 9] = [
     "config",
     "print_config",
     "clean",
@@ -25,6 +25,7 @@ const NO_KEYS: [&str; 8] = [
     // Those of `monitor` alone: the keys are the flags of `run`.
     "window",
     "listen",
+    "allowed_hosts",
 ];
 
 /// Flags whose names would be ambiguous in a file.

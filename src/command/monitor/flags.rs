@@ -10,6 +10,7 @@ use tokio::{net::TcpListener, runtime::Builder};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    hosts::Hosts,
     observing::{Settings, Source},
     serve,
     status::Shared,
@@ -79,6 +80,9 @@ pub struct Monitor {
         help_heading = "Monitor"
     )]
     listen: SocketAddr,
+    /// Serve under this host name too, such as that of an Ingress [default: localhost, addresses and, in a cluster, Services]
+    #[arg(long = "allowed-host", value_name = "NAME", help_heading = "Monitor")]
+    allowed_hosts: Vec<String>,
 }
 
 /// Why the value of `--window` is none.
@@ -127,18 +131,19 @@ impl Monitor {
                 stopping.cancel();
             });
             let listener = listen(self.listen).await?;
+            let page = (listener, Hosts::of(self.listen, &self.allowed_hosts));
             let Some(reference) = reference else {
                 let Target::Kubeconfig(options) = target else {
                     return Err(Failure::usage(anyhow!("this hub has no manager: add --manager")));
                 };
-                return serve_while(listener, settings, Source::Kubeconfig(options), clock, stop).await;
+                return serve_while(page, settings, Source::Kubeconfig(options), clock, stop).await;
             };
             let hub = start(&target, &settings.plan.claim, clock).await?;
             let claim = settings.plan.claim.clone();
             let manager = play(&hub, reference, &claim, clock);
             let source = Source::Own(&hub.connection);
             tokio::select! {
-                outcome = serve_while(listener, settings, source, clock, stop) => outcome,
+                outcome = serve_while(page, settings, source, clock, stop) => outcome,
                 failure = manager => Err(failure),
             }
         });
@@ -175,7 +180,7 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
 
 /// Serves while the hub is observed.
 async fn serve_while(
-    listener: TcpListener,
+    (listener, hosts): (TcpListener, Hosts),
     settings: Settings,
     source: Source<'_>,
     clock: Clock,
@@ -185,7 +190,7 @@ async fn serve_while(
     if let Ok(address) = listener.local_addr() {
         anstream::eprintln!("serving http://{address}/metrics until Ctrl-C");
     }
-    let serving = serve::serve(listener, Arc::clone(&shared));
+    let serving = serve::serve(listener, Arc::clone(&shared), hosts);
     tokio::select! {
         biased;
         outcome = super::observing::run(settings, source, &shared, clock, stop) => outcome,

@@ -4,6 +4,7 @@ mod exposition;
 mod figures;
 mod flags;
 mod grants;
+mod hosts;
 mod judgement_loop;
 mod observing;
 mod serve;

@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{
     exposition::expose,
+    hosts::Hosts,
     status::{Shared, Shown},
 };
 
@@ -30,7 +31,8 @@ const LIFE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves for as long as it is polled.
-pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
+pub async fn serve(listener: TcpListener, shared: Arc<Shared>, hosts: Hosts) -> Infallible {
+    let hosts = Arc::new(hosts);
     let mut open: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -43,14 +45,11 @@ pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
         {
             oldest.abort();
         }
-        let shared = Arc::clone(&shared);
+        let (shared, hosts) = (Arc::clone(&shared), Arc::clone(&hosts));
         let served = tokio::spawn(async move {
             let service = service_fn(|request: Request<Incoming>| {
-                let shared = Arc::clone(&shared);
-                async move {
-                    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-                    Ok::<_, Infallible>(respond(&shared, &method, &path).await)
-                }
+                let (shared, hosts) = (Arc::clone(&shared), Arc::clone(&hosts));
+                async move { Ok::<_, Infallible>(respond(&shared, &hosts, &request).await) }
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -66,8 +65,14 @@ pub async fn serve(listener: TcpListener, shared: Arc<Shared>) -> Infallible {
 }
 
 /// Answers one request.
-pub async fn respond(shared: &Shared, method: &Method, path: &str) -> Response<Full<Bytes>> {
-    if !matches!(*method, Method::GET | Method::HEAD) {
+pub async fn respond<B>(shared: &Shared, hosts: &Hosts, request: &Request<B>) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
+    // It says nothing, and probes may go by any name.
+    if path != "/healthz" && !hosts.accept(request.uri(), request.headers()) {
+        let why = "this name is not served: give it to the monitor with --allowed-host\n";
+        return text(StatusCode::MISDIRECTED_REQUEST, why.to_owned());
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut refused = text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served\n".to_owned());
         let allowed = HeaderValue::from_static("GET, HEAD");
         refused.headers_mut().insert(header::ALLOW, allowed);
@@ -149,6 +154,9 @@ fn answer(status: StatusCode, content_type: &'static str, body: Bytes) -> Respon
         (header::CONTENT_TYPE, content_type),
         (header::CACHE_CONTROL, "no-store"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // The page has a policy of its own, which cannot say this. Of two, both hold.
+        (header::CONTENT_SECURITY_POLICY, "frame-ancestors 'none'"),
+        (header::X_FRAME_OPTIONS, "DENY"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

@@ -12,10 +12,11 @@ mod serving;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use apiserver::{ApiServer, Misbehaviour};
+use bytes::Bytes;
 use collect::{clock::Clock, connect::Connection};
 use evidence::{Claim, Scope};
-use http::{Method, StatusCode};
-use http_body_util::BodyExt as _;
+use http::{Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
 use judge::Selection;
 use kube::{
     Api,
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     flags::plan,
+    hosts::Hosts,
     observing::{Settings, Source, run},
     serve::respond,
     status::Shared,
@@ -158,8 +160,18 @@ impl World {
     }
 }
 
+/// Asks for a path by that name of the host.
+async fn ask(shared: &Shared, method: &Method, path: &str, host: &str) -> Response<Full<Bytes>> {
+    let hosts = Hosts::of("127.0.0.1:8080".parse().expect("an address"), &[]);
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, host);
+    respond(shared, &hosts, &request.body(()).expect("a request")).await
+}
+
 async fn get(shared: &Shared, path: &str) -> (StatusCode, String) {
-    let response = respond(shared, &Method::GET, path).await;
+    let response = ask(shared, &Method::GET, path, "localhost").await;
     let status = response.status();
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     (status, String::from_utf8(body.to_vec()).expect("UTF-8"))
@@ -423,6 +435,29 @@ async fn other_requests_are_refused() {
     let world = World::new().await;
     let shared = world.monitor().shared;
     assert_eq!(get(&shared, "/nowhere").await.0, StatusCode::NOT_FOUND);
-    let response = respond(&shared, &Method::POST, "/metrics").await;
+    let response = ask(&shared, &Method::POST, "/metrics", "localhost").await;
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+/// A website whose name resolves to this machine reads nothing, and none may put the page into a frame.
+#[tokio::test(start_paused = true)]
+async fn other_websites_get_nothing() {
+    let world = World::new().await;
+    let shared = world.monitor().shared;
+    for path in ["/", "/metrics", "/readyz", "/nowhere"] {
+        let refused = ask(&shared, &Method::GET, path, "evil.example:8080").await;
+        assert_eq!(refused.status(), StatusCode::MISDIRECTED_REQUEST, "{path}");
+    }
+    let health = ask(&shared, &Method::GET, "/healthz", "any.name.example").await;
+    assert_eq!(health.status(), StatusCode::OK);
+    for path in ["/", "/metrics", "/healthz"] {
+        let answer = ask(&shared, &Method::GET, path, "localhost").await;
+        let headers = answer.headers();
+        assert_eq!(
+            headers[header::CONTENT_SECURITY_POLICY],
+            "frame-ancestors 'none'",
+            "{path}"
+        );
+        assert_eq!(headers[header::X_FRAME_OPTIONS], "DENY", "{path}");
+    }
 }

@@ -103,3 +103,46 @@ async fn a_client_certificate_that_is_rotated_is_read_again() {
     let write = |()| new.write_client(folder.path());
     world.is_followed(&path, serving, anew, write).await;
 }
+
+/// All that the kubeconfig names is rotated in its files: the authority of the hub, the client's certificate and the token.
+#[tokio::test]
+async fn files_that_are_rotated_together_are_read_again() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let [old_token, new_token] = [new_token(), new_token()];
+    world.server().add_token(&old_token, User::master("conformance"));
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("kubeconfig");
+    let [old, new] = [Authority::new(), Authority::new()];
+    let serve = async |port: u16, authority: &Authority| {
+        let mut loopback = Loopback::bind("hub", port).await.expect("a port");
+        loopback.acceptor = authority.acceptor(authority);
+        let port = loopback.listener.local_addr().expect("an address").port();
+        (port, tokio::spawn(loopback.serve(world.server().clone())))
+    };
+    let write = |authority: &Authority, token: &str| {
+        fs::write(folder.path().join("ca.crt"), authority.certificate.pem()).expect("written");
+        fs::write(folder.path().join("token"), token).expect("written");
+        authority.write_client(folder.path());
+    };
+    let (port, serving) = serve(0, &old).await;
+    write(&old, &old_token);
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+        "clusters": [{"name": "hub", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"), "certificate-authority": "ca.crt",
+        }}],
+        "users": [{"name": "monitor", "user": {
+            "tokenFile": "token", "client-certificate": "client.crt", "client-key": "client.key",
+        }}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "monitor"}}],
+    });
+    fs::write(&path, kubeconfig.to_string()).expect("written");
+    let anew = async || {
+        world.server().revoke_token(&old_token);
+        world.server().add_token(&new_token, User::master("conformance"));
+        _ = serve(port, &new).await;
+    };
+    let rotate = |()| write(&new, &new_token);
+    world.is_followed(&path, serving, anew, rotate).await;
+}

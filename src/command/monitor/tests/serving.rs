@@ -41,19 +41,19 @@ async fn clients_that_hold_connections_keep_no_probe_waiting() {
             }
             held.push(stream);
         }
-        let health = exchange(address, "GET /healthz HTTP/1.1\r\nHost: m\r\n\r\n").await;
+        let health = exchange(address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
         assert!(
             health.starts_with("HTTP/1.1 200 ") && health.ends_with("ok\n"),
             "{health}"
         );
-        let head = exchange(address, "HEAD /metrics HTTP/1.1\r\nHost: m\r\n\r\n").await;
+        let head = exchange(address, "HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
         assert!(
             head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"),
             "{head}"
         );
         let post = exchange(
             address,
-            "POST / HTTP/1.1\r\nHost: m\r\nContent-Length: 2\r\n\r\n{}",
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}",
         )
         .await;
         assert!(post.starts_with("HTTP/1.1 405 "), "{post}");
@@ -62,6 +62,6 @@ async fn clients_that_hold_connections_keep_no_probe_waiting() {
     };
     tokio::select! {
         () = asked => {}
-        never = serve(listener, shared) => match never {},
+        never = serve(listener, shared, Hosts::of(address, &[])) => match never {},
     }
 }
