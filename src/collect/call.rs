@@ -318,11 +318,14 @@ pub(super) async fn send(
         });
         counted.boxed_unsync()
     });
+    let own = response.extensions().get::<OwnCredentials>().cloned();
     if response.status().is_success() {
-        return Ok(response);
+        return Ok(match own {
+            Some(own) => response.map(|body| own.veil(body)),
+            None => response,
+        });
     }
     let code = response.status().as_u16();
-    let own = response.extensions().get::<OwnCredentials>().cloned();
     let after = response.headers().get(header::RETRY_AFTER);
     let after = after
         .and_then(|value| value.to_str().ok())

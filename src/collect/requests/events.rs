@@ -1,11 +1,17 @@
 //! Extracts the answered writes on profiles and slices from audit events.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use evidence::{Gap, Request, Window, api::Api};
+use evidence::{
+    Gap, Request, Window,
+    api::Api,
+    leak::{Grade, leaks_in_text},
+    redact::without_credentials,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -30,7 +36,7 @@ pub(super) struct Events {
     /// Writes that were received, by their ids.
     received: HashMap<String, Timestamp>,
     /// The same few names stand in each event.
-    names: HashSet<Arc<str>>,
+    names: HashMap<String, Arc<str>>,
     /// The APIs that any event is about.
     known: HashSet<Api>,
     /// What the hub's own policies found in the writes.
@@ -151,9 +157,9 @@ impl Events {
         if let Some(known) = self.names.get(name) {
             return Arc::clone(known);
         }
-        let name: Arc<str> = name.into();
-        self.names.insert(Arc::clone(&name));
-        name
+        let kept: Arc<str> = without_tokens(name).into();
+        self.names.insert(name.to_owned(), Arc::clone(&kept));
+        kept
     }
 
     /// Whether any event is about that API's objects: else the policy may leave them out.
@@ -188,6 +194,16 @@ impl Events {
             .partition(|answered| answered.api == Api::ClusterProfile);
         let requests = |answered: Vec<Answered>| answered.into_iter().map(|one| one.request).collect();
         (requests(profiles), requests(slices))
+    }
+}
+
+/// A user or an agent may be named after a token, and so may an object. Evidence keeps no credential.
+fn without_tokens(name: &str) -> Cow<'_, str> {
+    let leaks = leaks_in_text(name);
+    if leaks.iter().any(|leak| leak.grade == Grade::Certain) {
+        without_credentials(name)
+    } else {
+        name.into()
     }
 }
 

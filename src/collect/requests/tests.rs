@@ -213,6 +213,26 @@ fn only_answered_writes_on_profiles_count_and_each_once() {
 }
 
 #[test]
+fn no_name_of_the_log_keeps_a_token() {
+    let token = format!("ghp_{}", "canary".repeat(6));
+    let log = read(&[event(
+        "1",
+        "00:00:01",
+        json!({
+            "user": {"username": format!("ci:{token}")}, "userAgent": format!("agent/1 ({token})"),
+            "objectRef": {"name": format!("a-{token}")},
+        }),
+    )]);
+    let [request] = &log.requests.events[..] else {
+        panic!("{:?}", log.requests.events)
+    };
+    assert_eq!(
+        (&*request.user, &*request.user_agent, &*request.name),
+        ("ci:…", "agent/1 (…)", "a-…")
+    );
+}
+
+#[test]
 fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
     let over = |agent: &str, version: &str| {
         let answer = json!({"metadata": {"resourceVersion": version}});

@@ -12,10 +12,10 @@ use super::{
     Grade, LeakKind,
     encoding::{WITH_DASH, WITH_PLUS},
     grade::Find,
+    issued,
     keys::{mentioned, told_of},
     patterns::{
-        BASE64, BASIC, BEARER, CERTIFICATE, ISSUED, NAMED, PRIVATE_KEY, WEB_TOKEN, may_have_form, may_hold,
-        value_end,
+        BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, may_have_form, may_hold, value_end,
     },
     scan, userinfo,
     values::{looks_random, says_nothing},
@@ -38,6 +38,7 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     if may_have_form(text) {
         of_own_form(text, &mut finds);
     }
+    issued::find_bootstrap(text, &mut finds);
     named(text, &mut finds);
     base64(text, depth, &mut finds);
     without_overlaps(finds)
@@ -50,10 +51,7 @@ fn of_own_form(text: &str, finds: &mut Vec<Find>) {
     web_tokens(text, finds);
     headers(text, finds);
     userinfo::find(text, finds);
-    for (pattern, what) in ISSUED.iter() {
-        let found = pattern.find_iter(text);
-        finds.extend(found.map(|found| Find::new(found.range(), LeakKind::Issued(what), Grade::Certain)));
-    }
+    issued::find(text, finds);
 }
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
@@ -77,12 +75,13 @@ fn count_base64(text: &str) -> usize {
 /// Returns `true` for something on the lines after the first one of a key, unless it is masked.
 fn is_garbled_key(content: &str) -> bool {
     let content = content.trim_start_matches([' ', '\t']);
-    let lines = ["\r\n", "\n", r"\r\n", r"\n"]
+    let lines = ["\r\n", "\n", r"\r\n", r"\n", "%0D%0A", "%0A", "%0d%0a", "%0a"]
         .into_iter()
         .find_map(|end| content.strip_prefix(end));
     lines.is_some_and(|lines| {
         let first = lines.lines().next().unwrap_or_default();
-        let first = first.split(r"\n").next().unwrap_or_default().trim();
+        let first = first.split(r"\n").next().unwrap_or_default();
+        let first = first.split("%0").next().unwrap_or_default().trim();
         !first.is_empty()
             && !first.contains("...")
             && !first.contains(' ')

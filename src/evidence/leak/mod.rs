@@ -9,6 +9,7 @@
 mod encoding;
 mod finds;
 mod grade;
+mod issued;
 mod keys;
 mod patterns;
 mod scan;
@@ -17,6 +18,7 @@ mod values;
 
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
+pub use issued::OWN_CREDENTIAL;
 pub use keys::names_credential;
 pub use scan::{leaks_in_text, leaks_in_value, leaks_under};
 pub(super) use scan::{places_in_value, short};

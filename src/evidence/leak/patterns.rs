@@ -5,35 +5,45 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
+use super::issued;
+
+/// Words of which one is in every credential that a name gives away, and in headers.
+const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)";
+
+/// Texts of which one is in every credential with a form of its own, beside those of issuers.
+const SIGNS: [&str; 5] = ["@", "eyJ", "-----BEGIN", "%2DBEGIN", "%2dBEGIN"];
+
+/// The regular expression of [`SIGNS`] and what hints at an issuer.
+fn forms(hints: impl Iterator<Item = &'static str>) -> String {
+    let all: Vec<String> = SIGNS.into_iter().chain(hints).map(regex::escape).collect();
+    all.join("|")
+}
+
+/// What hints at an issuer, and is in few words.
+fn rare_hints() -> impl Iterator<Item = &'static str> {
+    issued::hints().filter(|hint| !issued::is_common(hint))
+}
+
 /// Part of every find but those in base64. A text with neither holds no credential, and most texts have neither.
-static HINT: LazyLock<Regex> = LazyLock::new(|| {
-    let hints = [
-        r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)",
-        r"@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
-    ];
-    constant(&hints.join("|"))
-});
+static HINT: LazyLock<Regex> = LazyLock::new(|| constant(&format!("{WORDS}|{}", forms(rare_hints()))));
 
 /// A piece of every match of [`HINT`] in ASCII, in any case. A search for these takes a fraction of the time.
 static PIECES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words = "token passw passphrase pwd secret credential jwt cookie key auth bearer basic cert pin";
-    let forms = "@ eyJ -----BEGIN AKIA ASIA AIza ya29. GOCSPX- 8Q~ gho_ ghp_ ghs_ ghr_ ghu_ github_pat_ glpat- sha256~ \
-                 k8s-aws-v1. hvs.";
     let mut builder = AhoCorasick::builder();
     builder
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::DFA))
         .prefilter(false);
-    let pieces = words.split(' ').chain(forms.split(' '));
+    let pieces = words.split(' ').chain(SIGNS).chain(rare_hints());
     builder.build(pieces).expect("a few constant words")
 });
 
 /// Part of every find but those by a field's name and those in base64. Long names look like base64, and are in
 /// every profile.
 static FORM: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"(?i:bearer|basic|AccountKey|AccessKey)|@|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~|gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.",
-    )
+    let forms = forms(issued::hints());
+    constant(&format!("(?i:bearer|basic|AccountKey|AccessKey)|{forms}"))
 });
 
 /// A run of base64 in either alphabet, as long as the shortest credential's.
@@ -42,11 +52,13 @@ pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(r"[A-Za-z0
 /// The length of the shortest match of [`BASE64`].
 const SHORTEST_BASE64: usize = 32;
 
-/// A private key in PEM, complete or truncated.
+/// A private key in PEM, complete or truncated, as it is or as a part of a URL.
 pub(super) static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    constant(
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:(?<body>.*?)-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?<rest>.*))",
-    )
+    let (dashes, space) = ("(?:-|%2[Dd]){5}", "(?: |%20|[+])");
+    let line =
+        |begin: &str| format!("{dashes}{begin}{space}[A-Z0-9 %+]*PRIVATE{space}KEY(?:{space}BLOCK)?{dashes}");
+    let (begin, end) = (line("BEGIN"), line("END"));
+    constant(&format!("{begin}(?s:(?<body>.*?){end}|(?<rest>.*))"))
 });
 
 /// A certificate in PEM. Its lines may be separated by escaped line breaks.
@@ -71,34 +83,6 @@ pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
     constant(
         r"(?i:authorization\W{1,5}(?:value\W{1,5})?(?<scheme>basic))[ :=]+(?<value>[A-Za-z0-9+/=_-]{4,})",
     )
-});
-
-/// Credentials in the format of their issuer.
-pub(super) static ISSUED: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    [
-        (r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b", "an access key of AWS"),
-        (r"\bk8s-aws-v1\.[A-Za-z0-9_-]{40,}", "a token of EKS"),
-        (r"\bAIza[A-Za-z0-9_-]{35}\b", "an API key of Google"),
-        (r"\bGOCSPX-[A-Za-z0-9_-]{28}\b", "a client secret of Google"),
-        (r"\bya29\.[A-Za-z0-9_-]{20,}", "an access token of Google"),
-        (
-            r"\b[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,34}",
-            "a client secret of Azure",
-        ),
-        (
-            r"\b(?i:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{43,86}={1,2}",
-            "an account key of Azure",
-        ),
-        (
-            r"\b(?:gh[opsru]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{60,})",
-            "a token of GitHub",
-        ),
-        (r"\bglpat-[A-Za-z0-9_-]{20,}", "a token of GitLab"),
-        (r"\bsha256~[A-Za-z0-9_-]{43}\b", "a token of OpenShift"),
-        (r"\bhvs\.[A-Za-z0-9_-]{24,}", "a token of Vault"),
-    ]
-    .map(|(pattern, what)| (constant(pattern), what))
-    .into()
 });
 
 /// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
@@ -141,7 +125,9 @@ const SHORTEST: usize = 7;
 /// Returns `true` if a text may hold a credential: a quick check that most texts fail. An id in UUID form looks like
 /// base64.
 pub(super) fn may_hold(text: &str) -> bool {
-    text.len() >= SHORTEST && !is_uuid(text) && (holds_hint(text) || holds_base64(text))
+    text.len() >= SHORTEST
+        && !is_uuid(text)
+        && (holds_hint(text) || holds_base64(text) || issued::may_hold_bootstrap(text))
 }
 
 /// Returns `true` if [`HINT`] matches.
@@ -177,7 +163,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
         })
 }
 
-fn constant(pattern: &str) -> Regex {
+pub(super) fn constant(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern")
 }
 
@@ -192,7 +178,8 @@ mod tests {
         let piece = prop_oneof![
             r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?|bearer|basic|pin)",
             r"(?i:client.?cert|certificate-data|eyJ|-----BEGIN|AKIA|ASIA|AIza|ya29\.|GOCSPX-|8Q~)",
-            r"(?i:gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.|@)",
+            r"(?i:gh[opsru]_|github_pat_|glpat-|sha256~|k8s-aws-v1\.|hvs\.|@|%2dBEGIN)",
+            r"(?i:xoxb-|npm_|sk_live_|sig=|SG\.|hf_|dckr_pat_|token-|T3BlbkFJ|SK)",
             "[A-Za-z0-9+/_-]{1,40}={0,3}",
             "to\u{212a}en|ba\u{17f}ic|[ .:éß]",
             ".{0,12}",

@@ -60,6 +60,77 @@ fn phrases() -> Vec<(String, LeakKind)> {
         ),
         issued(&format!("k8s-aws-v1.{}", "magpie".repeat(10)), "a token of EKS"),
         issued("hvs.magpie_magpie-magpie01234567", "a token of Vault"),
+        issued(
+            "xoxb-123456789012-1234567890123-magpiemagpiemagpie012345",
+            "a token of Slack",
+        ),
+        issued(
+            &format!("https://hooks.slack.com/services/T01/B01/{}", "magpie".repeat(6)),
+            "a webhook of Slack",
+        ),
+        issued(&format!("sk_live_{}", "magpie".repeat(4)), "a key of Stripe"),
+        issued(&format!("rk_test_{}", "magpie".repeat(15)), "a key of Stripe"),
+        issued(&format!("npm_{}", "magpie".repeat(6)), "a token of npm"),
+        issued(
+            &format!("pypi-AgEIcHlwaS5vcmc{}", "magpie".repeat(10)),
+            "a token of PyPI",
+        ),
+        issued("dckr_pat_magpie_magpie-magpie01234567", "a token of Docker"),
+        issued(
+            &format!("hf_{}", "magpie".repeat(6).trim_end_matches("ie")),
+            "a token of Hugging Face",
+        ),
+        issued(
+            &format!("token-x7k2p:{}", "m4gpp2".repeat(9)),
+            "a token of Rancher",
+        ),
+        issued(
+            &format!("kubeconfig-u-x7k2pq:{}", "m4gpp2".repeat(9)),
+            "a token of Rancher",
+        ),
+        issued("m4gp12.m4gpp2k9x7k2p9qz", "a bootstrap token"),
+        issued(
+            &format!(
+                "https://a.example/x?sv=2026-01-01&sig={}m%3D",
+                "magpie%2F".repeat(6)
+            ),
+            "a shared access signature of Azure",
+        ),
+        issued(
+            &format!("SG.{}magp.{}m", "magpie".repeat(3), "magpie".repeat(7)),
+            "a key of SendGrid",
+        ),
+        issued(&format!("SK{}", "0123abcd".repeat(4)), "a key of Twilio"),
+        issued(
+            &format!("dop_v1_{}", "0123abcd".repeat(8)),
+            "a token of DigitalOcean",
+        ),
+        issued(
+            &format!("sk-proj-{0}T3BlbkFJ{0}", "magpie".repeat(10)),
+            "a key of OpenAI",
+        ),
+        issued(
+            &format!("sk-ant-api03-{}", "magpie".repeat(15)),
+            "a key of Anthropic",
+        ),
+        issued(
+            &format!("glsa_{}ma_0123abcd", "magpie".repeat(5)),
+            "a token of Grafana",
+        ),
+        issued("glrt-magpie_magpie-magpie", "a token of GitLab"),
+        issued(&format!("dapi{}", "0123abcd".repeat(4)), "a token of Databricks"),
+        issued(OWN_CREDENTIAL, "a credential of the runner"),
+        (
+            PRIVATE_KEY.replace('\n', "%0A").replace(' ', "%20"),
+            LeakKind::PrivateKey,
+        ),
+        (
+            PRIVATE_KEY
+                .replace('\n', "%0D%0A")
+                .replace(' ', "+")
+                .replace('-', "%2D"),
+            LeakKind::PrivateKey,
+        ),
     ]
 }
 
@@ -571,6 +642,27 @@ fn what_only_looks_like_one_is_none() {
         r#"{"token":null,"password":"","secret":{"name":"member-1"},"tokens":["a"],"maxToken":4096}"#,
         r#"["--token-file","/var/run/token","--tls","--token","$(TOKEN)"]"#,
         "first: 1\nsecond: [2]\n",
+        "xoxb- is how one begins",
+        "xoxb-your-token-here",
+        "https://hooks.slack.com/services/YOUR/WEBHOOK",
+        "npm_config_registry_of_the_company_mirror_2026",
+        "sk_test_cluster_of_the_fleet_in_europe_west4",
+        "disk_live_0123456789",
+        "hf_transformers_of_the_fleet_in_europe",
+        "SG.europe.west4",
+        "SKU2026",
+        "pypi-Agent",
+        "pul-request-0123456789abcdef",
+        "dapi-server-0123456789abcdef01234567",
+        "glrt-eu-west4",
+        "token-x7k2p:latest",
+        "https://a.example/x?sig=unsigned",
+        "member.17a2b3c4d5e6f708",
+        "tokyo1.clusterprofile21",
+        "europe.kubernetesobject",
+        "abcdef.0123456789abcdef",
+        "m4gp12.m4gpp2k9x7k2p9qz.clusters.example",
+        "-----BEGIN%20CERTIFICATE-----%0AMIIB",
     ] {
         assert_eq!(leaks_in_text(text), [], "{text}");
     }
