@@ -28,6 +28,8 @@ use crate::{
 
 /// How long a hook has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
+/// How many processes that run still are named.
+const MOST_NAMED: usize = 10;
 /// How much of a failed hook's last line its reason repeats, in characters.
 const LAST_LINE: usize = 200;
 
@@ -148,10 +150,20 @@ impl Commands {
             Ok(end) => end,
             Err(error) => return not_started(hook, &error),
         };
-        let output = tail.into_inner().finish();
+        let mut output = tail.into_inner().finish();
+        let mut failure = why(&end, &output);
+        if let Some(left) = told_of_left(&self.subprocesses.take_left()) {
+            match &mut failure {
+                Some(reason) if !matches!(end, End::By(_)) => *reason += &format!("; still running: {left}"),
+                _ => {
+                    let line = format!("left running: {left}");
+                    output = [output, line].join("\n").trim_start().to_owned();
+                }
+            }
+        }
         let Named { profile, decision } = named.lock().clone();
         Called {
-            failure: why(&end, &output),
+            failure,
             output,
             profile,
             decision,
@@ -172,6 +184,16 @@ impl Commands {
             };
         }
         command
+    }
+}
+
+/// Names the processes that run still, or the first of them; none if there is none.
+fn told_of_left(left: &[String]) -> Option<String> {
+    let named = left[..left.len().min(MOST_NAMED)].join(", ");
+    match left.len().checked_sub(MOST_NAMED) {
+        _ if left.is_empty() => None,
+        Some(others) if others > 0 => Some(format!("{named} and {others} more")),
+        _ => Some(named),
     }
 }
 

@@ -1,18 +1,22 @@
 //! Ends all that a subprocess has started.
 //!
-//! Most of it is in the subprocess's process group. A process that has left the group, such as a daemon after its second
-//! fork, is known by a variable in its environment, which Linux shows in /proc. Out of reach remain: elsewhere than on
-//! Linux, each process that leaves the group; everywhere, one with a cleared environment, of another user, or started by
-//! a service such as a container engine.
+//! Most of it is in the subprocess's process group. On Linux, /proc shows the others: whose parent is one of them, or whose
+//! environment has a variable of ours. A daemon after its second fork whose environment was cleared is known as an orphan that
+//! this process has adopted, unless other subprocesses run, whose it may be. Out of reach remain: elsewhere than on Linux, each
+//! process that leaves the group; everywhere, one of another user, or started by a service such as a container engine.
 
 use std::{
+    collections::BTreeSet,
     fs,
     hash::{BuildHasher as _, RandomState},
 };
 
 use tokio::process::{Child, Command};
 
-use super::reaper::Reaper;
+use super::{
+    processes::{self, Process},
+    reaper::Reaper,
+};
 
 /// The variable by which a process outside of the group is known.
 pub(super) const MARK: &str = "CONFORMANCE_SUBPROCESS";
@@ -23,6 +27,10 @@ const SWEEPS: usize = 5;
 pub(super) struct Descendants<'a> {
     reaper: Option<&'a Reaper>,
     mark: Mark,
+    /// The subprocess itself.
+    child: Option<u32>,
+    /// Orphans of before it was started: they are of others.
+    pub before: BTreeSet<u32>,
     /// The process group; none if the subprocess shares ours.
     group: Option<u32>,
     is_released: bool,
@@ -46,36 +54,61 @@ impl Mark {
         &self.0
     }
 
-    /// The ids of the processes that have it; none where there is no /proc.
-    fn processes(&self) -> Vec<u32> {
-        let variable = format!("{MARK}={}", self.0);
-        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let marked = processes.filter_map(|process| {
-            let id = process.file_name().to_str()?.parse().ok()?;
-            // Unreadable for other users' processes.
-            let environment = fs::read(process.path().join("environ")).ok()?;
-            let is_marked = environment
-                .split(|byte| *byte == 0)
-                .any(|one| one == variable.as_bytes());
-            is_marked.then_some(id)
-        });
-        marked.collect()
+    /// True if a process of that id has it.
+    fn is_on(&self, id: u32) -> bool {
+        mark_of(id).is_some_and(|mark| mark == self.0.as_bytes())
     }
+}
+
+/// The mark of a process; none for one that is unreadable, as another user's is.
+fn mark_of(id: u32) -> Option<Vec<u8>> {
+    let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0);
+    let value = variables.find_map(|one| one.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="));
+    value.map(<[u8]>::to_vec)
 }
 
 impl<'a> Descendants<'a> {
     /// Those of a child that has just started.
     pub fn of(child: &Child, mark: Mark, has_own_group: bool, reaper: Option<&'a Reaper>) -> Self {
         let group = child.id().filter(|_| has_own_group);
+        processes::begin(child.id());
         if let Some(reaper) = reaper {
             reaper.watch(mark.value(), group);
         }
         Self {
+            before: BTreeSet::new(),
+            child: child.id(),
             reaper,
             mark,
             group,
             is_released: false,
         }
+    }
+
+    /// Those that run now.
+    pub fn running(&self) -> Vec<Process> {
+        let all = processes::all();
+        let is_alone = processes::is_alone(self.child);
+        let orphans = processes::orphans(&all)
+            .into_iter()
+            .filter(|orphan| is_alone && !self.before.contains(&orphan.id) && mark_of(orphan.id).is_none());
+        let mut own: BTreeSet<u32> = orphans.map(|orphan| orphan.id).collect();
+        let is_own = |one: &&Process| {
+            Some(one.id) == self.child || Some(one.group) == self.group || self.mark.is_on(one.id)
+        };
+        own.extend(all.iter().filter(is_own).map(|one| one.id));
+        loop {
+            let is_next = |one: &&Process| own.contains(&one.parent) && !own.contains(&one.id);
+            let next: Vec<u32> = all.iter().filter(is_next).map(|one| one.id).collect();
+            if next.is_empty() {
+                break;
+            }
+            own.extend(next);
+        }
+        let mut running = all;
+        running.retain(|one| own.contains(&one.id) && !one.has_ended);
+        running
     }
 
     /// Asks the process group to end.
@@ -85,28 +118,35 @@ impl<'a> Descendants<'a> {
         }
     }
 
-    /// Kills the process group, and all that has left it.
-    pub fn kill(&self) {
+    /// Kills the process group, and all that has left it. Returns what still runs: the system takes a moment.
+    pub fn kill(&self) -> Vec<Process> {
         if let Some(group) = self.group {
             signal::kill_group(group);
         }
+        let mut running = self.running();
         for _ in 0..SWEEPS {
-            let marked = self.mark.processes();
-            if marked.is_empty() {
-                return;
+            running.iter().for_each(|process| signal::kill(process.id));
+            running = self.running();
+            if running.is_empty() {
+                break;
             }
-            marked.into_iter().for_each(signal::kill);
         }
+        processes::bury();
+        running
     }
 
-    /// Lets those that are left go on.
-    pub fn release(&mut self) {
-        if !self.is_released
-            && let Some(reaper) = self.reaper
-        {
-            reaper.forget(self.mark.value(), self.group);
+    /// Lets those that are left go on. Returns them.
+    pub fn release(&mut self) -> Vec<Process> {
+        if self.is_released {
+            return Vec::new();
         }
         self.is_released = true;
+        let left = self.running();
+        processes::end(self.child, &left);
+        if let Some(reaper) = self.reaper {
+            reaper.forget(self.mark.value(), self.group);
+        }
+        left
     }
 }
 

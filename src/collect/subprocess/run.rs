@@ -13,6 +13,7 @@ use futures::{
     future::{FusedFuture, try_join},
 };
 use jiff::SignedDuration;
+use parking_lot::Mutex;
 use tokio::{
     process::{Child, Command},
     select,
@@ -22,18 +23,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     descendants::{Descendants, Mark},
+    processes,
     reaper::Reaper,
     sink::{Sink, TooMuch},
 };
 
 /// How long to wait for output after the end of a program: what it left running may hold the pipe open.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
+/// How long to wait between attempts to kill what a program has started.
+const KILLING: Duration = Duration::from_millis(20);
 /// How long to wait for a killed program to end.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Runs subprocesses. They do not outlive it, nor this process.
 pub(crate) struct Subprocesses {
     reaper: Option<Reaper>,
+    /// What runs still of those that have ended, or were ended; in words.
+    left: Mutex<Vec<String>>,
 }
 
 /// A program to run, and its limits.
@@ -70,9 +76,7 @@ pub(crate) enum End {
 impl Subprocesses {
     /// Ends them with this process, if the system has a shell for that.
     pub fn new() -> Self {
-        Self {
-            reaper: Reaper::alone().ok(),
-        }
+        Self::with(Reaper::alone().ok())
     }
 
     /// Ends them with this process, and then removes that folder.
@@ -80,9 +84,20 @@ impl Subprocesses {
     /// # Errors
     /// When there is no shell for that.
     pub fn removing(folder: &Path) -> io::Result<Self> {
-        Ok(Self {
-            reaper: Some(Reaper::over(folder)?),
-        })
+        Ok(Self::with(Some(Reaper::over(folder)?)))
+    }
+
+    fn with(reaper: Option<Reaper>) -> Self {
+        processes::adopt_orphans();
+        Self {
+            reaper,
+            left: Mutex::default(),
+        }
+    }
+
+    /// Takes what still runs of those that were run since, such as `sleep (4711)`.
+    pub fn take_left(&self) -> Vec<String> {
+        std::mem::take(&mut self.left.lock())
     }
 
     /// Runs a subprocess to its end. Dropping the future kills it and all that it has started.
@@ -115,8 +130,10 @@ impl Subprocesses {
             command.process_group(0);
         }
         let mark = Mark::on(&mut command);
+        let before = processes::orphan_ids();
         let mut child = command.spawn()?;
         let mut descendants = Descendants::of(&child, mark, !is_interactive, self.reaper.as_ref());
+        descendants.before = before;
 
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(try_join(stdout.read(out), stderr.read(err)).fuse());
@@ -141,9 +158,16 @@ impl Subprocesses {
             descendants.kill();
             let _ = child.start_kill();
             let _ = timeout(LAST_BREATH, child.wait()).await;
+            let killed = async {
+                while !descendants.kill().is_empty() {
+                    sleep(KILLING).await;
+                }
+            };
+            let _ = timeout(LAST_BREATH, killed).await;
             let _ = rest(reading).await;
         }
-        descendants.release();
+        let left = descendants.release();
+        self.left.lock().extend(left.iter().map(ToString::to_string));
         Ok(end)
     }
 }

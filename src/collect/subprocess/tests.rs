@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::{descendants::Mark, reaper::Reaper, *};
 
 const LONG: Duration = Duration::from_secs(60);
+/// Set where a test has a process of its own.
+const ALONE: &str = "CONFORMANCE_TEST_ALONE";
 /// Starts a program that has left the session, and whose parent has ended: as a daemon does.
 const DAEMON: &str = "(setsid sh -c 'echo $$ > daemon; exec sleep 60' > /dev/null 2>&1 &)";
 
@@ -207,6 +209,38 @@ async fn a_stopped_subprocess_takes_along_what_has_left_its_group() {
         assert!(matches!(end, Ok(End::Stopped)), "{end:?}");
         folder.has_ended("daemon").await;
     }
+}
+
+/// Nothing tells whose it was: it has left the session, its parents have ended, and its environment was cleared.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_daemon_without_an_environment_ends_too() {
+    // Beside other subprocesses it is not known whose it is.
+    if std::env::var_os(ALONE).is_none() {
+        let name = "subprocess::tests::a_daemon_without_an_environment_ends_too";
+        let alone = Command::new(std::env::current_exe().expect("a path"))
+            .args(["--exact", name])
+            .env(ALONE, "1")
+            .status();
+        assert!(alone.await.is_ok_and(|status| status.success()));
+        return;
+    }
+    let folder = Folder::new();
+    let stop = CancellationToken::new();
+    let daemon = DAEMON.replace("setsid", "env -i setsid");
+    let subprocess = quiet(folder.command(&format!("{daemon}; sleep 60")), &stop);
+    let subprocesses = Subprocesses::new();
+    let stopping = async {
+        folder.is_there("daemon").await;
+        stop.cancel();
+    };
+    let (end, ()) = join(subprocesses.run(subprocess), stopping).await;
+    assert!(matches!(end, Ok(End::Stopped)), "{end:?}");
+    folder.has_ended("daemon").await;
+    assert_eq!(subprocesses.take_left(), [""; 0]);
+    // We are its parent, and have heard of its end.
+    let id = folder.read("daemon");
+    assert!(!std::path::Path::new("/proc").join(id.trim()).exists());
 }
 
 #[cfg(target_os = "linux")]
