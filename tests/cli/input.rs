@@ -78,27 +78,26 @@ fn what_a_user_names_has_a_bound() {
     fs::write(folder.path("dump.yaml"), include_str!("conforming.yaml")).expect("written");
     let dump = folder.flag("dump.yaml");
     let small = "it has more than 16 MiB: is this the right file?";
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference",
+        "--allow-mutations",
+    ];
+    let of_lab = |flag| [&lab[..], &[flag, "/dev/zero"]].concat();
     for (arguments, told) in [
         (
-            &["run", "--kubeconfig", "/dev/zero"][..],
+            vec!["run", "--kubeconfig", "/dev/zero"],
             "it has more than 64 MiB: is this the right file?",
         ),
-        (&["run", "--hub", "lab", "--config", "/dev/zero"], small),
-        (&["run", "--from", &dump, "--waivers", "/dev/zero"], small),
-        (&["run", "--hub", "lab", "--members", "/dev/zero"], small),
-        (&["run", "--hub", "lab", "--provider-file", "/dev/zero"], small),
-        (
-            &[
-                "run",
-                "--hub",
-                "lab",
-                "--allow-mutations",
-                "--driver",
-                "/dev/zero",
-            ],
-            small,
-        ),
+        (vec!["run", "--from", &dump, "--waivers", "/dev/zero"], small),
+        (of_lab("--config"), small),
+        (of_lab("--members"), small),
+        (of_lab("--provider-file"), small),
+        (of_lab("--driver"), small),
     ] {
-        refused(arguments, &["/dev/zero", told]);
+        refused(&arguments, &["/dev/zero", told]);
     }
 }

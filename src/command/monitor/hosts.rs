@@ -45,7 +45,8 @@ impl Hosts {
         let Ok(authority) = host.parse::<Authority>() else {
             return false;
         };
-        if authority.as_str().contains('@') {
+        let is_host_alone = authority.as_str() == authority.host();
+        if authority.as_str().contains('@') || (!is_host_alone && authority.port_u16().is_none()) {
             return false;
         }
         let host = plain(authority.host());
