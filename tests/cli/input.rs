@@ -78,25 +78,31 @@ fn what_a_user_names_has_a_bound() {
     fs::write(folder.path("dump.yaml"), include_str!("conforming.yaml")).expect("written");
     let dump = folder.flag("dump.yaml");
     let small = "it has more than 16 MiB: is this the right file?";
-    let lab = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference",
-        "--allow-mutations",
-    ];
-    let of_lab = |flag| [&lab[..], &[flag, "/dev/zero"]].concat();
+    let kubeconfig = "{apiVersion: v1, kind: Config, current-context: c, users: [{name: u, user: {token: t}}], \
+        clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}], \
+        contexts: [{name: c, context: {cluster: c, user: u}}]}";
+    fs::write(folder.path("kubeconfig"), kubeconfig).expect("written");
+    let kubeconfig = folder.flag("kubeconfig");
+    let of_hub = |flag| {
+        vec![
+            "run",
+            "--kubeconfig",
+            &kubeconfig,
+            "--allow-mutations",
+            flag,
+            "/dev/zero",
+        ]
+    };
     for (arguments, told) in [
         (
             vec!["run", "--kubeconfig", "/dev/zero"],
             "it has more than 64 MiB: is this the right file?",
         ),
         (vec!["run", "--from", &dump, "--waivers", "/dev/zero"], small),
-        (of_lab("--config"), small),
-        (of_lab("--members"), small),
-        (of_lab("--provider-file"), small),
-        (of_lab("--driver"), small),
+        (of_hub("--config"), small),
+        (of_hub("--members"), small),
+        (of_hub("--provider-file"), small),
+        (of_hub("--driver"), small),
     ] {
         refused(&arguments, &["/dev/zero", told]);
     }
