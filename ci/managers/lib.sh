@@ -12,6 +12,9 @@
 
 members=(lisbon oslo porto)
 
+# What of members a run asks. Decisions on placements need none.
+asked=(--members members.yaml)
+
 # What is left of a judgement beside its evidence.
 reports=(--json report.json --report report.yaml --markdown report.md)
 
@@ -213,7 +216,7 @@ run_suite() {
     cd "$state"
     configuration "$here/$name" "$version" >conformance.yaml
     exec "$SUITE" run --config conformance.yaml --driver "$here/$name/driver.yaml" --allow-mutations \
-        --audit-log audit.log --members members.yaml "$@" "${reports[@]}" --record evidence.jsonl.zst
+        --audit-log audit.log ${asked[@]+"${asked[@]}"} "$@" "${reports[@]}" --record evidence.jsonl.zst
 }
 
 # is_judged STATUS: ends the script where that exit code of the suite is not one of a verdict.
