@@ -1,7 +1,9 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
+use std::collections::BTreeSet;
+
 use evidence::{
-    Asked, Awaited, Claim, Evidence, Kind, Reason, ReasonId,
+    Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
     api::{Api, Feature},
 };
 
@@ -110,6 +112,27 @@ fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
             evidence.slice_histories().next().is_some(),
             evidence.slices().next().is_some(),
         ),
+    }
+}
+
+/// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
+fn is_any_touched(evidence: &Evidence, api: Api) -> bool {
+    let Some(driver) = &evidence.driver else {
+        return false;
+    };
+    let scope = &evidence.header.scope;
+    let is_in = |keys: &BTreeSet<ObjectKey>, object: ObjectRef| keys.contains(&ObjectKey::from(&object));
+    match api {
+        Api::ClusterProfile => evidence.profiles.iter().any(|history| {
+            let mut versions = history.versions.iter();
+            versions.any(|version| scope.holds(&version.object))
+                && is_in(&driver.touched, history.last().object_ref())
+        }),
+        Api::Placement => evidence.slices.iter().any(|history| {
+            let mut versions = history.versions.iter();
+            versions.any(|version| scope.holds_slice(&version.object))
+                && is_in(&driver.touched_slices, history.last().object_ref())
+        }),
     }
 }
 
@@ -255,7 +278,7 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
     let (was_any, is_any) = objects(evidence, rule.api());
-    if found.examined > 0 && was_any {
+    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.api())) {
         return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
