@@ -15,7 +15,7 @@ use crate::{
     subjects::{Finding, Findings, has_status, name},
     text::{ABSENT, redacted},
     time::{Known, Micros, Set, While, missed},
-    who::Who,
+    who::{Doing, Hand, Who},
 };
 
 /// Judges whether, after a member left, its profile goes away or one of its conditions leaves True, until the driver joins
@@ -83,7 +83,6 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
     let may_last = |again: &While| lasts(again) != Known::No || again.is_hidden(GRACE);
     // Even a join that failed may have had its effect.
     let again = again_until(left.joined_again(evidence, |_| true));
-    let known = lasts(&again);
     if !may_last(&again) {
         let may_be_back = may_last(&again_until(left.joined_again(evidence, is_done)));
         if may_be_back {
@@ -95,20 +94,31 @@ fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, 
     let Some(last) = versions.find(|profile| stands(Some(profile), kind)) else {
         return false;
     };
-    if known == Known::Yes {
-        findings.examine();
+    let finding = |again: &While| {
         let (stretches, ending) = (again.stretches(GRACE), left.timeline.end_in_words());
         let ending = if again.is_open() { ending } else { "" };
-        let finding = Finding::on(
+        Finding::on(
             last,
             "a member that left is reported as joined, though it did not join again",
         )
         .at(path(kind))
         .expected(format!("{FALLEN} until the driver joins the member again"))
-        .observed(format!("True; {}", describe(&stretches, false, ending)));
-        if left.is_taken_back_by_the_producer(evidence, &finding, findings, kind) {
-            findings.report(finding);
+        .observed(format!("True; {}", describe(&stretches, false, ending)))
+    };
+    let (again, known) = match lasts(&again) {
+        Known::Yes => {
+            findings.examine();
+            let own = left.by_the_producer(evidence, &again, &finding(&again), findings, kind);
+            let known = lasts(&own);
+            if !may_last(&own) {
+                return true;
+            }
+            (own, known)
         }
+        known => (again, known),
+    };
+    if known == Known::Yes {
+        findings.report(finding(&again));
     } else if again.is_open() {
         findings.wait_for(last, STILL_OPEN);
     } else {
@@ -127,14 +137,56 @@ impl ExecutedStep<'_> {
         tried.is_some_and(|tried| tried <= by)
     }
 
-    /// Whether it is held against the producer that the condition is True again: somebody else may have set it.
-    fn is_taken_back_by_the_producer(
+    /// What of the time in which the condition was True again is held against the producer: somebody else may have set it.
+    /// Notes or doubts the rest, as far as it matters.
+    fn by_the_producer(
         &self,
         evidence: &Evidence,
+        again: &While,
         finding: &Finding,
         findings: &mut Findings,
         kind: &str,
-    ) -> bool {
+    ) -> While {
+        let who = Who::of(evidence);
+        let begun = self.begun_again(evidence, kind);
+        let turns: Vec<(Option<Doing>, (Micros, Micros))> = begun
+            .iter()
+            .enumerate()
+            .map(|(place, (before, after))| {
+                let later = self.states.partition_point(|state| state.at <= after.at);
+                let mut fallen = self.states[later..]
+                    .iter()
+                    .filter(|state| !stands(state.object, kind));
+                let next = begun.get(place + 1).map(|(_, next)| next.at);
+                let until = next.into_iter().chain(fallen.next().map(|state| state.at)).min();
+                let until = until.map_or(Micros::MAX, Timestamp::as_microsecond);
+                // What the producer alone owns, it wrote, whatever the watch missed.
+                let is_own = who.owners(&after.object, CONDITIONS).is_producer() == Known::Yes;
+                let versions = ((&before.object, before.at), (&after.object, after.at));
+                let doing = (!is_own).then(|| who.published(versions.0, versions.1, CONDITIONS));
+                (doing, (after.at.as_microsecond(), until))
+            })
+            .collect();
+        let without = |others: &[Hand]| {
+            let is_one = |doing: &Doing| others.contains(&doing.hand);
+            let theirs = turns
+                .iter()
+                .filter(|(doing, _)| doing.as_ref().is_some_and(is_one));
+            again.without(&Set::of(theirs.map(|(_, span)| *span)))
+        };
+        let perhaps = without(&[Hand::Other, Hand::Run]);
+        let own = without(&[Hand::Other, Hand::Run, Hand::Unknown]);
+        let may_matter = own.lasting(GRACE) != Known::Yes && perhaps.lasting(GRACE) != Known::No;
+        for doing in turns.iter().filter_map(|(doing, _)| doing.as_ref()) {
+            if doing.hand != Hand::Unknown || may_matter {
+                is_held_against::<ClusterProfile>(doing, finding, true, findings);
+            }
+        }
+        own
+    }
+
+    /// The steps by which the condition became True again, until the driver tried to join the member.
+    fn begun_again(&self, evidence: &Evidence, kind: &str) -> Vec<(&Version, &Version)> {
         let until = self.joined_again(evidence, |_| true).unwrap_or(Timestamp::MAX);
         // A gap may hide that it fell.
         let is_turn = |before: &Version, after: &Version| {
@@ -146,17 +198,7 @@ impl ExecutedStep<'_> {
             let is_within = self.step.from <= after.at && after.at < until;
             is_within && stands(Some(&after.object), kind) && is_turn(before, after)
         });
-        let who = Who::of(evidence);
-        let Some((before, after, _)) = turns.last() else {
-            return true;
-        };
-        // What the producer alone owns, it wrote, whatever the watch missed.
-        if who.owners(&after.object, CONDITIONS).is_producer() == Known::Yes {
-            return true;
-        }
-        let versions = ((&before.object, before.at), (&after.object, after.at));
-        let doing = who.published(versions.0, versions.1, CONDITIONS);
-        is_held_against::<ClusterProfile>(&doing, finding, true, findings)
+        turns.map(|(before, after, _)| (before, after)).collect()
     }
 }
 
