@@ -108,8 +108,44 @@ fn tidy(value: &mut Value) {
 }
 
 /// Returns the credentials of a kubeconfig and the tokens in files that it names, so that output can be redacted; none
-/// if it cannot be read.
+/// if it cannot be read. Among them is all that a credential plugin is given, be it a secret, a region or an address.
 pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
+    credentials_under(kubeconfig, |_| true)
+}
+
+/// Returns those of them that are secrets by the name of their key or variable: what else a plugin is given, such as the
+/// region of a cloud, others may say, too.
+pub(super) fn secrets_in(kubeconfig: &str) -> Vec<String> {
+    credentials_under(kubeconfig, names_a_secret)
+}
+
+/// Whether a value under that name is a secret, such as `id-token` or `AWS_SECRET_ACCESS_KEY`.
+fn names_a_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase().replace('_', "-");
+    let is_place = [
+        "-file",
+        "-path",
+        "-url",
+        "-uri",
+        "-endpoint",
+        "-expiry",
+        "-type",
+        "-audience",
+    ];
+    let is_secret = [
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "access-key",
+        "api-key",
+        "private-key",
+    ];
+    is_secret.iter().any(|word| name.contains(word)) && !is_place.iter().any(|end| name.ends_with(end))
+}
+
+/// Returns the credentials of a kubeconfig, of what a plugin is given those under such names.
+fn credentials_under(kubeconfig: &str, is_one: impl Fn(&str) -> bool) -> Vec<String> {
     let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
     let mut found = Vec::new();
     for named in kubeconfig["users"].as_array().into_iter().flatten() {
@@ -121,9 +157,12 @@ pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
             found.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
         }
         let plugins = user["auth-provider"]["config"].as_object().into_iter().flatten();
-        found.extend(plugins.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
+        let plugins = plugins.map(|(name, value)| (name.as_str(), value));
         let environment = user["exec"]["env"].as_array().into_iter().flatten();
-        found.extend(environment.filter_map(|variable| variable["value"].as_str().map(str::to_owned)));
+        let environment =
+            environment.map(|variable| (variable["name"].as_str().unwrap_or_default(), &variable["value"]));
+        let given = plugins.chain(environment).filter(|(name, _)| is_one(name));
+        found.extend(given.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
     }
     found
         .iter()
@@ -205,5 +244,30 @@ users:
 ";
         assert_eq!(credentials_in(users), ["CANARY-1", "CANARY-2", "CANARY-3"]);
         assert!(credentials_in("users: {").is_empty());
+    }
+
+    /// Profiles name regions and addresses, too, and no profile is wrong for naming those of the runner's plugin.
+    #[test]
+    fn what_a_plugin_is_given_is_a_secret_by_its_name_alone() {
+        let users = r"
+users:
+- name: a
+  user:
+    exec:
+      env:
+      - {name: AWS_REGION, value: ap-southeast-2}
+      - {name: AWS_PROFILE, value: platform-production}
+      - {name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /var/run/secrets/token}
+      - {name: AWS_SECRET_ACCESS_KEY, value: CANARY-1}
+      - {name: VAULT_TOKEN, value: CANARY-2}
+- name: b
+  user:
+    auth-provider:
+      config: {idp-issuer-url: 'https://login.example.com', client-id: kubernetes-login, client-secret: CANARY-3, id-token: CANARY-4}
+";
+        assert_eq!(credentials_in(users).len(), 9);
+        let mut secrets = secrets_in(users);
+        secrets.sort_unstable();
+        assert_eq!(secrets, ["CANARY-1", "CANARY-2", "CANARY-3", "CANARY-4"]);
     }
 }

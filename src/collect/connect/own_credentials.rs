@@ -16,7 +16,7 @@ use http_body_util::{BodyExt as _, StreamBody};
 use kube::{Client, client::Body};
 use memchr::memmem::Finder;
 
-use super::{HubAccess, credentials_in};
+use super::{HubAccess, credentials_in, hub_access::secrets_in};
 use crate::call::AnswerBody;
 
 /// Replaces a credential.
@@ -32,7 +32,7 @@ impl OwnCredentials {
     /// Takes them out of an answer while it arrives. What stands in their place is found like any credential: a profile that
     /// holds one breaks a rule still.
     pub fn veil(&self, mut body: AnswerBody) -> AnswerBody {
-        let mut veil = Veil::over(&credentials_in(&self.kubeconfig));
+        let mut veil = Veil::over(&secrets_in(&self.kubeconfig));
         if veil.forms.is_empty() {
             return body;
         }
@@ -177,6 +177,8 @@ mod tests {
     /// Nothing that a scanner would recognize.
     const TOKEN: &str = "plainword-x7";
     const PASSWORD: &str = "two \"words\"";
+    /// What a credential plugin is given, and is no secret.
+    const REGION: &str = "ap-southeast-2";
 
     /// A hub that answers so, asked with these credentials.
     fn hub(code: u16, body: String) -> TimedClient {
@@ -185,7 +187,8 @@ mod tests {
             let response = response.body(Body::from(body.clone().into_bytes()));
             async move { Ok::<_, Infallible>(response.expect("a response")) }
         });
-        let user = json!({"token": TOKEN, "password": PASSWORD});
+        let region = json!({"name": "AWS_REGION", "value": REGION});
+        let user = json!({"token": TOKEN, "password": PASSWORD, "exec": {"env": [region]}});
         let access = HubAccess {
             server: "https://hub.example".to_owned(),
             kubeconfig: json!({"users": [{"name": "u", "user": user}]}).to_string(),
@@ -213,7 +216,7 @@ mod tests {
         let refused = send(&hub(403, status().to_string()), request()).await;
         assert_redacted(&refused.expect_err("it is refused"));
 
-        let profile = json!({"type": "ADDED", "object": {"metadata": {"name": TOKEN}}});
+        let profile = json!({"type": "ADDED", "object": {"metadata": {"name": TOKEN, "namespace": REGION}}});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
         let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"));
@@ -224,7 +227,7 @@ mod tests {
         };
         let object = String::from_utf8_lossy(object);
         assert!(
-            !object.contains(TOKEN) && object.contains(OWN_CREDENTIAL),
+            !object.contains(TOKEN) && object.contains(OWN_CREDENTIAL) && object.contains(REGION),
             "{object}"
         );
         let line = lines.next(patience).await.expect("a line").expect("a line");
