@@ -10,8 +10,8 @@ use http::{HeaderMap, Uri, header, uri::Authority};
 
 /// The ends of names that resolve on this machine alone.
 const OF_MACHINE: [&str; 2] = ["localhost", ".localhost"];
-/// The ends of names that resolve within a cluster alone.
-const OF_CLUSTER: [&str; 2] = [".svc", ".svc.cluster.local"];
+/// The ends of names that resolve within a cluster, or a ClusterSet, alone.
+const OF_CLUSTER: [&str; 3] = [".svc", ".svc.cluster.local", ".svc.clusterset.local"];
 
 /// The names under which the page is served.
 #[derive(Clone, Debug)]
@@ -41,12 +41,12 @@ impl Hosts {
     }
 
     fn has(&self, host: &str) -> bool {
-        // It is none with a port that is no number, nor with a name of a user.
         let Ok(authority) = host.parse::<Authority>() else {
             return false;
         };
-        let is_host_alone = authority.as_str() == authority.host();
-        if authority.as_str().contains('@') || (!is_host_alone && authority.port_u16().is_none()) {
+        // No header has a port that is no number, nor the name of a user.
+        let is_odd = authority.port_u16().is_none() && authority.as_str() != authority.host();
+        if is_odd || authority.as_str().contains('@') {
             return false;
         }
         let host = plain(authority.host());
@@ -126,9 +126,13 @@ mod tests {
             "monitor:8080",
             "monitor.fleet.svc:8080",
             "monitor.fleet.svc.cluster.local:8080",
+            "monitor.fleet.svc.clusterset.local:8080",
         ] {
             assert!(accepts(IN_POD, &[], host), "{host}");
         }
+        // That of a Service and its namespace may as well be a website's.
+        assert!(!accepts(IN_POD, &[], "monitor.fleet:8080"));
+        assert!(accepts(IN_POD, &["monitor.fleet"], "monitor.fleet:8080"));
         assert!(!accepts(LOCAL, &[], "monitor:8080"));
     }
 
