@@ -16,7 +16,7 @@ use evidence::{Gap, Origin, Reason, Tracked, api::ClusterProfile};
 use http::{Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use self::stream::{Ended, Stream};
 use super::{
@@ -37,6 +37,9 @@ pub(super) const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
 pub(super) const BRIEF: SignedDuration = SignedDuration::from_secs(10);
 /// How long a silence may be before the connection is in doubt: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
+/// How long a hub that ends its watches is not asked again whether it was restored: no restore takes less, and each reopened
+/// watch would cost two requests.
+const CHECKED_AGAIN: Duration = Duration::from_secs(10);
 /// How long a new watch is heard at the end, after a long silence.
 const LAST_WORD: Duration = Duration::from_secs(2);
 /// Why a watch is interrupted whose hub has ended it in good order.
@@ -65,6 +68,8 @@ pub(super) struct Watch<T: Tracked = ClusterProfile> {
     stream: Option<Stream>,
     /// Whether a list has just told the resourceVersion.
     is_just_listed: bool,
+    /// When it was last checked that the hub has the history that is known.
+    checked: Option<Instant>,
     /// Whether the hub has a new history, of which no list was read yet.
     is_restored: bool,
     /// How many new histories it has listed.
@@ -114,6 +119,7 @@ impl<T: Tracked> Watch<T> {
             resource_version: String::new(),
             stream: None,
             is_just_listed: false,
+            checked: None,
             is_restored: false,
             restores: 0,
             began: clock.now(),
@@ -295,9 +301,11 @@ impl<T: Tracked> Watch<T> {
         );
         let is_checked = mem::take(&mut self.is_just_listed);
         let response = self.open(&path).await?;
-        if !is_checked {
+        let is_due = self.checked.is_none_or(|at| at.elapsed() >= CHECKED_AGAIN);
+        if !is_checked && is_due {
             // Not before: a restore ends all watches, this one too.
             restored::check(&self.client, &self.path, &self.resource_version).await?;
+            self.checked = Some(Instant::now());
         }
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
         self.is_paused = false;

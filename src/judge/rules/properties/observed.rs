@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
-use evidence::{Evidence, ProfileHistory, Version, api::Property, parse_time};
+use evidence::{
+    Evidence, ObjectRef, ProfileHistory, Version,
+    api::{ClusterProfile, Property},
+    parse_time,
+};
 
 use crate::{
     hash::HashMap,
     shared::clocks::HUB_CLOCK_UNKNOWN,
-    subjects::{Finding, Findings, Profiles},
+    subjects::{Finding, Findings, Profiles, name},
     text::redacted,
-    time::{ManagerClock, Micros, SECOND, timestamp},
+    time::{ManagerClock, Micros, SECOND, missed, timestamp},
 };
 
 const IN_FUTURE: &str = "lastObservedTime of a property is in the future";
+const BACKWARDS: &str = "lastObservedTime of a property moved backwards";
 
 /// `properties/observed-time-sane`
 ///
-/// The observation time of a property is not in the future and never moves backwards.
+/// The observation time of a property is not in the future and never moves backwards. Over a gap in the watch it may: the hub
+/// may have been restored from a backup.
 pub(in crate::rules) fn observed_time_sane(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     findings.not_applicable("no property has a lastObservedTime");
@@ -59,7 +65,7 @@ fn judge<'e>(
     findings: &mut Findings,
 ) -> bool {
     let mut before: Option<&Arc<[Property]>> = None;
-    for version in &history.versions {
+    for (place, version) in history.versions.iter().enumerate() {
         let properties = &version.object.status.properties;
         if before.is_some_and(|before| Arc::ptr_eq(before, properties)) {
             continue;
@@ -76,6 +82,14 @@ fn judge<'e>(
             let Some((message, expected)) = fault(evidence, version, text, times.read(text), known) else {
                 continue;
             };
+            if message == BACKWARDS && is_hidden(evidence, history, place, &property.name) {
+                findings.cannot_tell(format!(
+                    "{}: {message} while nobody watched, as when the hub is restored from a backup",
+                    ObjectRef::from(&version.object).path()
+                ));
+                *known = Known::Nothing;
+                continue;
+            }
             *known = Known::Faulty;
             if message == IN_FUTURE && !ManagerClock::of(evidence).is_known() {
                 findings.cannot_tell(HUB_CLOCK_UNKNOWN);
@@ -93,6 +107,18 @@ fn judge<'e>(
         }
     }
     !known.is_empty()
+}
+
+/// Whether nobody watched since the observation time of a property was shown before a version: a restore of the hub from a
+/// backup may have put it back.
+fn is_hidden(evidence: &Evidence, history: &ProfileHistory, place: usize, property: &str) -> bool {
+    let version = &history.versions[place];
+    let has_time = |one: &&Property| *one.name == *property && one.last_observed_time.is_some();
+    let mut earlier = history.versions[..place].iter().rev();
+    let shown = earlier.find(|version| version.object.status.properties.iter().any(|one| has_time(&one)));
+    shown.is_some_and(|shown| {
+        missed::<ClusterProfile>(evidence, Some(name(&version.object)), shown.at, version.at).is_some()
+    })
 }
 
 /// The observation time of one property so far.
@@ -126,8 +152,7 @@ fn fault<'a>(
     match known {
         // Times may have fractions of a second or not.
         Known::Time(latest, written) if latest.saturating_sub(time) >= SECOND => {
-            let message = "lastObservedTime of a property moved backwards";
-            return Some((message, format!("not before {}", redacted(written))));
+            return Some((BACKWARDS, format!("not before {}", redacted(written))));
         }
         Known::Time(latest, _) if *latest >= time => {}
         _ => *known = Known::Time(time, text),
