@@ -62,7 +62,7 @@ done < <(grep -oE '(judge|fetch)\.outputs\.[a-z-]+' action.yml | grep -v fetch.o
 RELEASES=$work/real action "failing manager" version=latest "args=$(lab identity/manager-label-matches,version/well-formed)"
 ends 1 exit-code=1 decision=not-conformant failed=1 warned=1 "## ❌ ClusterProfile: not conformant" \
     "::error title=identity/manager-label-matches" "::not conformant (exit code 1)"
-RELEASES=$work/real action "hub by kubeconfig" "kubeconfig=$work/managed" context=lab namespace=$'lab-fleet\nlab-edge' observe=0s
+RELEASES=$work/real action "hub by kubeconfig" "kubeconfig=$work/managed" context=lab namespace=$'lab-fleet\nlab-edge' observe=0s args=--wait
 ends "${outputs[judge.outputs.exit-code]}" decision=
 check "$name: both namespaces" grep -q '"lab-edge"' "${outputs[judge.outputs.report]}"
 RELEASES=$work/real action "inconclusive" "kubeconfig=$work/empty" observe=0s
