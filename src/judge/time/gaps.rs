@@ -6,25 +6,39 @@ use evidence::{Evidence, Gap, Kind, Tracked};
 
 use super::{LATE, Micros, Set};
 
-/// The gaps in the watch of an object: spans in order and apart from each other. Objects without a gap of their own share
-/// those of all.
+/// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
+/// their own share those of all.
 #[derive(Clone, Default)]
 pub(super) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
 
 impl<'e> Gaps<'e> {
     /// The gaps in the watch of one object, in its window and after it.
     pub(super) fn of<T: Tracked>(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
-        let own = evidence.gaps.of_object(T::WATCHED, namespace, name).next();
+        Self::of_any::<T>(evidence, std::iter::once((namespace, name)))
+    }
+
+    /// The gaps in the watch of any of these objects.
+    pub(super) fn of_any<'n, T: Tracked>(
+        evidence: &'e Evidence,
+        mut objects: impl Iterator<Item = (&'n str, &'n str)> + Clone,
+    ) -> Self {
         let shared = evidence.gaps.times_of_all(T::WATCHED);
-        match shared.filter(|_| own.is_none() && evidence.later.gaps.is_empty()) {
-            Some(shared) => Self(Cow::Borrowed(shared.apart())),
-            None => {
-                let gaps = evidence.gaps_of(T::WATCHED, namespace, name);
-                let gaps = gaps.chain(evidence.later_gaps_of(T::WATCHED, namespace, name));
-                let gaps = Set::of(gaps.map(Gap::span));
-                Self(Cow::Owned(gaps.spans().to_vec()))
-            }
+        let shared = shared.filter(|_| evidence.later.gaps.is_empty());
+        let all = objects.clone();
+        let has_own = |(namespace, name)| {
+            let mut own = evidence.gaps.of_object(T::WATCHED, namespace, name);
+            own.next().is_some()
+        };
+        if let Some(shared) = shared
+            && !objects.any(has_own)
+        {
+            return Self(Cow::Borrowed(shared.apart()));
         }
+        let gaps = all.flat_map(|(namespace, name)| {
+            let later = evidence.later_gaps_of(T::WATCHED, namespace, name);
+            evidence.gaps_of(T::WATCHED, namespace, name).chain(later)
+        });
+        Self(Cow::Owned(Set::of(gaps.map(Gap::span)).spans().to_vec()))
     }
 
     /// The spans.
@@ -34,7 +48,9 @@ impl<'e> Gaps<'e> {
 
     /// The first that holds a moment, or begins or ends there.
     pub(super) fn around(&self, moment: Micros) -> Option<(Micros, Micros)> {
-        around(&self.0, moment)
+        let first = self.0.partition_point(|(_, until)| *until < moment);
+        let gap = self.0.get(first).copied();
+        gap.filter(|(from, _)| *from <= moment)
     }
 
     /// The gaps that end in a closed span.
@@ -56,13 +72,6 @@ impl<'e> Gaps<'e> {
         let spans = self.0.iter();
         Set::of(spans.map(|(from, until)| (from.saturating_sub(LATE), *until)))
     }
-}
-
-/// The first of such spans that holds a moment, or begins or ends there.
-pub(super) fn around(gaps: &[(Micros, Micros)], moment: Micros) -> Option<(Micros, Micros)> {
-    let first = gaps.partition_point(|(_, until)| *until < moment);
-    let gap = gaps.get(first).copied();
-    gap.filter(|(from, _)| *from <= moment)
 }
 
 /// The earliest beginning of a gap that concerns one object and ends at a moment or later.

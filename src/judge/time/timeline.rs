@@ -189,7 +189,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
                 seen: Seen::Nothing,
             }],
             hidden: Vec::new(),
-            gaps: gaps.clone(),
+            gaps,
             arrived: Micros::MIN,
         };
         for life in &lives {
@@ -217,7 +217,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         }
         put_in_order(builder.runs.iter_mut().map(|run| &mut run.from));
         Self {
-            gaps,
+            gaps: builder.gaps,
             runs: builder.runs,
             hidden: Set::of(builder.hidden),
             end,

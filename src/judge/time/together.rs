@@ -6,18 +6,18 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Asked, Evidence, Gap, History, Origin, Tracked};
+use evidence::{Asked, Evidence, History, Origin, Tracked};
 
 use super::{
-    Edge, LATE, Micros, Set, While, clock::HubClock, edge::put_in_order, gaps::around, timeline::stamp_of,
+    Edge, LATE, Micros, Set, While, clock::HubClock, edge::put_in_order, gaps::Gaps, timeline::stamp_of,
 };
 
 /// What was seen of a set of objects, moment by moment: each change of one of them begins another.
 pub(crate) struct Together<'e, T> {
     /// In order. Where one ends, the next begins; the last one goes on after the end.
     moments: Vec<Moment<'e, T>>,
-    /// The gaps in the watch.
-    gaps: Vec<(Micros, Micros)>,
+    /// The gaps in the watch of any of them.
+    gaps: Gaps<'e>,
     /// The time in which nobody looked.
     hidden: Set,
     /// The time in which several changes took place of which the order is unknown.
@@ -121,7 +121,7 @@ impl<'e, T: Tracked> Together<'e, T> {
                     seen_at: Micros::MIN,
                     changes: Some(changes),
                 }],
-                gaps: Vec::new(),
+                gaps: Gaps::default(),
                 hidden: Set::default(),
                 blurred: Set::default(),
                 end: Micros::MAX,
@@ -134,7 +134,11 @@ impl<'e, T: Tracked> Together<'e, T> {
         let end = settled.map_or(window_end, |settled| {
             settled.until.as_microsecond().max(window_end)
         });
-        let gaps = gaps(evidence, histories);
+        let objects = histories.iter().map(|history| {
+            let metadata = history.first().metadata();
+            (&*metadata.namespace, &*metadata.name)
+        });
+        let gaps = Gaps::of_any::<T>(evidence, objects);
         let listed = histories
             .iter()
             .filter(|history| history.origin == Origin::Listed);
@@ -154,7 +158,7 @@ impl<'e, T: Tracked> Together<'e, T> {
         }
         builder.changes(arrivals);
         let begins = builder.moments.first().map_or(end, |moment| moment.from.latest);
-        if let Some((from, _)) = around(&gaps, end) {
+        if let Some((from, _)) = gaps.around(end) {
             builder.hide(from, end);
         }
         let Builder {
@@ -162,12 +166,9 @@ impl<'e, T: Tracked> Together<'e, T> {
         } = builder;
         put_in_order(moments.iter_mut().map(|moment| &mut moment.from));
         let blurred = Set::of(blurred);
-        let lost = gaps
-            .iter()
-            .map(|(from, until)| (from.saturating_sub(LATE), *until));
-        let before = [(Micros::MIN, begins)].into_iter();
+        let before = Set::of([(Micros::MIN, begins)]);
         Self {
-            hidden: Set::of(before.chain(lost)).or(&blurred),
+            hidden: before.or(&gaps.lost()).or(&blurred),
             gaps,
             blurred,
             moments,
@@ -180,7 +181,7 @@ impl<'e, T: Tracked> Together<'e, T> {
     /// What the runner saw, in order, and until when it looked.
     pub(crate) fn looks(&self) -> (Vec<Look<'_, 'e, T>>, Micros) {
         let mut looks = Vec::new();
-        let mut gaps = self.gaps.iter().peekable();
+        let mut gaps = self.gaps.spans().iter().peekable();
         for moment in &self.moments {
             let Some(changes) = &moment.changes else { continue };
             let mut at = moment.seen_at;
@@ -363,7 +364,7 @@ impl<V> Since<V> {
 struct Builder<'e, 'g, T> {
     moments: Vec<Moment<'e, T>>,
     blurred: Vec<(Micros, Micros)>,
-    gaps: &'g [(Micros, Micros)],
+    gaps: &'g Gaps<'e>,
 }
 
 impl<'e, T> Builder<'e, '_, T> {
@@ -371,7 +372,7 @@ impl<'e, T> Builder<'e, '_, T> {
     fn changes(&mut self, arrivals: Vec<Arrival<'e, T>>) {
         let mut arrivals = arrivals.into_iter().peekable();
         while let Some(first) = arrivals.next() {
-            let gap = around(self.gaps, first.at);
+            let gap = self.gaps.around(first.at);
             let until = gap.map_or(first.at, |(_, until)| until);
             let mut together = vec![first];
             while let Some(next) = arrivals.next_if(|next| next.at <= until) {
@@ -485,32 +486,4 @@ fn arrivals<'e, T: Tracked>(
     }
     arrivals.sort_by_key(|arrival| (arrival.at, arrival.is_deletion, arrival.order));
     arrivals
-}
-
-/// The gaps in the watch of any of the objects, in order and apart from each other.
-fn gaps<T: Tracked>(evidence: &Evidence, histories: &[&History<T>]) -> Vec<(Micros, Micros)> {
-    if evidence.gaps(T::WATCHED).next().is_none() && evidence.later.gaps.is_empty() {
-        return Vec::new();
-    }
-    // What all objects lack is the same of each.
-    let has_own = |history: &History<T>| {
-        let metadata = history.first().metadata();
-        let mut own = evidence
-            .gaps
-            .of_object(T::WATCHED, &metadata.namespace, &metadata.name);
-        own.next().is_some()
-    };
-    if let Some(shared) = evidence.gaps.times_of_all(T::WATCHED)
-        && evidence.later.gaps.is_empty()
-        && !histories.iter().any(|history| has_own(history))
-    {
-        return shared.apart().to_vec();
-    }
-    let of_each = histories.iter().flat_map(|history| {
-        let metadata = history.first().metadata();
-        let (namespace, name) = (&metadata.namespace, &metadata.name);
-        let later = evidence.later_gaps_of(T::WATCHED, namespace, name);
-        evidence.gaps_of(T::WATCHED, namespace, name).chain(later)
-    });
-    Set::of(of_each.map(Gap::span)).spans().to_vec()
 }
