@@ -8,7 +8,10 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::logged::{Key, key_of, logged_key, served_at};
-use crate::{hash::HashMap, time::timestamp};
+use crate::{
+    hash::{HashMap, HashSet},
+    time::timestamp,
+};
 
 /// A time in which a profile was not the manager's alone: from the run's write to the version that undid it.
 #[derive(Clone, Copy)]
@@ -57,18 +60,18 @@ impl Touches {
     }
 }
 
-/// What was seen of a profile that a run touched.
-#[derive(Default)]
-struct Seen<'e> {
+/// A profile that a run touched.
+struct Profile<'e> {
     lives: Vec<&'e ProfileHistory>,
+    /// The steps that wrote to it.
     steps: Vec<&'e DriverStep>,
+    touches: Touches,
 }
 
 /// The profiles that any run touched, and when this one had its hands in them.
 pub(crate) struct Touched<'e> {
     evidence: &'e Evidence,
-    lives: HashMap<Key<'e>, Vec<&'e ProfileHistory>>,
-    touches: HashMap<Key<'e>, Touches>,
+    profiles: HashMap<Key<'e>, Profile<'e>>,
 }
 
 impl<'e> Touched<'e> {
@@ -76,42 +79,41 @@ impl<'e> Touched<'e> {
     pub(crate) fn of(evidence: &'e Evidence) -> Self {
         let others = &evidence.header.other_runs;
         let touched = evidence.driver.iter().flat_map(|driver| &driver.touched);
-        let keys = touched.chain(others).map(of_key);
-        let mut seen: HashMap<Key<'e>, Seen<'e>> = keys.map(|key| (key, Seen::default())).collect();
+        let untold = |key| {
+            let profile = Profile {
+                lives: Vec::new(),
+                steps: Vec::new(),
+                touches: Touches(vec![ALWAYS]),
+            };
+            (of_key(key), profile)
+        };
+        let mut profiles: HashMap<Key<'e>, Profile<'e>> = touched.chain(others).map(untold).collect();
         // Most runs touched nothing.
-        let profiles = evidence.profiles.iter().take_while(|_| !seen.is_empty());
-        let mut lives: HashMap<Key<'e>, Vec<&'e ProfileHistory>> = HashMap::default();
-        for life in profiles.filter(|life| seen.contains_key(&key_of(*life))) {
-            lives.entry(key_of(life)).or_default().push(life);
-        }
-        for (key, lives) in &lives {
-            if let Some(seen) = seen.get_mut(key) {
-                seen.lives.clone_from(lives);
+        let is_none = profiles.is_empty();
+        for life in evidence.profiles.iter().take_while(|_| !is_none) {
+            if let Some(profile) = profiles.get_mut(&key_of(life)) {
+                profile.lives.push(life);
             }
         }
         for step in evidence.driver.iter().flat_map(|driver| &driver.steps) {
-            let profile = step.profile.as_ref().filter(|_| step.action.is_mutation());
-            let key = profile.map(|profile| (&*profile.namespace, &*profile.name));
-            if let Some(seen) = key.and_then(|key| seen.get_mut(&key)) {
-                seen.steps.push(step);
+            let object = step.profile.as_ref().filter(|_| step.action.is_mutation());
+            let key = object.map(|object| (&*object.namespace, &*object.name));
+            if let Some(profile) = key.and_then(|key| profiles.get_mut(&key)) {
+                profile.steps.push(step);
             }
         }
-        let mut touches: HashMap<Key<'e>, Touches> = seen
-            .into_iter()
-            .map(|(key, seen)| (key, seen.touches()))
-            .collect();
-        touches.extend(others.iter().map(|key| (of_key(key), Touches(vec![ALWAYS]))));
-        Self {
-            evidence,
-            lives,
-            touches,
+        // Another run's are its own, whatever this one did.
+        let others: HashSet<Key> = others.iter().map(of_key).collect();
+        for (_, profile) in profiles.iter_mut().filter(|(key, _)| !others.contains(*key)) {
+            profile.touches = profile.touches();
         }
+        Self { evidence, profiles }
     }
 
     /// Whether the run had its hands in the profile of a request when the hub served it.
     pub(crate) fn holds(&self, request: &Request) -> bool {
-        let touches = self.touches.get(&logged_key(request));
-        touches.is_some_and(|touches| touches.hold(timestamp(served_at(self.evidence, request))))
+        let profile = self.profiles.get(&logged_key(request));
+        profile.is_some_and(|profile| profile.touches.hold(timestamp(served_at(self.evidence, request))))
     }
 
     /// The judged profiles in which the run had no hand in a closed span.
@@ -122,9 +124,9 @@ impl<'e> Touched<'e> {
     ) -> impl Iterator<Item = &'e ProfileHistory> {
         self.evidence.profiles.iter().filter(move |life| {
             let mut versions = life.versions.iter();
-            let touches = self.touches.get(&key_of(*life));
+            let touched = self.profiles.get(&key_of(*life));
             versions.any(|version| self.evidence.header.scope.holds(&version.object))
-                && !touches.is_some_and(|touches| touches.meet(from, until))
+                && !touched.is_some_and(|profile| profile.touches.meet(from, until))
         })
     }
 }
@@ -140,15 +142,16 @@ pub(crate) fn before_and_after(evidence: &Evidence) -> Option<Evidence> {
     let own = driver.touched.difference(&evidence.header.other_runs);
     let mut profiles = Vec::new();
     for key in own.map(of_key) {
-        let lives = touched.lives.get(&key).into_iter().flatten();
-        profiles.extend(lives.flat_map(|life| parts(life, &touched.touches[&key])));
+        let profile = &touched.profiles[&key];
+        let lives = profile.lives.iter();
+        profiles.extend(lives.flat_map(|life| parts(life, &profile.touches)));
     }
     if profiles.is_empty() {
         return None;
     }
     let events = evidence.requests.iter().flat_map(|requests| &requests.events);
     let of_others = events.filter(|event| {
-        let is_on = touched.touches.contains_key(&logged_key(event));
+        let is_on = touched.profiles.contains_key(&logged_key(event));
         is_on && !event.is_the_suites() && !touched.holds(event)
     });
     let mut events: Vec<Request> = of_others.cloned().collect();
@@ -169,7 +172,7 @@ fn of_key(key: &ObjectKey) -> Key<'_> {
     (&key.namespace, &key.name)
 }
 
-impl Seen<'_> {
+impl Profile<'_> {
     /// When the run had its hands in the profile. Always, if it created it, or if no step tells when.
     fn touches(&self) -> Touches {
         if self.steps.is_empty() {
