@@ -12,13 +12,16 @@ use jiff::Timestamp;
 use super::pairs::{are_shared, came_or_stayed, has_any, pairs};
 use crate::{
     hash::{HashMap, HashSet},
-    shared::{held_against::is_held_against, writes::status_writes},
+    shared::{
+        held_against::{CONDITIONS, changed_conditions, is_held_against},
+        writes::status_writes,
+    },
     subjects::{Finding, Findings, Profiles, name},
     text::redacted,
     time::{
         Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, missed, on_our_clock,
     },
-    who::{Doing, Hand, Who},
+    who::{Hand, Who},
 };
 
 /// Transition times are whole seconds: a condition that changes back within one second keeps the same time. From two
@@ -238,7 +241,10 @@ struct Step<'e> {
 impl<'e> Step<'e> {
     /// Says that the clock that stamped the condition may have been set, unless somebody else than the manager wrote it.
     fn doubt_clocks(&self, who: &Who<'e, ClusterProfile>, finding: &Finding, findings: &mut Findings) {
-        if !matches!(doing(who, self.before, self.after).hand, Hand::Run | Hand::Other) {
+        if !matches!(
+            changed_conditions(who, self.before, self.after).hand,
+            Hand::Run | Hand::Other
+        ) {
             findings.cannot_tell(format!(
                 "{}: lastTransitionTime of {} did not move forward, but the clocks that stamped the times may differ",
                 finding.object.path(),
@@ -255,7 +261,7 @@ impl<'e> Step<'e> {
         finding: Finding,
         findings: &mut Findings,
     ) -> bool {
-        let doing = doing(who, self.before, self.after);
+        let doing = changed_conditions(who, self.before, self.after);
         if !is_held_against::<ClusterProfile>(&doing, &finding, true, findings) {
             return false;
         }
@@ -289,7 +295,7 @@ impl<'e> Step<'e> {
             .collect();
         let mut earliest = self.before;
         for (before, after) in steps.into_iter().rev() {
-            match doing(who, before, after).hand {
+            match changed_conditions(who, before, after).hand {
                 Hand::Producer { .. } => return Known::No,
                 Hand::Unknown => break,
                 Hand::Other | Hand::Run if of(before) == Some(state(self.new)) => return Known::Yes,
@@ -305,13 +311,6 @@ impl<'e> Step<'e> {
 }
 
 /// The part that holds the conditions, as managedFields name it.
-const CONDITIONS: &str = "status.conditions";
-
-/// Whose doing a change of the conditions is.
-fn doing<'e>(who: &Who<'e, ClusterProfile>, before: &'e Version, after: &'e Version) -> Doing<'e> {
-    who.published((&before.object, before.at), (&after.object, after.at), CONDITIONS)
-}
-
 /// The transition times of two conditions, if both can be read.
 fn times(old: &Condition, new: &Condition) -> Option<(Timestamp, Timestamp)> {
     time(old).zip(time(new))

@@ -9,7 +9,7 @@ use super::{Answer, ExecutedStep, Shortfall, Span, executed, has_left};
 use crate::{
     shared::{
         clocks::GRACE,
-        held_against::is_held_against,
+        held_against::{CONDITIONS, changed_conditions, is_held_against},
         lasted::{STILL_OPEN, describe},
     },
     subjects::{Finding, Findings, has_status, name},
@@ -63,9 +63,6 @@ pub(crate) fn falls_with_leave(
         });
     }
 }
-
-/// The part of a profile that the conditions are.
-const CONDITIONS: &str = "status.conditions";
 
 /// What is expected of a member that left.
 const FALLEN: &str = "no profile, or False or Unknown";
@@ -162,8 +159,7 @@ impl ExecutedStep<'_> {
                 let until = until.map_or(Micros::MAX, Timestamp::as_microsecond);
                 // What the producer alone owns, it wrote, whatever the watch missed.
                 let is_own = who.owners(&after.object, CONDITIONS).is_producer() == Known::Yes;
-                let versions = ((&before.object, before.at), (&after.object, after.at));
-                let doing = (!is_own).then(|| who.published(versions.0, versions.1, CONDITIONS));
+                let doing = (!is_own).then(|| changed_conditions(&who, before, after));
                 (doing, (after.at.as_microsecond(), until))
             })
             .collect();

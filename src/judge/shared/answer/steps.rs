@@ -121,7 +121,7 @@ pub(crate) fn executed<'a>(
 }
 
 /// Whether the driver made the member of a profile leave by a time, and has not joined it again by then. A failed step may
-/// have had its effect: one that makes a member leave counts, and after one that joins it nobody knows.
+/// have had its effect: a failed `leave` counts as one, and after a failed `join` the answer is unknown.
 pub(crate) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Timestamp) -> Known {
     let is_about = |step: &&DriverStep| {
         let profile = step.profile.as_ref();
