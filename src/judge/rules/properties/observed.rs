@@ -21,8 +21,8 @@ const BACKWARDS: &str = "lastObservedTime of a property moved backwards";
 
 /// `properties/observed-time-sane`
 ///
-/// The observation time of a property is not in the future and never moves backwards. Over a gap in the watch it may: the hub
-/// may have been restored from a backup.
+/// The observation time of a property is not in the future and never moves backwards. Over a gap in the watch, a restore from a
+/// backup may have moved it.
 pub(in crate::rules) fn observed_time_sane(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
     findings.not_applicable("no property has a lastObservedTime");
@@ -84,7 +84,7 @@ fn judge<'e>(
             };
             if message == BACKWARDS && is_hidden(evidence, history, place, &property.name) {
                 findings.cannot_tell(format!(
-                    "{}: {message} while nobody watched, as when the hub is restored from a backup",
+                    "{}: {message} over a gap in the watch: the hub may have been restored from a backup",
                     ObjectRef::from(&version.object).path()
                 ));
                 *known = Known::Nothing;
@@ -109,13 +109,15 @@ fn judge<'e>(
     !known.is_empty()
 }
 
-/// Whether nobody watched since the observation time of a property was shown before a version: a restore of the hub from a
-/// backup may have put it back.
+/// Whether the watch has a gap between a version and the last one before it that shows the property's time. A hub that was
+/// restored from a backup shows an older time than before.
 fn is_hidden(evidence: &Evidence, history: &ProfileHistory, place: usize, property: &str) -> bool {
     let version = &history.versions[place];
-    let has_time = |one: &&Property| *one.name == *property && one.last_observed_time.is_some();
-    let mut earlier = history.versions[..place].iter().rev();
-    let shown = earlier.find(|version| version.object.status.properties.iter().any(|one| has_time(&one)));
+    let shows_time = |earlier: &&Version| {
+        let mut properties = earlier.object.status.properties.iter();
+        properties.any(|one| *one.name == *property && one.last_observed_time.is_some())
+    };
+    let shown = history.versions[..place].iter().rfind(shows_time);
     shown.is_some_and(|shown| {
         missed::<ClusterProfile>(evidence, Some(name(&version.object)), shown.at, version.at).is_some()
     })
