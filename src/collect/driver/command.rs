@@ -189,11 +189,11 @@ impl Commands {
 
 /// Names the processes that run still, or the first of them; none if there is none.
 fn told_of_left(left: &[String]) -> Option<String> {
-    let named = left[..left.len().min(MOST_NAMED)].join(", ");
-    match left.len().checked_sub(MOST_NAMED) {
-        _ if left.is_empty() => None,
-        Some(others) if others > 0 => Some(format!("{named} and {others} more")),
-        _ => Some(named),
+    let (named, others) = left.split_at(left.len().min(MOST_NAMED));
+    let named = named.join(", ");
+    match others.len() {
+        0 => (!named.is_empty()).then_some(named),
+        others => Some(format!("{named} and {others} more")),
     }
 }
 

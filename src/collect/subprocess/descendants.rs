@@ -30,7 +30,7 @@ pub(super) struct Descendants<'a> {
     /// The subprocess itself.
     child: Option<u32>,
     /// Orphans of before it was started: they are of others.
-    pub before: BTreeSet<u32>,
+    before: BTreeSet<u32>,
     /// The process group; none if the subprocess shares ours.
     group: Option<u32>,
     is_released: bool,
@@ -69,15 +69,21 @@ fn mark_of(id: u32) -> Option<Vec<u8>> {
 }
 
 impl<'a> Descendants<'a> {
-    /// Those of a child that has just started.
-    pub fn of(child: &Child, mark: Mark, has_own_group: bool, reaper: Option<&'a Reaper>) -> Self {
+    /// Those of a child that has just started, when there were those orphans.
+    pub fn of(
+        child: &Child,
+        mark: Mark,
+        has_own_group: bool,
+        before: BTreeSet<u32>,
+        reaper: Option<&'a Reaper>,
+    ) -> Self {
         let group = child.id().filter(|_| has_own_group);
         processes::begin(child.id());
         if let Some(reaper) = reaper {
             reaper.watch(mark.value(), group);
         }
         Self {
-            before: BTreeSet::new(),
+            before,
             child: child.id(),
             reaper,
             mark,

@@ -16,7 +16,7 @@ pub(super) struct Process {
     name: String,
 }
 
-/// Those that somebody here has started, or knows to be left running: nobody else's to end.
+/// The subprocesses of this process, which are no orphans.
 static KNOWN: Mutex<Known> = Mutex::new(Known {
     running: BTreeSet::new(),
     left: BTreeSet::new(),
@@ -94,10 +94,10 @@ pub(super) fn orphans(all: &[Process]) -> Vec<&Process> {
     all.iter().filter(is_orphan).collect()
 }
 
-/// The ids of the orphans that there are now. Those that have ended are gone then.
+/// The ids of the orphans that run now.
 pub(super) fn orphan_ids() -> BTreeSet<u32> {
-    bury();
-    orphans(&all()).into_iter().map(|orphan| orphan.id).collect()
+    let running = bury();
+    orphans(&running).into_iter().map(|orphan| orphan.id).collect()
 }
 
 /// True if no other subprocess than this one runs: an orphan may be of any of them.
@@ -105,23 +105,25 @@ pub(super) fn is_alone(id: Option<u32>) -> bool {
     KNOWN.lock().running.iter().all(|running| Some(*running) == id)
 }
 
-/// Takes note of orphans that have ended, as their parent has to.
-pub(super) fn bury() {
+/// Takes note of orphans that have ended, as their parent has to. Returns all other processes.
+pub(super) fn bury() -> Vec<Process> {
     let us = std::process::id();
-    let all = all();
-    let ended = orphans(&all).into_iter().map(|one| one.id);
-    let left = KNOWN.lock().left.clone();
-    let ended = ended.chain(left).filter(|id| {
-        all.iter()
-            .any(|one| one.id == *id && one.parent == us && one.has_ended)
-    });
-    for id in ended.collect::<Vec<_>>() {
+    let mut all = all();
+    let adopted: BTreeSet<u32> = orphans(&all).into_iter().map(|one| one.id).collect();
+    all.retain(|one| {
+        let mut known = KNOWN.lock();
+        let is_ours = adopted.contains(&one.id) || known.left.contains(&one.id);
+        if !(is_ours && one.parent == us && one.has_ended) {
+            return true;
+        }
         #[cfg(unix)]
-        if let Some(pid) = id.try_into().ok().and_then(rustix::process::Pid::from_raw) {
+        if let Some(pid) = one.id.try_into().ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::NOHANG);
         }
-        KNOWN.lock().left.remove(&id);
-    }
+        known.left.remove(&one.id);
+        false
+    });
+    all
 }
 
 /// Its name and its id.

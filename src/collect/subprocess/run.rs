@@ -132,8 +132,7 @@ impl Subprocesses {
         let mark = Mark::on(&mut command);
         let before = processes::orphan_ids();
         let mut child = command.spawn()?;
-        let mut descendants = Descendants::of(&child, mark, !is_interactive, self.reaper.as_ref());
-        descendants.before = before;
+        let mut descendants = Descendants::of(&child, mark, !is_interactive, before, self.reaper.as_ref());
 
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let mut reading = pin!(try_join(stdout.read(out), stderr.read(err)).fuse());
