@@ -100,17 +100,15 @@ async fn count<T: DeserializeOwned + 'static>(
     Ok(found)
 }
 
-/// Counts the objects of an API in the whole hub.
-async fn everywhere(
-    client: &TimedClient,
-    target: &Target,
-    api: Api,
-    scope: &Scope,
-) -> Result<Found, Failure> {
-    match (api, &target.placements) {
-        (Api::Placement, Some(placements)) => count(client, &placements.slices(None), scope, slice).await,
-        _ => count(client, &target.profiles(None), scope, profile).await,
-    }
+/// What is checked.
+struct Check<'a, H> {
+    client: &'a TimedClient,
+    target: &'a Target,
+    scope: &'a Scope,
+    /// The APIs whose objects are judged.
+    judged: Vec<Api>,
+    /// Whether a scope holds an object of an API; none if that is unknown.
+    holds: H,
 }
 
 /// Refuses a plan whose scope names what has no object: each namespace has to have some, as one of several may be misspelt.
@@ -132,70 +130,76 @@ pub(super) async fn check(
     let is_judged = |api: &Api| {
         plan.claim.edition_of(*api).is_some() && (*api != Api::Placement || target.placements.is_some())
     };
-    let judged: Vec<Api> = Api::ALL.into_iter().filter(is_judged).collect();
-    check_publishers(client, target, scope, &judged, &holds).await?;
-    check_namespaces(client, target, scope, &judged, &holds).await
-}
-
-/// Refuses a publisher without objects: one that is named has to be there.
-async fn check_publishers(
-    client: &TimedClient,
-    target: &Target,
-    scope: &Scope,
-    judged: &[Api],
-    holds: impl Fn(Api, &Scope) -> Option<bool>,
-) -> Result<(), CollectError> {
-    for api in judged.iter().copied() {
-        let is_named = match api {
-            Api::ClusterProfile => scope.cluster_manager.is_some(),
-            Api::Placement => scope.scheduler.is_some(),
-        };
-        if !is_named || holds(api, scope) == Some(true) {
-            continue;
-        }
-        let found = everywhere(client, target, api, scope).await;
-        let is_there = match &found {
-            // One may have come meanwhile.
-            Ok(found) => found.unreadable > 0 || !found.in_scope.is_empty(),
-            Err(_) => holds(api, scope).is_none(),
-        };
-        if !is_there {
-            return Err(nothing(api, scope, found));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses namespaces without objects. Those of one API are enough.
-async fn check_namespaces(
-    client: &TimedClient,
-    target: &Target,
-    scope: &Scope,
-    judged: &[Api],
-    holds: impl Fn(Api, &Scope) -> Option<bool>,
-) -> Result<(), CollectError> {
-    let of = |namespaces: Vec<String>| Scope {
-        namespaces,
-        ..scope.clone()
+    let check = Check {
+        client,
+        target,
+        scope,
+        judged: Api::ALL.into_iter().filter(is_judged).collect(),
+        holds,
     };
-    let known = |api, namespace: &String| holds(api, &of(vec![namespace.clone()]));
-    let mut empty = scope.namespaces.clone();
-    empty.retain(|namespace| !judged.iter().any(|api| known(*api, namespace) == Some(true)));
-    let mut first = None;
-    for api in judged.iter().copied().filter(|_| !scope.namespaces.is_empty()) {
-        if empty.is_empty() {
-            break;
+    check.publishers().await?;
+    check.namespaces().await
+}
+
+impl<H: Fn(Api, &Scope) -> Option<bool>> Check<'_, H> {
+    /// Refuses a publisher without objects: one that is named has to be there.
+    async fn publishers(&self) -> Result<(), CollectError> {
+        for api in self.judged.iter().copied() {
+            let is_named = match api {
+                Api::ClusterProfile => self.scope.cluster_manager.is_some(),
+                Api::Placement => self.scope.scheduler.is_some(),
+            };
+            if !is_named || (self.holds)(api, self.scope) == Some(true) {
+                continue;
+            }
+            let found = self.everywhere(api).await;
+            let is_there = match &found {
+                // One may have come meanwhile.
+                Ok(found) => found.unreadable > 0 || !found.in_scope.is_empty(),
+                Err(_) => (self.holds)(api, self.scope).is_none(),
+            };
+            if !is_there {
+                return Err(nothing(api, self.scope, found));
+            }
         }
-        let found = everywhere(client, target, api, scope).await;
-        empty.retain(|namespace| match &found {
-            Ok(found) => found.unreadable == 0 && !found.in_scope.contains(namespace),
-            Err(_) => known(api, namespace) == Some(false),
-        });
-        first.get_or_insert((api, found));
+        Ok(())
     }
-    match first {
-        Some((api, found)) if !empty.is_empty() => Err(nothing(api, &of(empty), found)),
-        _ => Ok(()),
+
+    /// Refuses namespaces without objects. Those of one API are enough.
+    async fn namespaces(&self) -> Result<(), CollectError> {
+        let of = |namespaces: Vec<String>| Scope {
+            namespaces,
+            ..self.scope.clone()
+        };
+        let known = |api, namespace: &String| (self.holds)(api, &of(vec![namespace.clone()]));
+        let mut empty = self.scope.namespaces.clone();
+        empty.retain(|namespace| !self.judged.iter().any(|api| known(*api, namespace) == Some(true)));
+        let mut first = None;
+        for api in self.judged.iter().copied() {
+            if empty.is_empty() {
+                return Ok(());
+            }
+            let found = self.everywhere(api).await;
+            empty.retain(|namespace| match &found {
+                Ok(found) => found.unreadable == 0 && !found.in_scope.contains(namespace),
+                Err(_) => known(api, namespace) == Some(false),
+            });
+            first.get_or_insert((api, found));
+        }
+        match first {
+            Some((api, found)) if !empty.is_empty() => Err(nothing(api, &of(empty), found)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts the objects of an API in the whole hub.
+    async fn everywhere(&self, api: Api) -> Result<Found, Failure> {
+        match (api, &self.target.placements) {
+            (Api::Placement, Some(placements)) => {
+                count(self.client, &placements.slices(None), self.scope, slice).await
+            }
+            _ => count(self.client, &self.target.profiles(None), self.scope, profile).await,
+        }
     }
 }
 
