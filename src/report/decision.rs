@@ -192,20 +192,23 @@ fn the_rest_needs(report: &Report) -> String {
         .iter()
         .filter_map(|verdict| verdict.reason_id())
         .collect();
-    let mut needs = kinds_needed(report, &unjudged);
+    let mut kinds = kinds_needed(report, &unjudged);
     let absent: BTreeSet<&str> = unjudged
         .iter()
         .filter(|verdict| verdict.reason_id() == Some(ReasonId::FeatureAbsent))
         .filter_map(|verdict| Some(verdict.rule.facts.feature?.name()))
         .collect();
     // Without the feature, nobody asks for them.
-    needs.retain(|need| absent.is_empty() || need != in_words(Kind::Secrets));
+    kinds.retain(|kinds| absent.is_empty() || !is_one_of(kinds, &[Kind::Secrets, Kind::UnlabelledSecrets]));
+    let shows_more = [Kind::Timeline, Kind::PlacementTimeline, Kind::Driver];
+    let is_more_seen = kinds.iter().any(|kinds| is_one_of(kinds, &shows_more));
+    let mut needs: Vec<String> = kinds.iter().filter_map(alternatives).collect();
     needs.extend(
         absent
             .iter()
             .map(|feature| format!("the feature {feature}, which was declared absent")),
     );
-    if reasons.contains(&ReasonId::NothingHappened) && needs.iter().all(|need| !happens(need)) {
+    if reasons.contains(&ReasonId::NothingHappened) && !is_more_seen {
         let has_driver = *report.evidence.asked(Kind::Driver) == Asked::Yes;
         let more = if has_driver { " that does more" } else { "" };
         needs.push(format!("a longer watch or a driver{more}"));
@@ -245,16 +248,14 @@ fn the_rest_needs(report: &Report) -> String {
     listed(&needs).map_or_else(String::new, |needs| format!("; {subject} {needs}"))
 }
 
-/// Whether such evidence shows that more happens.
-fn happens(need: &str) -> bool {
-    [Kind::Timeline, Kind::Driver]
-        .iter()
-        .any(|kind| need == in_words(*kind))
+/// Whether one of those kinds alone is needed, without an alternative.
+fn is_one_of(needed: &BTreeSet<Kind>, kinds: &[Kind]) -> bool {
+    needed.len() == 1 && kinds.iter().any(|kind| needed.contains(kind))
 }
 
-/// The kinds of evidence that rules wait for, those of the most rules first. Of alternatives, none is named if another rule
-/// needs one of them.
-fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<String> {
+/// The kinds of evidence that rules wait for, each with its alternatives, those of the most rules first. Of alternatives, none is
+/// needed if another rule needs one of them.
+fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<BTreeSet<Kind>> {
     let mut by_rule: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
     for (kind, rules) in judge::locked(report.judgement, report.evidence) {
         let waiting = rules
@@ -275,9 +276,7 @@ fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<String> {
         .map(|(kinds, rules)| (*kinds, *rules))
         .collect();
     told.sort_by_key(|(_, rules)| Reverse(*rules));
-    told.into_iter()
-        .filter_map(|(kinds, _)| alternatives(kinds))
-        .collect()
+    told.into_iter().map(|(kinds, _)| kinds.clone()).collect()
 }
 
 /// Alternatives in words, such as `the audit log (or managedFields)`.
