@@ -3,7 +3,7 @@
 use std::{
     cmp::Ordering,
     collections::BTreeMap,
-    fmt, mem,
+    fmt,
     ops::{Deref, DerefMut},
     slice,
     sync::OnceLock,
@@ -24,7 +24,6 @@ pub struct Gaps {
 }
 
 /// The places of the gaps.
-#[derive(Default)]
 struct Index {
     /// All, by kind.
     all: Vec<usize>,
@@ -47,7 +46,7 @@ struct Times {
 type Span = (i64, i64);
 
 /// When gaps are.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Spans {
     /// In order of their beginnings, each with the end of whatever ends last of it and those before.
     until_now: Vec<Span>,
@@ -223,8 +222,8 @@ impl IntoIterator for Gaps {
     type Item = Gap;
     type IntoIter = vec::IntoIter<Gap>;
 
-    fn into_iter(mut self) -> Self::IntoIter {
-        mem::take(&mut self.list).into_iter()
+    fn into_iter(self) -> Self::IntoIter {
+        self.list.into_iter()
     }
 }
 

@@ -16,11 +16,7 @@ pub const OWN_CREDENTIAL: &str = "redacted-credential-of-the-runner";
 type Format = (&'static [&'static str], &'static str, &'static str);
 
 const FORMATS: &[Format] = &[
-    (
-        &[OWN_CREDENTIAL],
-        "redacted-credential-of-the-runner",
-        "a credential of the runner",
-    ),
+    (&[OWN_CREDENTIAL], OWN_CREDENTIAL, "a credential of the runner"),
     (
         &["AKIA", "ASIA", "ABIA", "ACCA"],
         r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b",
