@@ -99,9 +99,9 @@ async fn a_client_certificate_that_is_rotated_is_read_again() {
     });
     fs::write(&path, kubeconfig.to_string()).expect("written");
     old.write_client(folder.path());
-    let anew = async || _ = serve(port, &new).await;
+    let serve_again = async || _ = serve(port, &new).await;
     let write = |()| new.write_client(folder.path());
-    world.is_followed(&path, serving, anew, write).await;
+    world.is_followed(&path, serving, serve_again, write).await;
 }
 
 /// All that the kubeconfig names is rotated in its files: the authority of the hub, the client's certificate and the token.
@@ -138,11 +138,11 @@ async fn files_that_are_rotated_together_are_read_again() {
         "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "monitor"}}],
     });
     fs::write(&path, kubeconfig.to_string()).expect("written");
-    let anew = async || {
+    let serve_again = async || {
         world.server().revoke_token(&old_token);
         world.server().add_token(&new_token, User::master("conformance"));
         _ = serve(port, &new).await;
     };
     let rotate = |()| write(&new, &new_token);
-    world.is_followed(&path, serving, anew, rotate).await;
+    world.is_followed(&path, serving, serve_again, rotate).await;
 }
