@@ -19,7 +19,7 @@ use crate::{
         verdict::Verdict,
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Findings, Level, Rule},
+    rules::{Applies, Conclusion, Finding, Findings, Level, Rule, Unlisted},
 };
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
@@ -37,7 +37,7 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
     let mut awaited = Awaited::default();
     for found in findings(&examined, evidence) {
-        if found.list.iter().all(|finding| finding.advisory) {
+        if found.list().iter().all(|finding| finding.advisory) {
             let open = found.open();
             awaited.profiles.extend(open.profiles.iter().cloned());
             awaited.slices.extend(open.slices.iter().cloned());
@@ -151,6 +151,7 @@ fn without_examining(
             examined: 0,
             reasons,
             findings: Vec::new(),
+            unlisted: Unlisted::default(),
             waived: Vec::new(),
             doubts: Vec::new(),
             notes: Vec::new(),
@@ -186,6 +187,7 @@ fn conclude(
 ) -> RuleVerdict {
     let mut found = findings.conclude();
     excuse(rule, evidence, &mut found);
+    found.notes.extend(found.unlisted.note());
     found.doubts.extend(missing(rule, evidence));
     let (verdict, reasons) = weigh(rule, applies.level, evidence, &found);
     RuleVerdict {
@@ -195,6 +197,7 @@ fn conclude(
         examined: found.examined,
         reasons,
         findings: found.list,
+        unlisted: found.unlisted,
         waived: Vec::new(),
         doubts: found.doubts,
         notes: found.notes,
@@ -273,7 +276,12 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
 fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
-    if let Some(told) = weigh_found(level, &found.list, &found.doubts, evidence.header.claim.strict) {
+    if let Some(told) = weigh_found(
+        level,
+        (&found.list, found.unlisted),
+        &found.doubts,
+        evidence.header.claim.strict,
+    ) {
         return told;
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
@@ -305,11 +313,11 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
     level: Level,
-    found: &[Finding],
+    (found, unlisted): (&[Finding], Unlisted),
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
-    if found.iter().any(|finding| !finding.advisory) {
+    if unlisted.violations > 0 || found.iter().any(|finding| !finding.advisory) {
         let counts = match level {
             Level::Must => true,
             Level::Should => strict,
@@ -320,7 +328,7 @@ pub(crate) fn weigh_found(
     if !doubts.is_empty() {
         return Some((Verdict::Inconclusive, doubts.to_vec()));
     }
-    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
+    (unlisted.hints > 0 || !found.is_empty()).then_some((Verdict::Warn, Vec::new()))
 }
 
 #[cfg(test)]

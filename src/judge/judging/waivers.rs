@@ -186,6 +186,11 @@ impl Waiver {
                 .is_none_or(|shard| namespace.is_some_and(|namespace| shard.holds(namespace)))
     }
 
+    /// Whether it is for all objects of a rule, also those of findings that are not listed.
+    pub(crate) fn covers_all(&self, rule: &str) -> bool {
+        self.rule == rule && self.object.is_none()
+    }
+
     pub(crate) fn covers(&self, rule: &str, finding: &Finding) -> bool {
         self.rule == rule
             && self

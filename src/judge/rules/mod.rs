@@ -32,5 +32,5 @@ pub use updates::{Draw, Source, Spending, Spendings};
 
 pub use crate::{
     shared::bucket::{BURST, REFILL_SECONDS},
-    subjects::{Conclusion, Finding, Findings},
+    subjects::{Conclusion, Finding, Findings, Unlisted},
 };

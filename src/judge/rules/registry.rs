@@ -247,9 +247,8 @@ impl Rule {
                     let mut found = Findings::default();
                     examine(&Profiles::all(evidence), &mut found);
                     // What these do not tell is no doubt: the rule is judged by all others.
-                    if !found.list.is_empty() {
-                        findings.examined += found.examined;
-                        findings.list.extend(found.list);
+                    if !found.list().is_empty() {
+                        findings.report_all(found);
                     }
                 }
             }

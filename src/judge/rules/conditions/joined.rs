@@ -55,18 +55,18 @@ fn hint_at_members_that_left(profiles: &Profiles, findings: &mut Findings) {
         CONDITION_HEALTHY,
         "the profile of a member that left still reports it as healthy",
     );
-    for hint in after_leave.list {
+    for hint in after_leave.list() {
         // Cores divide the profiles, not the driver's steps.
         let is_asked = profiles.histories().any(|history| {
             let metadata = &history.last().metadata;
             *metadata.namespace == *hint.object.namespace && *metadata.name == *hint.object.name
         });
-        let is_reported = findings.list.iter().any(|known| {
+        let is_reported = findings.list().iter().any(|known| {
             (&known.object.namespace, &known.object.name) == (&hint.object.namespace, &hint.object.name)
         });
         if is_asked && !is_reported {
             findings.examine();
-            findings.report(hint.advisory());
+            findings.report(hint.clone().advisory());
         }
     }
 }

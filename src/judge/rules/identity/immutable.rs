@@ -39,7 +39,7 @@ pub(in crate::rules) fn manager_immutable(profiles: &Profiles, findings: &mut Fi
     }
     match (schema(evidence), watched) {
         (Some(version), _) if version.immutable_manager => {
-            if !watched && findings.list.is_empty() {
+            if !watched && findings.list().is_empty() {
                 profiles.inventory().for_each(|_| findings.examine());
             }
             findings.note_unless_found(format!(

@@ -36,7 +36,9 @@ pub(in crate::rules) fn scheduler_named(evidence: &Evidence, findings: &mut Find
 pub(in crate::rules) fn scheduler_stable(evidence: &Evidence, findings: &mut Findings) {
     for history in evidence.slice_histories() {
         findings.examine();
-        findings.list.extend(changes(history));
+        for change in changes(history) {
+            findings.report(change);
+        }
     }
     two_creators(evidence, findings);
 }

@@ -62,14 +62,14 @@ pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings)
             let rival = written_in_turns(evidence, history, managers).filter(|_| !is_logged);
             let several = (owners.len() > 1 && !are_named).then(|| shared(slice, &owners));
             let finding = rival.or(several);
-            findings
-                .list
-                .extend(finding.filter(|finding| !finding.advisory || !found.contains(&key)));
+            if let Some(finding) = finding.filter(|finding| !finding.advisory || !found.contains(&key)) {
+                findings.report(finding);
+            }
         }
         findings.note("managedFields show only the last writer of each field");
     }
     let is_partly_claimed = !Who::<PlacementDecision>::of(evidence).is_wholly_claimed();
-    if is_partly_claimed && findings.list.iter().any(|finding| finding.advisory) {
+    if is_partly_claimed && findings.list().iter().any(|finding| finding.advisory) {
         findings.note(SCHEDULER_NOT_NAMED.after("other writers of a slice are a hint only"));
     }
     findings.examined = examined.len();

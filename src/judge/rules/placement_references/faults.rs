@@ -79,7 +79,9 @@ impl<'e> Faults<'e> {
 
     /// Reports them as a warning.
     pub(super) fn report_as_hint(self, findings: &mut Findings, words: &Words) {
-        findings.list.extend(self.finding(words).map(Finding::advisory));
+        if let Some(finding) = self.finding(words) {
+            findings.report(finding.advisory());
+        }
     }
 
     fn finding(mut self, words: &Words) -> Option<Finding> {

@@ -312,7 +312,7 @@ mod tests {
         let found = |evidence: &Evidence| {
             let mut findings = Findings::default();
             index_complete(evidence, &mut findings);
-            findings.list.len()
+            findings.list().len()
         };
         let mut evidence = example.evidence().clone();
         assert_eq!(found(&evidence), 1);

@@ -134,7 +134,7 @@ mod tests {
                 for history in evidence.histories() {
                     let metadata = &history.last().metadata;
                     let found = spendings.of_profile(&metadata.namespace, &metadata.name);
-                    let is_found = findings.list.iter().any(|finding| {
+                    let is_found = findings.list().iter().any(|finding| {
                         *finding.object.name == *metadata.name
                             && *finding.object.namespace == *metadata.namespace
                     });
