@@ -111,7 +111,10 @@ fn what_is_not_listed_is_waived_only_with_all_objects() {
     );
     assert_eq!(some.decision, Decision::NotConformant);
     let all = waived_of(more, "expires: 2027-01-01");
-    assert_eq!((verdict(&all).verdict, verdict(&all).found()), (Verdict::Waived, 0));
+    assert_eq!(
+        (verdict(&all).verdict, verdict(&all).found()),
+        (Verdict::Waived, 0)
+    );
     assert_eq!(all.waivers[0].waived, 5);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use evidence::{
-    Asked, Evidence, Kind, ObjectRef, Origin, Request, RequestBody, Requests,
+    Asked, Evidence, Kind, ObjectRef, Origin, ProfileHistory, Request, RequestBody, Requests,
     api::{ClusterProfile, names, syntax::is_label_value},
     parse_time,
 };
@@ -14,7 +14,7 @@ use crate::{
         held_against::is_held_against,
         state::{State, each_state, same_labels},
     },
-    subjects::{Finding, Findings, Profiles},
+    subjects::{Finding, Findings, Name, Profiles, name},
     text::{ABSENT, redacted, redacted_or_absent},
     time::{Micros, SECOND},
     who::{
@@ -113,24 +113,22 @@ pub(in crate::rules) fn manager_label_from_creation(profiles: &Profiles, finding
     let evidence = profiles.evidence();
     findings.nothing_happened("no profile was created in the window");
     let watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
-    let mut seen = Seen::default();
+    let created = || {
+        let histories = profiles.histories().filter(|_| watched);
+        histories.filter(|history| history.origin == Origin::Created)
+    };
+    let seen = Seen::of(created().map(ProfileHistory::first));
     let who = Who::of(evidence);
-    if watched {
-        for history in profiles.histories() {
-            if history.origin != Origin::Created {
-                continue;
-            }
-            let first = history.first();
-            seen.insert(first);
-            if first.label(names::LABEL_MANAGER).is_some() {
-                findings.examine();
-            } else {
-                hold_against(
-                    &who.created(history),
-                    unlabelled(first, first.manager()),
-                    findings,
-                );
-            }
+    for history in created() {
+        let first = history.first();
+        if first.label(names::LABEL_MANAGER).is_some() {
+            findings.examine();
+        } else {
+            hold_against(
+                &who.created(history),
+                unlabelled(first, first.manager()),
+                findings,
+            );
         }
     }
     if let Some(requests) = &evidence.requests {
@@ -146,33 +144,93 @@ pub(super) fn hold_against(doing: &Doing, finding: Finding, findings: &mut Findi
     }
 }
 
-/// The creations that the watch saw: one name may have several lives.
-#[derive(Default)]
-struct Seen<'e>(HashMap<(&'e str, &'e str), Vec<&'e ClusterProfile>>);
+/// The creations that the watch saw: the first versions by name, each with its stamp, in the order of the stamps. One name
+/// may have several lives.
+struct Seen<'e>(HashMap<Name<'e>, Vec<(Option<Micros>, &'e ClusterProfile)>>);
 
 impl<'e> Seen<'e> {
     /// The hub stamps creations in whole seconds.
     const APART: Micros = 2 * SECOND;
 
-    fn insert(&mut self, first: &'e ClusterProfile) {
-        let key = (&*first.metadata.namespace, &*first.metadata.name);
-        self.0.entry(key).or_default().push(first);
+    fn of(firsts: impl Iterator<Item = &'e ClusterProfile>) -> Self {
+        let mut seen: HashMap<_, Vec<_>> = HashMap::new();
+        for first in firsts {
+            let stamp = first.metadata.creation_timestamp.as_deref().and_then(parse_time);
+            let stamp = stamp.map(Timestamp::as_microsecond);
+            seen.entry(name(first)).or_default().push((stamp, first));
+        }
+        seen.values_mut()
+            .for_each(|lives| lives.sort_by_key(|(stamp, _)| *stamp));
+        Self(seen)
     }
 
-    /// The first version of what a request created.
-    fn of(&self, event: &Request) -> Option<&'e ClusterProfile> {
-        let mut lives = self.0.get(&logged_key(event))?.iter();
-        let is_it = |profile: &&&ClusterProfile| {
-            let created = profile
-                .metadata
-                .creation_timestamp
-                .as_deref()
-                .and_then(parse_time);
-            created.is_none_or(|created| {
-                (created.as_microsecond() - event.at.as_microsecond()).abs() <= Self::APART
-            })
+    /// The first version of what a request created. One without a stamp may be of any.
+    fn created_by(&self, event: &Request) -> Option<&'e ClusterProfile> {
+        let lives = self.0.get(&logged_key(event))?;
+        let at = event.at.as_microsecond();
+        let first = lives.partition_point(|(stamp, _)| *stamp < Some(at - Self::APART));
+        let stamped = lives
+            .get(first)
+            .filter(|(stamp, _)| *stamp <= Some(at + Self::APART));
+        let any = lives.first().filter(|(stamp, _)| stamp.is_none());
+        stamped.or(any).map(|(_, profile)| *profile)
+    }
+}
+
+/// The requests of a log that change profiles, by name, each oldest first.
+struct Log<'e> {
+    creations: HashMap<Name<'e>, Vec<Timestamp>>,
+    /// Updates and patches, but not of the status.
+    changes: HashMap<Name<'e>, Vec<&'e Request>>,
+}
+
+impl<'e> Log<'e> {
+    fn of(requests: &'e Requests) -> Self {
+        let mut log = Self {
+            creations: HashMap::new(),
+            changes: HashMap::new(),
         };
-        lives.find(is_it).copied()
+        for event in &requests.events {
+            if is_creation(event) {
+                log.creations.entry(logged_key(event)).or_default().push(event.at);
+            } else if event.is_write()
+                && matches!(&*event.verb, "update" | "patch")
+                && event.subresource.is_empty()
+                && event.changed != Some(false)
+            {
+                let key = (&*event.namespace, &*event.name);
+                log.changes.entry(key).or_default().push(event);
+            }
+        }
+        log.creations.values_mut().for_each(|times| times.sort_unstable());
+        log.changes
+            .values_mut()
+            .for_each(|changes| changes.sort_by_key(|change| change.at));
+        log
+    }
+
+    /// Whether it has one creation of that name, and no change.
+    fn has_creation_alone(&self, key: Name) -> bool {
+        !self.changes.contains_key(&key) && self.creations.get(&key).is_some_and(|times| times.len() == 1)
+    }
+
+    /// When the name was created again after a creation. A name may have several lives.
+    fn next(&self, key: Name, created: Timestamp) -> Option<Timestamp> {
+        let times = self.creations.get(&key)?;
+        times.get(times.partition_point(|at| *at <= created)).copied()
+    }
+
+    /// Whether a change after a creation, and before the next one, set the label.
+    fn labelling(&self, key: Name, created: Timestamp) -> Labelling {
+        let changes = self.changes.get(&key).map_or(&[][..], Vec::as_slice);
+        let first = changes.partition_point(|change| change.at < created);
+        let next = self.next(key, created);
+        let changes = changes[first..].iter();
+        let of_life = changes.take_while(|change| next.is_none_or(|next| change.at < next));
+        of_life
+            .map(|change| labelling(change))
+            .max()
+            .unwrap_or(Labelling::No)
     }
 }
 
@@ -184,23 +242,11 @@ fn judge_creations<'e>(
     who: &Who<'e, ClusterProfile>,
     findings: &mut Findings,
 ) {
-    let mut later_writes: HashMap<_, Vec<&Request>> = HashMap::new();
-    let changes = |event: &&Request| event.is_write() && event.changed != Some(false);
-    for event in requests.events.iter().filter(changes) {
-        let is_change = matches!(&*event.verb, "update" | "patch");
-        if is_change && event.subresource.is_empty() && !is_creation(event) {
-            let key = (&*event.namespace, &*event.name);
-            later_writes.entry(key).or_default().push(event);
-        }
-    }
-    let stored: HashMap<_, _> = evidence
+    let log = Log::of(requests);
+    let stored: HashMap<Name, _> = evidence
         .everyone()
-        .map(|profile| ((&*profile.metadata.namespace, &*profile.metadata.name), profile))
+        .map(|profile| (name(profile), profile))
         .collect();
-    let mut creations: HashMap<_, Vec<Timestamp>> = HashMap::new();
-    for event in requests.events.iter().filter(|event| is_creation(event)) {
-        creations.entry(logged_key(event)).or_default().push(event.at);
-    }
     // Whether a webhook completes what is sent: some profile has the label that its creation lacked.
     let are_completed = requests
         .events
@@ -212,30 +258,22 @@ fn judge_creations<'e>(
                 .body
                 .as_ref()
                 .is_none_or(|body| body.manager_label.is_some());
-            let is_as_created = !later_writes.contains_key(&key) && creations[&key].len() == 1;
-            let left = stored.get(&key).copied().filter(|_| is_as_created);
-            let created = seen.of(event).or(left).filter(|_| !is_sent);
+            let left = stored.get(&key).copied().filter(|_| log.has_creation_alone(key));
+            let created = seen.created_by(event).or(left).filter(|_| !is_sent);
             created.is_some_and(|profile| profile.label(names::LABEL_MANAGER).is_some())
         });
     let mut untold = 0;
     let touched = Touched::of(evidence);
     for event in requests.events.iter().filter(|event| is_creation(event)) {
         let key = logged_key(event);
-        if seen.of(event).is_some() || touched.holds(event) {
+        if seen.created_by(event).is_some() || touched.holds(event) {
             continue;
         }
-        let later = later_writes.get(&key).map_or(&[][..], Vec::as_slice);
-        // A name may have several lives.
-        let next = creations
+        let labelling = log.labelling(key, event.at);
+        let stored = stored
             .get(&key)
-            .into_iter()
-            .flatten()
-            .find(|at| **at > event.at);
-        let later = later
-            .iter()
-            .filter(|write| write.at >= event.at && next.is_none_or(|next| write.at < *next));
-        let labelling = later.map(|write| labelling(write)).max().unwrap_or(Labelling::No);
-        let stored = stored.get(&key).copied().filter(|_| next.is_none());
+            .copied()
+            .filter(|_| log.next(key, event.at).is_none());
         // A profile without later writes is as its creation left it, except for its status.
         let left = stored.filter(|_| labelling == Labelling::No);
         if !in_scope(evidence, event, left) {
