@@ -23,9 +23,9 @@ use evidence::{
     api::{Api, Edition},
 };
 use lab::{
-    driver::{BothHooks, ReferenceHooks, SchedulerHooks, StandIns},
-    manager::{Manager, Remote},
-    scheduler::{self, Scheduler},
+    driver::{BothHooks, StandIns},
+    manager::{Manager, ReferenceHooks, Remote},
+    scheduler::{self, Scheduler, SchedulerHooks},
 };
 
 use super::{Failure, target::Target};

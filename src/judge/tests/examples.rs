@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use evidence::{ReasonId, api::Api};
@@ -27,7 +27,7 @@ fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
         .iter()
         .map(|rule| {
             let examples =
-                Example::of(rule).unwrap_or_else(|error| panic!("suites/{}.yaml: {error}", rule.id));
+                Example::of(rule).unwrap_or_else(|error| panic!("suites/*/{}.yaml: {error}", rule.id));
             (rule, examples)
         })
         .collect()
@@ -105,7 +105,7 @@ fn every_example_is_taken_as_it_says() {
             }
             for complaint in found {
                 complaints.push(format!(
-                    "suites/{}.yaml, example `{}` ({}): {complaint}",
+                    "suites/*/{}.yaml, example `{}` ({}): {complaint}",
                     rule.id, example.name, example.edition
                 ));
             }
@@ -368,25 +368,25 @@ fn every_rule_has_examples_of_both_kinds() {
             |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
         assert!(
             count(|e| matches!(e, Expectation::Passes)) >= 2,
-            "suites/{}.yaml needs two examples that pass",
+            "suites/*/{}.yaml needs two examples that pass",
             rule.id
         );
         assert!(
             count(|e| matches!(e, Expectation::Fails { .. })) >= 2,
-            "suites/{}.yaml needs two examples that fail",
+            "suites/*/{}.yaml needs two examples that fail",
             rule.id
         );
         let names: BTreeSet<&str> = examples.iter().map(|example| example.name.as_str()).collect();
         assert_eq!(
             names.len(),
             examples.len(),
-            "suites/{}.yaml uses a name twice",
+            "suites/*/{}.yaml uses a name twice",
             rule.id
         );
         for name in names {
             assert!(
                 is_headline(name, char::is_uppercase),
-                "suites/{}.yaml: the name `{name}` is no lower-case line",
+                "suites/*/{}.yaml: the name `{name}` is no lower-case line",
                 rule.id
             );
         }
@@ -397,14 +397,13 @@ fn every_rule_has_examples_of_both_kinds() {
 fn every_rule_file_is_registered_once() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
     let mut files = BTreeSet::new();
-    for suite in std::fs::read_dir(&folder).expect("suites/ is there") {
-        let suite = suite.expect("it can be listed").path();
-        for file in std::fs::read_dir(&suite).expect("a suite is a folder") {
-            let path = file.expect("it can be listed").path();
-            let id = path
-                .strip_prefix(&folder)
-                .expect("it is below")
-                .with_extension("");
+    let within = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        entries.map(|entry| entry.expect("it can be listed").path())
+    };
+    for role in within(folder) {
+        for path in within(role.clone()).flat_map(within) {
+            let id = path.strip_prefix(&role).expect("it is below").with_extension("");
             assert_eq!(
                 path.extension().and_then(|e| e.to_str()),
                 Some("yaml"),
@@ -457,7 +456,7 @@ fn facts_are_complete_and_read_alike() {
             .chain(sources)
             .chain(reasonings)
         {
-            assert!(!text.contains("TODO"), "suites/{id}.yaml: fill in `{text}`");
+            assert!(!text.contains("TODO"), "suites/*/{id}.yaml: fill in `{text}`");
         }
         // A field is written as the API does.
         let names_field = |word: &str| word.contains('.') || word.contains(char::is_uppercase);
