@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Asked, Awaited, Claim, Evidence, Reason, Scope, api::Api};
+use evidence::{Asked, Awaited, Claim, Evidence, Reason, Scope, api::Role};
 
 use super::{Members, Snapshot, driver::DriverPlan};
 
@@ -41,10 +41,9 @@ pub struct Plan {
 
 impl Plan {
     /// The APIs that are judged, and to whose objects a driver writes if it `may`.
-    pub fn written(&self, may: bool) -> Vec<Api> {
-        let mut apis = Api::ALL.to_vec();
-        apis.retain(|api| may && self.claim.edition_of(*api).is_some());
-        apis
+    pub fn written(&self, may: bool) -> Vec<Role> {
+        let judged = self.claim.roles().filter(|_| may);
+        judged.collect()
     }
 
     /// What to say of evidence on the whole hub, if the runner of another share reads it.

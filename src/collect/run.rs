@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Scope, Settled, Tracked, Window,
-    api::{Api, PlacementDecision},
+    api::{PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -349,9 +349,9 @@ impl Run<'_> {
 
     /// Refuses a scope that names what has no object.
     async fn check_scope(&self, record: &timeline::Shared, slices: &Slices) -> Result<(), CollectError> {
-        let holds = |api, scope: &Scope| match api {
-            Api::ClusterProfile => Some(record.lock().has(|profile| scope.holds(profile))),
-            Api::Placement => Some(slices.has(scope)),
+        let holds = |role, scope: &Scope| match role {
+            Role::Manager => Some(record.lock().has(|profile| scope.holds(profile))),
+            Role::Scheduler => Some(slices.has(scope)),
         };
         scope_check::check(&self.client(), &self.target, self.plan, holds).await
     }

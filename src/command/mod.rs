@@ -1,7 +1,6 @@
 //! The command line: one file per subcommand, and one per group of flags that several of them share.
 
 mod advice;
-mod apis;
 mod audit;
 mod called;
 mod claim;
@@ -36,6 +35,7 @@ mod recording;
 mod reference;
 mod replay;
 mod report;
+mod roles;
 mod rule;
 mod run;
 mod schema;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{Api, PlacementDecision},
+    api::{PlacementDecision, Role},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ const ON_WRITERS: &str = "placement-ownership";
 /// Leaves out what is found by slices that others publish, and makes warnings of what is found by those that others may
 /// publish.
 pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
-    if rule.api() != Api::Placement || rule.suite() == ON_WRITERS || found.list.is_empty() {
+    if rule.role() != Role::Scheduler || rule.suite() == ON_WRITERS || found.list.is_empty() {
         return;
     }
     let publishers = Publishers::of::<PlacementDecision>(evidence);

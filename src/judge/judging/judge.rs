@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
-    api::{Api, Feature},
+    api::{Feature, Role},
 };
 
 use super::excuse::excuse;
@@ -101,14 +101,14 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     judgement
 }
 
-/// Whether the evidence has judged objects of one API, and whether any of them still existed in the end.
-fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
-    match api {
-        Api::ClusterProfile => (
+/// Whether the evidence has judged objects of one role, and whether any of them still existed in the end.
+fn objects(evidence: &Evidence, role: Role) -> (bool, bool) {
+    match role {
+        Role::Manager => (
             evidence.histories().next().is_some(),
             evidence.inventory().next().is_some(),
         ),
-        Api::Placement => (
+        Role::Scheduler => (
             evidence.slice_histories().next().is_some(),
             evidence.slices().next().is_some(),
         ),
@@ -116,19 +116,19 @@ fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
 }
 
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
-fn is_any_touched(evidence: &Evidence, api: Api) -> bool {
+fn is_any_touched(evidence: &Evidence, role: Role) -> bool {
     let Some(driver) = &evidence.driver else {
         return false;
     };
     let scope = &evidence.header.scope;
     let is_in = |keys: &BTreeSet<ObjectKey>, object: ObjectRef| keys.contains(&ObjectKey::from(&object));
-    match api {
-        Api::ClusterProfile => evidence.profiles.iter().any(|history| {
+    match role {
+        Role::Manager => evidence.profiles.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds(&version.object))
                 && is_in(&driver.touched, history.last().object_ref())
         }),
-        Api::Placement => evidence.slices.iter().any(|history| {
+        Role::Scheduler => evidence.slices.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds_slice(&version.object))
                 && is_in(&driver.touched_slices, history.last().object_ref())
@@ -285,14 +285,14 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
         return told;
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
-    let (was_any, is_any) = objects(evidence, rule.api());
-    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.api())) {
+    let (was_any, is_any) = objects(evidence, rule.role());
+    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.role())) {
         return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
-    let kind = rule.api().kind();
+    let kind = rule.role().objects().name();
     if !was_any {
         let told = format!("there is no {kind} to examine");
         return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
@@ -302,10 +302,10 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
         None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
-    let left = match (is_any, rule.api()) {
+    let left = match (is_any, rule.role()) {
         (true, _) => "",
-        (false, Api::ClusterProfile) => "; no profile was left when the window ended",
-        (false, Api::Placement) => "; no decision was left when the window ended",
+        (false, Role::Manager) => "; no profile was left when the window ended",
+        (false, Role::Scheduler) => "; no decision was left when the window ended",
     };
     (verdict, vec![reason.in_words(format!("{reason}{left}"))])
 }

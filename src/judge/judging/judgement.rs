@@ -1,6 +1,9 @@
 //! All verdicts on one body of evidence, and the decision.
 
-use evidence::{Reason, ReasonId, Scope, api::Edition};
+use evidence::{
+    Reason, ReasonId, Scope,
+    api::{Edition, Role},
+};
 
 use crate::{
     judging::{
@@ -72,11 +75,13 @@ pub struct Judgement {
 impl Judgement {
     /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
     pub fn subject(&self) -> String {
-        let kinds = [self.edition]
-            .into_iter()
-            .chain(self.also)
-            .map(|edition| edition.api().kind());
+        let kinds = self.roles().map(|role| role.objects().name());
         kinds.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The roles that were judged.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
+        [self.edition].into_iter().chain(self.also).map(Edition::role)
     }
 
     /// Names the editions, such as `standard` or `standard and placement-2025-09`.

@@ -45,7 +45,7 @@ impl Judgement {
             .find(|verdict| verdict.rule.id == waiver.rule);
         let is_judged = |verdict: &RuleVerdict| {
             matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn)
-                && waiver.is_within(&self.scope, verdict.rule.api())
+                && waiver.is_within(&self.scope, verdict.rule.role())
         };
         !self.partial && verdict.is_some_and(is_judged)
     }

@@ -196,8 +196,8 @@ impl Facts {
 
     /// The editions from `since` to `until`, each with the newest difference.
     fn since_until(&self) -> Vec<Applies> {
-        let of_api = self.since.api().editions();
-        let with_rule = of_api
+        let of_role = self.since.role().editions();
+        let with_rule = of_role
             .filter(|edition| self.since <= *edition && self.until.is_none_or(|until| *edition <= until));
         with_rule
             .map(|edition| {

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use evidence::{Evidence, Kind, api::Api};
+use evidence::{Evidence, Kind, api::Role};
 use jiff::civil::Date;
 
 use super::{
@@ -35,7 +35,7 @@ pub(crate) enum Quantifier {
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// `suite/rule`: its file is `suites/<role>/<suite>/<rule>.yaml`.
+    /// `suite/rule`.
     pub id: &'static str,
     /// Its facts.
     pub facts: Facts,
@@ -246,9 +246,9 @@ impl Rule {
         }
     }
 
-    /// The API that it is about: its editions are all of one.
-    pub fn api(&self) -> Api {
-        self.facts.since.api()
+    /// The role that it is about: its editions are all of one.
+    pub fn role(&self) -> Role {
+        self.facts.since.role()
     }
 
     /// What it examines and finds in the evidence. A rule on single profiles also finds what was wrong with those that the
@@ -294,6 +294,11 @@ impl Rule {
         }
     }
 
+    /// The path of its file in the repository.
+    pub fn file(&self) -> String {
+        format!("suites/{}/{}.yaml", self.role(), self.id)
+    }
+
     /// The part of the id before the slash.
     pub fn suite(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
@@ -307,6 +312,8 @@ mod tests {
         fs,
         path::{Path, PathBuf},
     };
+
+    use evidence::api::Role;
 
     use super::all;
 
@@ -330,7 +337,7 @@ mod tests {
     /// The functions of a suite's files, each with the first line of its documentation.
     fn functions(suite: &str) -> Vec<(String, String)> {
         let mut functions = Vec::new();
-        let folders = ["manager", "scheduler"].map(|role| source(role).join(suite));
+        let folders = Role::ALL.map(|role| source(role.name()).join(suite));
         let folder = folders.iter().find(|folder| folder.is_dir());
         let entries = fs::read_dir(folder.expect("a folder for each suite")).expect("it can be listed");
         let paths = entries.map(|entry| entry.expect("an entry").path());

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use evidence::{
     Digester,
-    api::{Api, Edition},
+    api::{Edition, Role},
     read_input,
 };
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
 fn the_decision_by_each_edition_is_in_all_formats() {
     let mut world = World::violating();
     world.evidence.header.cut_short = None;
-    let also = Api::Placement.default_edition();
+    let also = Role::Scheduler.default_edition();
     world.evidence.header.claim.also = Some(also);
     let world = World::of(world.evidence);
     world.report(|report| {
