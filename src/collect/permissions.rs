@@ -98,7 +98,7 @@ impl Permissions {
         exactly.or(everywhere).map(|answer| answer.allowed)
     }
 
-    /// Whether the runner may read the CRDs of the APIs; true if the hub did not say.
+    /// Whether the runner may read the CRDs of profiles and slices; true if the hub did not say.
     pub fn may_read_definitions(&self) -> bool {
         self.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false)
     }

@@ -40,7 +40,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The APIs that are judged, and to whose objects a driver writes if it `may`.
+    /// The roles that are judged, and to whose objects a driver writes if it `may`.
     pub fn written(&self, may: bool) -> Vec<Role> {
         let judged = self.claim.roles().filter(|_| may);
         judged.collect()

@@ -6,7 +6,7 @@ use super::ServedVersion;
 use crate::api::{ObjectKind, names};
 
 /// Returns the versions that a CustomResourceDefinition serves, in its order. Empty if it does not define the objects of
-/// that API.
+/// that kind.
 pub fn served_versions(crd: &Value, kind: ObjectKind) -> Vec<ServedVersion> {
     let spec = &crd["spec"];
     if spec["group"] != names::GROUP || spec["names"]["plural"] != kind.plural() {

@@ -35,7 +35,7 @@ const DELIVERY: Duration = Duration::from_secs(10);
 pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
-    /// The APIs that are judged, and that the hub serves.
+    /// The roles that are judged, and whose objects the hub serves.
     roles: Vec<Role>,
     pub capabilities: Capabilities,
     pub stop: CancellationToken,

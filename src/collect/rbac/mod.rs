@@ -32,7 +32,7 @@ pub struct Grants {
     pub policies: bool,
     /// List these workloads, which needs a role for the cluster.
     pub workloads: Option<Workloads>,
-    /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
+    /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Role>,
     /// True if the role is for a monitor. It has another name than that of a run.

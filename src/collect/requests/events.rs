@@ -37,7 +37,7 @@ pub(super) struct Events {
     received: HashMap<String, Timestamp>,
     /// The same few names stand in each event.
     names: HashMap<String, Arc<str>>,
-    /// The APIs that any event is about.
+    /// The kinds of objects that any event is about.
     known: HashSet<ObjectKind>,
     /// What the hub's own policies found in the writes.
     pub(super) broken: Broken,

@@ -24,7 +24,7 @@ pub struct AuditLog {
     pub requests: Requests,
     /// The same for slices of decisions.
     pub slice_requests: Requests,
-    /// The APIs of which it holds no request, not even one that reads: its policy may leave them out.
+    /// The kinds of objects of which it holds no request, not even one that reads: its policy may leave them out.
     pub silent_on: Vec<ObjectKind>,
     /// Where requests may be missing within that span.
     pub gaps: Vec<Gap>,

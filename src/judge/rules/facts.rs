@@ -31,7 +31,7 @@ pub struct Facts {
     /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
     #[serde(default)]
     pub added: Option<Date>,
-    /// The first edition that has the rule. It names the API, too.
+    /// The first edition that has the rule. It tells the role, too.
     pub since: Edition,
     /// The last edition that has the rule; none if the newest has it.
     #[serde(default)]
