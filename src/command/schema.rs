@@ -24,6 +24,8 @@ struct Published {
     name: &'static str,
     /// The file that it describes.
     title: &'static str,
+    /// The version of the file's format, and so of the schema.
+    version: &'static str,
     /// Who reads or writes that file.
     description: &'static str,
     /// Makes it.
@@ -35,55 +37,60 @@ const TABLE: [Published; 8] = [
     Published {
         name: "configuration",
         title: "Configuration",
+        version: "v1",
         description: "What `run` and `replay` read with --config: flags, and who made the implementation",
         make: config::schema,
     },
     Published {
         name: "waivers",
         title: "Waivers",
+        version: "v1",
         description: "What `run` and `replay` read with --waivers: known violations, each with a reason and a last day",
         make: json_schema::read::<Waivers>,
     },
     Published {
         name: "driver",
         title: "Driver file",
+        version: "v1",
         description: "What `run` reads with --driver: how to drive an implementation",
         make: DriverFile::schema,
     },
     Published {
         name: "members",
         title: "Members",
+        version: "v1",
         description: "What `run` reads with --members: for each profile, as namespace/name, a kubeconfig of its member",
         make: members_schema,
     },
     Published {
         name: "evidence",
         title: "Record of an evidence file",
+        version: "v2",
         description: "One line of what `run` writes with --record: an object whose only key names the record's kind",
         make: evidence::file::schema,
     },
     Published {
         name: "json-report",
         title: "JSON report",
+        version: "v1",
         description: "What `run` and `replay` write with --json",
         make: report::json::schema,
     },
     Published {
         name: "conformance-report",
         title: "Conformance report",
+        version: "v1",
         description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
         make: json_schema::written::<Document>,
     },
     Published {
         name: "diagnosis",
         title: "Diagnosis",
+        version: "v1",
         description: "What `doctor` prints with --format json",
         make: doctor::schema,
     },
 ];
-
-/// The version of all of them.
-const VERSION: &str = "v1";
 
 impl PrintSchema {
     /// Prints it.
@@ -102,7 +109,10 @@ impl Published {
     /// The schema with its metadata first.
     fn text(&self) -> String {
         let mut schema = (self.make)();
-        let id = format!("urn:clusterprofile-conformance:schema:{}:{VERSION}", self.name);
+        let id = format!(
+            "urn:clusterprofile-conformance:schema:{}:{}",
+            self.name, self.version
+        );
         let mut whole = Map::new();
         for (key, value) in [
             ("$schema", schemars::consts::meta_schemas::DRAFT2020_12),

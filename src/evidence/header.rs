@@ -14,7 +14,10 @@ use super::{
 use crate::api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names};
 
 /// The version of the evidence format that this suite writes.
-pub const FORMAT: &str = "conformance.clusterprofile/evidence/v1";
+pub const FORMAT: &str = "conformance.clusterprofile/evidence/v2";
+
+/// The format before, which is read too: later versions of slices were whole.
+pub(crate) const FORMAT_BEFORE: &str = "conformance.clusterprofile/evidence/v1";
 
 /// The header of the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -151,7 +151,7 @@ pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> Evidence {
     let mut bytes = Vec::new();
     file::write_to(alone, &mut bytes).expect("written");
     let text = String::from_utf8(bytes).expect("text");
-    let record = json!({"profile": {"at": "2026-01-01T00:00:00Z", "origin": "listed", "profile": odd}});
+    let record = json!({"profile": {"at": "2026-01-01T00:00:00Z", "origin": "listed", "object": odd}});
     let change = json!({"change": {"at": "2026-01-01T00:00:10Z", "metadata": {"resourceVersion": "9"}}});
     let gone = json!({"gone": {"at": "2026-01-01T00:00:20Z"}});
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

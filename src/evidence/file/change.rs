@@ -1,4 +1,4 @@
-//! The difference between two versions of a profile.
+//! The difference between two versions of an object.
 
 use std::sync::Arc;
 
@@ -7,15 +7,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::LineError;
-use crate::api::{
-    AccessProvider, ClusterProfile, Condition, Metadata, ProfileLabels, Property, Spec, Status, Version,
-    Writer,
+use crate::{
+    Tracked,
+    api::{
+        AccessProvider, ClusterDecision, ClusterProfile, Condition, Metadata, OwnerReference,
+        PlacementDecision, ProfileLabels, Property, SliceMetadata, Spec, Status, Version, Writer,
+    },
 };
 
-/// A part of a profile or look; `None` if it is unchanged.
+/// A part of an object or look; `None` if it is unchanged.
 pub(super) type Part<T> = Option<T>;
 
-/// A later version of a profile, as its difference from the version before.
+/// An object whose later versions are written as differences.
+pub(super) trait Changing: Tracked {
+    /// The change from this version to the next.
+    fn change(&self, next: &Self, at: Timestamp) -> Change;
+
+    /// The next version by a change. Shares the unchanged parts.
+    ///
+    /// # Errors
+    /// When the change is of another kind of object, or refers to a writer that this version does not have.
+    fn changed(&self, change: Change) -> Result<Self, LineError>;
+}
+
+/// A later version of an object, as its difference from the version before. Each kind of object has its own parts.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Change {
@@ -29,6 +44,10 @@ pub(super) struct Change {
     spec: Part<Arc<Spec>>,
     #[serde(default, skip_serializing_if = "is_default")]
     status: StatusChange,
+    #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    scheduler_name: Part<Option<Arc<str>>>,
+    #[serde(default, deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    decisions: Part<Option<Arc<[ClusterDecision]>>>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +75,10 @@ struct MetadataChange {
     annotations: Part<Arc<ProfileLabels>>,
     #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
     writers: Part<Option<Vec<WriterChange>>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    owner_references: Part<Vec<OwnerReference>>,
+    #[serde(deserialize_with = "part", skip_serializing_if = "Option::is_none")]
+    finalizers: Part<Vec<String>>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +108,8 @@ enum WriterChange {
     Whole(Writer),
 }
 
-impl Change {
-    /// The change from `previous` to `next`.
-    pub fn between(previous: &ClusterProfile, next: &ClusterProfile, at: Timestamp) -> Self {
+impl Changing for ClusterProfile {
+    fn change(&self, next: &Self, at: Timestamp) -> Change {
         // Destructured without `..`, so that a new field cannot be forgotten here.
         let ClusterProfile {
             api_version,
@@ -95,25 +117,73 @@ impl Change {
             spec,
             status,
         } = next;
-        Self {
+        Change {
             at,
-            api_version: differing(&previous.api_version, api_version),
-            metadata: MetadataChange::between(&previous.metadata, metadata),
-            spec: differing(&previous.spec, spec),
-            status: StatusChange::between(&previous.status, status),
+            api_version: differing(&self.api_version, api_version),
+            metadata: MetadataChange::between(&self.metadata, metadata),
+            spec: differing(&self.spec, spec),
+            status: StatusChange::between(&self.status, status),
+            scheduler_name: None,
+            decisions: None,
         }
     }
 
-    /// Applies the change to `previous`, and shares the unchanged parts.
-    ///
-    /// # Errors
-    /// When it refers to a writer that `previous` does not have.
-    pub fn onto(self, previous: &ClusterProfile) -> Result<ClusterProfile, LineError> {
-        let mut next = previous.clone();
-        replace(&mut next.api_version, self.api_version);
-        self.metadata.apply(&mut next.metadata)?;
-        replace(&mut next.spec, self.spec);
-        self.status.apply(&mut next.status);
+    fn changed(&self, change: Change) -> Result<Self, LineError> {
+        if change.scheduler_name.is_some() || change.decisions.is_some() || change.metadata.is_of_slice() {
+            return Err(LineError::OtherKind);
+        }
+        let mut next = self.clone();
+        replace(&mut next.api_version, change.api_version);
+        change.metadata.apply(&mut next.metadata)?;
+        replace(&mut next.spec, change.spec);
+        change.status.apply(&mut next.status);
+        Ok(next)
+    }
+}
+
+impl Changing for PlacementDecision {
+    fn change(&self, next: &Self, at: Timestamp) -> Change {
+        let PlacementDecision {
+            api_version,
+            metadata:
+                SliceMetadata {
+                    common,
+                    owner_references,
+                    finalizers,
+                },
+            scheduler_name,
+            decisions,
+        } = next;
+        Change {
+            at,
+            api_version: differing(&self.api_version, api_version),
+            metadata: MetadataChange {
+                owner_references: differing(&self.metadata.owner_references, owner_references),
+                finalizers: differing(&self.metadata.finalizers, finalizers),
+                ..MetadataChange::between(&self.metadata.common, common)
+            },
+            spec: None,
+            status: StatusChange::default(),
+            scheduler_name: differing(&self.scheduler_name, scheduler_name),
+            decisions: differing(&self.decisions, decisions),
+        }
+    }
+
+    fn changed(&self, mut change: Change) -> Result<Self, LineError> {
+        if change.spec.is_some() || change.status != StatusChange::default() {
+            return Err(LineError::OtherKind);
+        }
+        let mut next = self.clone();
+        replace(&mut next.api_version, change.api_version);
+        replace(
+            &mut next.metadata.owner_references,
+            change.metadata.owner_references.take(),
+        );
+        replace(&mut next.metadata.finalizers, change.metadata.finalizers.take());
+        change.metadata.apply(&mut next.metadata.common)?;
+        replace(&mut next.scheduler_name, change.scheduler_name);
+        replace(&mut next.decisions, change.decisions);
+        next.share_with(self);
         Ok(next)
     }
 }
@@ -149,9 +219,17 @@ impl MetadataChange {
                 let writers = writers.as_deref()?;
                 Some(writers.iter().map(|w| WriterChange::of(w, before)).collect())
             }),
+            owner_references: None,
+            finalizers: None,
         }
     }
 
+    /// Whether it has parts that only slices have.
+    fn is_of_slice(&self) -> bool {
+        self.owner_references.is_some() || self.finalizers.is_some()
+    }
+
+    /// Applies it to what all kinds of objects have.
     fn apply(self, metadata: &mut Metadata) -> Result<(), LineError> {
         replace(&mut metadata.name, self.name);
         replace(&mut metadata.namespace, self.namespace);

@@ -56,9 +56,15 @@ pub enum LineError {
     /// The header is not the first line, or not the only one.
     #[error("a second header: are these two files in one?")]
     SecondHeader,
-    /// A change or an end of a profile, and no profile above it.
-    #[error("a change, and no profile above it")]
-    NoProfile,
+    /// A change or an end of an object, and no object above it.
+    #[error("a change, and no profile or slice above it")]
+    NoObject,
+    /// A record of the time after the window holds another one.
+    #[error("a `later` in a `later`")]
+    Nested,
+    /// A change has parts that the object above it cannot have.
+    #[error("a change of another kind of object than the one above it")]
+    OtherKind,
     /// A request, and no record that says what the audit log covers.
     #[error("a request, and no `requests` record above it")]
     NoRequests,

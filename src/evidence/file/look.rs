@@ -10,16 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Part, differing, part, replace};
-use crate::{ClusterProperty, Lease, Look, Member, MemberPart, ObjectRef, Readyz, Reason};
-
-/// A member with its first look, for writing.
-#[derive(Serialize)]
-pub(super) struct MemberLine<'a> {
-    profile: &'a ObjectRef,
-    way: &'a str,
-    /// The first of its answers; empty if it never answered. The others follow as `look`.
-    looks: &'a [Look],
-}
+use crate::{ClusterProperty, Lease, Look, Member, MemberPart, Readyz, Reason};
 
 /// A later look, as its difference from the look before.
 #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,20 +36,18 @@ pub(super) struct LookChange {
     missing: Part<Arc<BTreeMap<MemberPart, Reason>>>,
 }
 
-impl<'a> MemberLine<'a> {
-    /// The member with its first look, and the later ones.
-    pub fn of(member: &'a Member) -> (Self, impl Iterator<Item = LookChange>) {
-        let Member { profile, way, looks } = member;
-        let first = Self {
-            profile,
-            way,
-            looks: &looks[..looks.len().min(1)],
-        };
-        let later = looks
-            .windows(2)
-            .map(|pair| LookChange::between(&pair[0], &pair[1]));
-        (first, later)
-    }
+/// A member with its first look, if it has one, and the later ones.
+pub(super) fn first_and_later(member: &Member) -> (Member, impl Iterator<Item = LookChange>) {
+    let Member { profile, way, looks } = member;
+    let first = Member {
+        profile: profile.clone(),
+        way: way.clone(),
+        looks: looks.iter().take(1).cloned().collect(),
+    };
+    let later = looks
+        .windows(2)
+        .map(|pair| LookChange::between(&pair[0], &pair[1]));
+    (first, later)
 }
 
 impl LookChange {

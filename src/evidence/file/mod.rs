@@ -12,12 +12,11 @@
 //! | `secret` | a consumer's Secret as digests, never a value |
 //! | `probe` | a dry-run change and the hub's answer |
 //! | `profile` | a profile's first version, with when and how the run first saw it |
-//! | `change` | a later version of the nearest `profile` above: only what differs from the version before |
-//! | `slice` | the first version of a PlacementDecision, with when and how the run first saw it |
-//! | `sliceVersion` | a later version of the nearest `slice` above, whole |
+//! | `slice` | the same of a PlacementDecision |
+//! | `change` | a later version of the nearest `profile` or `slice` above: only what differs from the version before |
 //! | `gone` | when the run saw that the nearest `profile` or `slice` above was deleted |
 //! | `missing` | only in a `later`: a name for which the run waited though no profile had it when the window ended |
-//! | `later` | a `gap`, `missing`, `profile`, `change`, `slice`, `sliceVersion` or `gone` of the time after the window |
+//! | `later` | a `gap`, `missing`, `profile`, `slice`, `change` or `gone` of the time after the window |
 //! | `workload` | a workload with a placement key, as last seen |
 //! | `consumerAccess` | what a consumer of placements may do on the hub |
 //! | `requests` | the span that the audit log covers |
@@ -34,12 +33,14 @@
 //! time, anything else is a whole entry.
 //!
 //! The version in the header is `v` and a number. Records and keys may be added within that number: a reader skips
-//! unknown kinds of records and counts them in [`Input::notes`](super::Input::notes). It refuses another number. A file
+//! unknown kinds of records and counts them in [`Input::notes`](super::Input::notes). It refuses another number, but for `v1`,
+//! in which later versions of slices were whole (`sliceVersion`), and a first version was named by its kind. A file
 //! without an `end` was cut short: the reader keeps what is there, and adds a [`Gap`](super::Gap) for each kind of
 //! evidence that may be missing.
 
 mod change;
 mod error;
+mod line;
 mod look;
 mod read;
 mod record;
@@ -72,5 +73,5 @@ pub fn is_one(path: &Path) -> io::Result<bool> {
 
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {
-    crate::json_schema::read::<record::Line>()
+    crate::json_schema::read::<record::Record>()
 }

@@ -10,13 +10,16 @@ use serde::Deserialize;
 
 use super::{
     FileError, LineError,
-    record::{First, Misfit, Record},
+    change::{Change, Changing},
+    line::{Line, Misfit},
+    record::Record,
     window,
 };
 use crate::{
     Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectKey,
     ObjectRef, Request, Requests, Tracked, Unreadable, Version, Window,
     api::{ClusterProfile, PlacementDecision, names},
+    header,
     open::{exceeded, open},
 };
 
@@ -68,8 +71,8 @@ pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<
             whole = number;
             continue;
         }
-        match Record::parse(line.text) {
-            Ok(record) => gathered.take(record, number)?,
+        match Line::parse(line.text) {
+            Ok(line) => gathered.take(line, number)?,
             // The writing run, or a copy of the file, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
             Err(flaw) => return Err(broken(number, flaw)),
@@ -136,12 +139,16 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     }
     let head: Head = serde_json::from_slice(line).map_err(|_| FileError::NoHeader)?;
     let found = head.header.format;
-    let rest = found.strip_prefix(FORMAT);
     let is_minor = |minor: &str| minor.parse::<u32>().is_ok();
-    match rest {
-        // `v1`, and `v1.2` of a newer suite.
-        Some(rest) if rest.is_empty() || rest.strip_prefix('.').is_some_and(is_minor) => Ok(()),
-        _ => Err(FileError::Format { found }),
+    // `v2`, and `v2.1` of a newer suite.
+    let is_of = |format: &str| {
+        let rest = found.strip_prefix(format);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_minor))
+    };
+    if is_of(FORMAT) || is_of(header::FORMAT_BEFORE) {
+        Ok(())
+    } else {
+        Err(FileError::Format { found })
     }
 }
 
@@ -209,13 +216,38 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn take(&mut self, record: Record, line: usize) -> Result<(), FileError> {
+    fn take(&mut self, content: Line, line: usize) -> Result<(), FileError> {
         if self.section == Section::End {
             return Err(broken(line, LineError::AfterEnd));
         }
-        if matches!(record, Record::Header(_)) != (line == 1) {
+        if matches!(content, Line::Record(Record::Header(_))) != (line == 1) {
             return Err(broken(line, LineError::SecondHeader));
         }
+        match content {
+            Line::Record(Record::Later(record)) => {
+                self.in_later(|gathered| gathered.add(*record, line))?;
+                self.section = self.section.max(Section::Later);
+            }
+            Line::Record(record) => self.add(record, line)?,
+            Line::Misfit(misfit) if misfit.is_later => {
+                self.in_later(|gathered| gathered.give_up(misfit, line));
+                self.section = self.section.max(Section::Later);
+            }
+            Line::Misfit(misfit) => self.give_up(misfit, line),
+            Line::Unknown(kind) => self.skip(&kind),
+        }
+        Ok(())
+    }
+
+    /// Does something with the evidence of the time after the window.
+    fn in_later<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.evidence, &mut self.later);
+        let done = act(self);
+        std::mem::swap(&mut self.evidence, &mut self.later);
+        done
+    }
+
+    fn add(&mut self, record: Record, line: usize) -> Result<(), FileError> {
         if self.skips
             && matches!(
                 record,
@@ -225,13 +257,6 @@ impl Gathered {
             return Ok(());
         }
         self.skips &= !matches!(record, Record::Profile(_) | Record::Slice(_));
-        if let Record::Later(record) = record {
-            std::mem::swap(&mut self.evidence, &mut self.later);
-            let taken = self.take(*record, line);
-            std::mem::swap(&mut self.evidence, &mut self.later);
-            self.section = self.section.max(Section::Later);
-            return taken;
-        }
         let evidence = &mut self.evidence;
         let section = match record {
             Record::Header(header) => {
@@ -244,54 +269,55 @@ impl Gathered {
                 Section::Losses
             }
             Record::Gap(gap) => {
-                evidence.gaps.push(gap);
+                evidence.gaps.push(gap.into_owned());
                 Section::Losses
             }
             Record::Unreadable(unreadable) => {
-                evidence.unreadable.push(unreadable);
+                evidence.unreadable.push(unreadable.into_owned());
                 Section::Losses
             }
             Record::Namespace(namespace) => {
-                evidence.namespaces.push(namespace);
+                evidence.namespaces.push(namespace.into_owned());
                 Section::Namespaces
             }
             Record::Secret(secret) => {
-                evidence.secrets.push(secret);
+                evidence.secrets.push(secret.into_owned());
                 Section::Secrets
             }
             Record::UnlabelledSecret(secret) => {
-                evidence.unlabelled_secrets.push(secret);
+                evidence.unlabelled_secrets.push(secret.into_owned());
                 Section::UnlabelledSecrets
             }
             Record::Probe(probe) => {
-                evidence.probes.push(probe);
+                evidence.probes.push(probe.into_owned());
                 Section::Probes
             }
             Record::Profile(first) => {
-                let history = begin(*first, evidence.profiles.last());
+                let history = first.history(evidence.profiles.last());
                 evidence.profiles.push(history);
                 Section::Profiles
             }
-            Record::Change(change) => {
-                let at = change.at;
-                let history = last_history::<ClusterProfile>(evidence, line)?;
-                let object = change.onto(history.last()).map_err(|flaw| broken(line, flaw))?;
-                history.versions.push(Version { at, object });
+            // All slices stand after all profiles.
+            Record::Change(change) if evidence.slices.is_empty() => {
+                add_change::<ClusterProfile>(evidence, *change, line)?;
                 Section::Profiles
             }
+            Record::Change(change) => {
+                add_change::<PlacementDecision>(evidence, *change, line)?;
+                Section::Slices
+            }
             Record::Slice(first) => {
-                let history = begin(*first, evidence.slices.last());
+                let history = first.history(evidence.slices.last());
                 evidence.slices.push(history);
                 Section::Slices
             }
             Record::SliceVersion(version) => {
                 let history = last_history::<PlacementDecision>(evidence, line)?;
-                let mut version = *version;
-                version.object.share_with(history.last());
-                history.versions.push(version);
+                let (at, mut object) = (version.at, version.slice);
+                object.share_with(history.last());
+                history.versions.push(Version { at, object });
                 Section::Slices
             }
-            // All slices stand after all profiles.
             Record::Gone(gone) if evidence.slices.is_empty() => {
                 last_history::<ClusterProfile>(evidence, line)?.deleted = Some(gone.at);
                 Section::Profiles
@@ -301,15 +327,15 @@ impl Gathered {
                 Section::Slices
             }
             Record::Missing(key) => {
-                self.missing.insert(key);
+                self.missing.insert(key.into_owned());
                 Section::Losses
             }
             Record::Workload(workload) => {
-                evidence.workloads.push(workload);
+                evidence.workloads.push(workload.into_owned());
                 Section::Workloads
             }
             Record::ConsumerAccess(access) => {
-                evidence.consumer_access.push(access);
+                evidence.consumer_access.push(access.into_owned());
                 Section::ConsumerAccess
             }
             Record::Requests(covers) => {
@@ -321,7 +347,7 @@ impl Gathered {
                 Section::Requests
             }
             Record::Request(request) => {
-                add_request(evidence.requests.as_mut(), request, line)?;
+                add_request(evidence.requests.as_mut(), request.into_owned(), line)?;
                 Section::Requests
             }
             Record::SliceRequests(covers) => {
@@ -333,12 +359,12 @@ impl Gathered {
                 Section::SliceRequests
             }
             Record::SliceRequest(request) => {
-                add_request(evidence.slice_requests.as_mut(), request, line)?;
+                add_request(evidence.slice_requests.as_mut(), request.into_owned(), line)?;
                 Section::SliceRequests
             }
             Record::Member(mut member) => {
                 member.share();
-                evidence.members.push(member);
+                evidence.members.push(*member);
                 Section::Members
             }
             Record::Look(look) => {
@@ -349,27 +375,20 @@ impl Gathered {
                 Section::Members
             }
             Record::EndpointCall(call) => {
-                evidence.endpoint_calls.push(call);
+                evidence.endpoint_calls.push(call.into_owned());
                 Section::Members
             }
             Record::Login(login) => {
-                evidence.logins.push(login);
+                evidence.logins.push(login.into_owned());
                 Section::Logins
             }
             Record::Driver(driver) => {
-                evidence.driver = Some(driver);
+                evidence.driver = Some(*driver);
                 Section::Driver
             }
-            Record::Later(_) => Section::Later,
-            Record::End => Section::End,
-            Record::Misfit(misfit) => {
-                self.give_up(misfit, line);
-                self.section
-            }
-            Record::Unknown(kind) => {
-                self.skip(&kind);
-                self.section
-            }
+            // A record of the time after the window is no other's.
+            Record::Later(_) => return Err(broken(line, LineError::Nested)),
+            Record::End {} => Section::End,
         };
         self.section = self.section.max(section);
         Ok(())
@@ -470,23 +489,22 @@ fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unr
     whole
 }
 
-/// Begins a history. Neighbours in the file share much: the API version, the namespace, the manager.
-fn begin<T: Tracked>(first: First<T>, neighbour: Option<&History<T>>) -> History<T> {
-    let mut object = first.object;
-    if let Some(neighbour) = neighbour {
-        object.share_with(neighbour.first());
-    }
-    History {
-        origin: first.origin,
-        versions: vec![Version { at: first.at, object }],
-        deleted: None,
-    }
+/// Adds a version to the last history.
+fn add_change<T: Changing>(evidence: &mut Evidence, change: Change, line: usize) -> Result<(), FileError> {
+    let at = change.at;
+    let history = last_history::<T>(evidence, line)?;
+    let object = history
+        .last()
+        .changed(change)
+        .map_err(|flaw| broken(line, flaw))?;
+    history.versions.push(Version { at, object });
+    Ok(())
 }
 
 fn last_history<T: Tracked>(evidence: &mut Evidence, line: usize) -> Result<&mut History<T>, FileError> {
     T::histories_mut(evidence)
         .last_mut()
-        .ok_or_else(|| broken(line, LineError::NoProfile))
+        .ok_or_else(|| broken(line, LineError::NoObject))
 }
 
 fn add_request(requests: Option<&mut Requests>, request: Request, line: usize) -> Result<(), FileError> {

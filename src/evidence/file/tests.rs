@@ -323,9 +323,10 @@ fn newer_records_are_skipped_and_newer_formats_refused() {
     assert_eq!(input.evidence, sample());
 
     for other in [
-        "conformance.clusterprofile/evidence/v2",
+        "conformance.clusterprofile/evidence/v3",
         "conformance.clusterprofile/evidence/v10",
-        "conformance.clusterprofile/evidence/v1.",
+        "conformance.clusterprofile/evidence/v20",
+        "conformance.clusterprofile/evidence/v2.",
     ] {
         let newer = text.replacen(FORMAT, other, 1);
         let refused = read_from(newer.as_bytes())
@@ -349,6 +350,87 @@ fn a_profile_may_nest_as_deep_as_on_the_hub() {
         evidence.profiles[0].versions[version].object = deepest.clone();
         assert_eq!(read_back(&written(&evidence)).evidence, evidence);
     }
+}
+
+/// A slice in two versions.
+fn slices() -> SliceHistory {
+    let slice = |version: &str, decisions: serde_json::Value| {
+        let metadata = json!({
+            "name": "web-0", "namespace": "apps", "resourceVersion": version,
+            "ownerReferences": [{"kind": "Placement", "name": "web", "uid": "o"}],
+        });
+        serde_json::from_value(json!({"metadata": metadata, "schedulerName": "s", "decisions": decisions}))
+            .expect("a slice")
+    };
+    let one = json!({"clusterProfileRef": {"name": "a", "namespace": "n"}});
+    let version = |second, object| Version {
+        at: Timestamp::new(second, 0).expect("in range"),
+        object,
+    };
+    SliceHistory {
+        origin: Origin::Listed,
+        versions: vec![
+            version(0, slice("1", json!([one]))),
+            version(
+                60,
+                slice(
+                    "2",
+                    json!([one, {"clusterProfileRef": {"name": "b", "namespace": "n"}}]),
+                ),
+            ),
+        ],
+        deleted: Some(Timestamp::new(90, 0).expect("in range")),
+    }
+}
+
+#[test]
+fn a_slice_changes_as_a_profile_does() {
+    let evidence = Evidence {
+        slices: vec![slices()],
+        ..sample()
+    };
+    let text = String::from_utf8(written(&evidence)).expect("text");
+    assert_eq!(
+        text.lines().nth(4).expect("a change"),
+        r#"{"change":{"at":"1970-01-01T00:01:00Z","metadata":{"resourceVersion":"2"},"decisions":[{"clusterProfileRef":{"name":"a","namespace":"n"}},{"clusterProfileRef":{"name":"b","namespace":"n"}}]}}"#
+    );
+    let read = read_back(text.as_bytes()).evidence;
+    assert_eq!(read, evidence);
+    let [first, next] = &read.slices[0].versions[..] else {
+        panic!("two versions")
+    };
+    let name = |slice: &api::PlacementDecision| {
+        let reference = slice.clusters()[0].cluster_profile_ref.as_ref();
+        Arc::clone(&reference.expect("a reference").name)
+    };
+    assert!(Arc::ptr_eq(&name(&first.object), &name(&next.object)));
+
+    // What only a profile has.
+    let other = text.replacen(r#""decisions":[{"#, r#""spec":{},"decisions":[{"#, 2);
+    let refused = read_from(other.as_bytes())
+        .expect_err("of another kind")
+        .to_string();
+    assert_eq!(
+        refused,
+        "line 5: a change of another kind of object than the one above it"
+    );
+}
+
+/// Evidence files of `v1` name a first version by its kind, and hold later versions of slices whole.
+#[test]
+fn the_format_before_is_read() {
+    let evidence = Evidence {
+        slices: vec![slices()],
+        ..sample()
+    };
+    let text = String::from_utf8(written(&evidence)).expect("text");
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[0] = lines[0].replacen("/v2", "/v1", 1);
+    lines[1] = lines[1].replacen(r#""object":"#, r#""profile":"#, 1);
+    lines[3] = lines[3].replacen(r#""object":"#, r#""slice":"#, 1);
+    let last = &evidence.slices[0].versions[1];
+    lines[4] = json!({"sliceVersion": {"at": last.at, "slice": last.object}}).to_string();
+    assert_eq!(read_back((lines.join("\n") + "\n").as_bytes()).evidence, evidence);
 }
 
 #[test]
@@ -397,7 +479,7 @@ fn a_spoilt_line_is_named() {
     assert_eq!(message(&spoilt), "line 2: missing field `kind`");
     assert_eq!(
         message(&joined(&[lines[0], lines[2]])),
-        "line 2: a change, and no profile above it"
+        "line 2: a change, and no profile or slice above it"
     );
     let twice = joined(&lines) + &text;
     assert!(

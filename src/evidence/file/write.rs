@@ -1,19 +1,17 @@
 //! Writes the evidence file.
 
 use std::{
+    borrow::Cow,
     io::{self, BufWriter, Write},
     path::Path,
 };
 
-use jiff::Timestamp;
-
 use super::{
-    change::Change,
-    look::MemberLine,
-    record::{Covers, FirstLine, FirstSliceLine, Gone, Line, SliceVersionLine},
+    look::first_and_later,
+    record::{Covers, First, Gone, Record, Recorded},
 };
 use crate::{
-    Evidence, FORMAT, Header, Member, ProfileHistory, SliceHistory,
+    Evidence, FORMAT, Header, History, Request, Requests,
     checksum::{Checksum, Summing},
 };
 
@@ -76,86 +74,48 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         writer: BufWriter::new(writer),
         are_later: false,
     };
-    lines.put(&Line::Header(&Header {
+    lines.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
         ..evidence.header.clone()
-    }))?;
+    })))?;
     // Gaps come first, so that a truncated file still has them.
-    for gap in &evidence.gaps {
-        lines.put(&Line::Gap(gap))?;
-    }
-    for unreadable in &evidence.unreadable {
-        lines.put(&Line::Unreadable(unreadable))?;
-    }
+    lines.put_all(&evidence.gaps, Record::Gap)?;
+    lines.put_all(&evidence.unreadable, Record::Unreadable)?;
     // It lists the profiles that are not the implementation's work alone.
     if let Some(driver) = &evidence.driver {
-        lines.put(&Line::Driver(driver))?;
+        lines.put(Record::Driver(Box::new(driver.clone())))?;
     }
-    for namespace in &evidence.namespaces {
-        lines.put(&Line::Namespace(namespace))?;
-    }
-    for secret in &evidence.secrets {
-        lines.put(&Line::Secret(secret))?;
-    }
-    for secret in &evidence.unlabelled_secrets {
-        lines.put(&Line::UnlabelledSecret(secret))?;
-    }
-    for probe in &evidence.probes {
-        lines.put(&Line::Probe(probe))?;
-    }
-    for history in &evidence.profiles {
-        lines.put_history(history)?;
-    }
-    for history in &evidence.slices {
-        lines.put_slice(history)?;
-    }
+    lines.put_all(&evidence.namespaces, Record::Namespace)?;
+    lines.put_all(&evidence.secrets, Record::Secret)?;
+    lines.put_all(&evidence.unlabelled_secrets, Record::UnlabelledSecret)?;
+    lines.put_all(&evidence.probes, Record::Probe)?;
+    lines.put_histories(&evidence.profiles)?;
+    lines.put_histories(&evidence.slices)?;
     let later = &evidence.later;
     lines.are_later = true;
-    for gap in &later.gaps {
-        lines.put(&Line::Gap(gap))?;
-    }
-    for key in &later.missing {
-        lines.put(&Line::Missing(key))?;
-    }
-    for history in &later.profiles {
-        lines.put_history(history)?;
-    }
-    for history in &later.slices {
-        lines.put_slice(history)?;
-    }
+    lines.put_all(&later.gaps, Record::Gap)?;
+    lines.put_all(&later.missing, Record::Missing)?;
+    lines.put_histories(&later.profiles)?;
+    lines.put_histories(&later.slices)?;
     lines.are_later = false;
-    for workload in &evidence.workloads {
-        lines.put(&Line::Workload(workload))?;
-    }
-    for access in &evidence.consumer_access {
-        lines.put(&Line::ConsumerAccess(access))?;
-    }
-    if let Some(requests) = &evidence.requests {
-        lines.put(&Line::Requests(Covers {
-            covers: requests.covers,
-        }))?;
-        for request in &requests.events {
-            lines.put(&Line::Request(request))?;
-        }
-    }
-    if let Some(requests) = &evidence.slice_requests {
-        lines.put(&Line::SliceRequests(Covers {
-            covers: requests.covers,
-        }))?;
-        for request in &requests.events {
-            lines.put(&Line::SliceRequest(request))?;
-        }
-    }
+    lines.put_all(&evidence.workloads, Record::Workload)?;
+    lines.put_all(&evidence.consumer_access, Record::ConsumerAccess)?;
+    lines.put_requests(evidence.requests.as_ref(), Record::Requests, Record::Request)?;
+    lines.put_requests(
+        evidence.slice_requests.as_ref(),
+        Record::SliceRequests,
+        Record::SliceRequest,
+    )?;
     for member in &evidence.members {
-        lines.put_member(member)?;
+        let (first, later) = first_and_later(member);
+        lines.put(Record::Member(Box::new(first)))?;
+        for look in later {
+            lines.put(Record::Look(Box::new(look)))?;
+        }
     }
-    for call in &evidence.endpoint_calls {
-        lines.put(&Line::EndpointCall(call))?;
-    }
-    for login in &evidence.logins {
-        lines.put(&Line::Login(login))?;
-    }
-    lines.put(&Line::End {})?;
+    lines.put_all(&evidence.endpoint_calls, Record::EndpointCall)?;
+    lines.put_all(&evidence.logins, Record::Login)?;
+    lines.put(Record::End {})?;
     lines.writer.flush()
 }
 
@@ -166,60 +126,53 @@ struct Lines<W: Write> {
 }
 
 impl<W: Write> Lines<W> {
-    fn put(&mut self, line: &Line<'_>) -> io::Result<()> {
-        let line = if self.are_later { &Line::Later(line) } else { line };
-        serde_json::to_writer(&mut self.writer, line)?;
+    fn put(&mut self, record: Record<'_>) -> io::Result<()> {
+        let record = if self.are_later {
+            Record::Later(Box::new(record))
+        } else {
+            record
+        };
+        serde_json::to_writer(&mut self.writer, &record)?;
         self.writer.write_all(b"\n")
     }
 
-    fn put_member(&mut self, member: &Member) -> io::Result<()> {
-        let (first, later) = MemberLine::of(member);
-        self.put(&Line::Member(first))?;
-        for look in later {
-            self.put(&Line::Look(Box::new(look)))?;
+    /// Writes a record of each.
+    fn put_all<'a, T: Clone + 'a>(
+        &mut self,
+        all: impl IntoIterator<Item = &'a T>,
+        record: fn(Cow<'a, T>) -> Record<'a>,
+    ) -> io::Result<()> {
+        let mut records = all.into_iter().map(|one| record(Cow::Borrowed(one)));
+        records.try_for_each(|record| self.put(record))
+    }
+
+    /// Writes the first version of each object, what changed in the later ones, and when it was deleted.
+    fn put_histories<T: Recorded>(&mut self, histories: &[History<T>]) -> io::Result<()> {
+        for history in histories {
+            let Some(first) = First::of(history) else { continue };
+            self.put(T::record(first))?;
+            for (before, after) in history.steps() {
+                let change = before.object.change(&after.object, after.at);
+                self.put(Record::Change(Box::new(change)))?;
+            }
+            if let Some(at) = history.deleted {
+                self.put(Record::Gone(Gone { at }))?;
+            }
         }
         Ok(())
     }
 
-    fn put_history(&mut self, history: &ProfileHistory) -> io::Result<()> {
-        // A history holds at least one version.
-        let Some(first) = history.versions.first() else {
+    /// Writes the span of a log, and its requests.
+    fn put_requests<'a>(
+        &mut self,
+        requests: Option<&'a Requests>,
+        span: fn(Covers) -> Record<'a>,
+        record: fn(Cow<'a, Request>) -> Record<'a>,
+    ) -> io::Result<()> {
+        let Some(Requests { covers, events }) = requests else {
             return Ok(());
         };
-        self.put(&Line::Profile(FirstLine {
-            at: first.at,
-            origin: history.origin,
-            profile: &first.object,
-        }))?;
-        for (before, after) in history.steps() {
-            let change = Change::between(&before.object, &after.object, after.at);
-            self.put(&Line::Change(Box::new(change)))?;
-        }
-        self.put_end(history.deleted)
-    }
-
-    fn put_slice(&mut self, history: &SliceHistory) -> io::Result<()> {
-        let Some((first, later)) = history.versions.split_first() else {
-            return Ok(());
-        };
-        self.put(&Line::Slice(FirstSliceLine {
-            at: first.at,
-            origin: history.origin,
-            slice: &first.object,
-        }))?;
-        for version in later {
-            self.put(&Line::SliceVersion(SliceVersionLine {
-                at: version.at,
-                slice: &version.object,
-            }))?;
-        }
-        self.put_end(history.deleted)
-    }
-
-    fn put_end(&mut self, deleted: Option<Timestamp>) -> io::Result<()> {
-        match deleted {
-            Some(at) => self.put(&Line::Gone(Gone { at })),
-            None => Ok(()),
-        }
+        self.put(span(Covers { covers: *covers }))?;
+        self.put_all(events, record)
     }
 }
