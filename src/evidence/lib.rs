@@ -3,283 +3,65 @@
 //! Collecting fills an [`Evidence`]; judging reads it. Unavailable evidence is a [`Gap`] or an [`Asked::No`] with its
 //! reason, so that a rule can distinguish "not broken" from "not seen".
 
-mod about;
 pub mod api;
-mod bounded;
-mod checksum;
-mod consumer_access;
-pub mod crd;
-mod digest;
-mod driver;
 pub mod dump;
+mod evidence;
 pub mod file;
-#[cfg(any(test, target_family = "wasm"))]
-mod frames;
-mod gaps;
-mod header;
-mod history;
-mod input;
-pub mod json_list;
-pub mod json_schema;
-mod kind;
-pub mod labels;
-mod later;
-pub mod leak;
-pub mod lenient;
-mod limits;
-mod member;
-pub mod merge;
-mod object;
-mod open;
-mod placement_request;
-pub mod policies;
-mod probe;
-mod reason;
-pub mod redact;
-mod request;
-pub mod runs;
-mod secret;
-mod shard;
-mod tracked;
-pub mod user_file;
-mod workload;
+mod marks;
+mod objects;
+mod observation;
+mod read;
+mod secrets;
+mod seen;
+mod shares;
 
-use std::collections::BTreeSet;
-
-pub use about::{About, Environment, Implementation, Realness, RealnessError, Submitter};
-pub use bounded::{
-    LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_TEXT, check_bounded, read_bounded, read_text,
+pub use evidence::{Evidence, GRACE_SECONDS, Input};
+pub use file::{checksum::Checksum, json_schema};
+pub use marks::{labels, policies, runs};
+pub use objects::{
+    history::{History, Origin, ProfileHistory, SliceHistory, Version},
+    later::{Awaited, Later, Settled},
+    object::{Namespace, ObjectRef, Unreadable},
+    tracked::Tracked,
 };
-pub use checksum::Checksum;
-pub use consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace};
-pub use digest::{Digester, SecretError, kubeconfig_in_clear};
-pub use driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome};
-pub use gaps::{Gaps, Spans};
-pub use header::{
-    Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
+pub use observation::{
+    about::{About, Environment, Implementation, Realness, RealnessError, Submitter},
+    gaps::{Gaps, Spans},
+    header::{
+        Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
+    },
+    kind::{Asked, Gap, Kind},
+    reason::{Reason, ReasonId},
 };
-pub use history::{History, Origin, ProfileHistory, SliceHistory, Version};
-pub use input::{InputError, read_input, read_input_bounded, read_packed};
-pub use kind::{Asked, Gap, Kind};
-pub use later::{Awaited, Later, Settled};
-pub use limits::{LARGEST_OBJECT, LimitError, Limits};
-pub use member::{
-    ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, Readyz,
+pub use read::{
+    bounded::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_TEXT, check_bounded, read_bounded, read_text},
+    input::{InputError, read_input, read_input_bounded, read_packed},
+    json_list, lenient,
+    limits::{LARGEST_OBJECT, LimitError, Limits},
+    user_file,
 };
-pub use object::{Namespace, ObjectRef, Unreadable};
-pub use placement_request::{PlacementRequest, PlacementSlices, clusters_of};
-pub use probe::{Probe, ProbeMethod, ProbeOutcome};
-pub use reason::{Reason, ReasonId};
-pub use request::{Request, RequestBody, Requests};
-pub use secret::{
-    Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
-    UnlabelledSecret,
+pub use secrets::{
+    digest::{Digester, SecretError, kubeconfig_in_clear},
+    leak, redact,
+    secret::{
+        Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Secret,
+        UnlabelledSecret,
+    },
 };
-use serde::{Deserialize, Serialize};
-pub use shard::{Shard, ShardError, Share};
-pub use tracked::Tracked;
-pub use workload::Workload;
-
-use crate::api::{ClusterProfile, PlacementDecision};
-
-/// Everything that one run observed of one hub.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Evidence {
-    /// The observer, the hub, the time and the permissions.
-    pub header: Header,
-    /// The namespaces, as last seen.
-    pub namespaces: Vec<Namespace>,
-    /// The profiles, each with every version seen, in the order of their first appearance.
-    pub profiles: Vec<ProfileHistory>,
-    /// The slices of decisions, each with every version seen, in the order of their first appearance.
-    pub slices: Vec<SliceHistory>,
-    /// What was seen after the window of the profiles and slices that the run waited for.
-    pub later: Later,
-    /// Labelled Secrets, as last seen; never their values.
-    pub secrets: Vec<Secret>,
-    /// Secrets of consumers' namespaces that hold a kubeconfig and lack the label, as last seen.
-    pub unlabelled_secrets: Vec<UnlabelledSecret>,
-    /// The hub's answers to dry runs.
-    pub probes: Vec<Probe>,
-    /// Requests on profiles, from the API server's audit log.
-    pub requests: Option<Requests>,
-    /// Requests on slices, from the same log.
-    pub slice_requests: Option<Requests>,
-    /// What consumers of placements may do on the hub.
-    pub consumer_access: Vec<ConsumerAccess>,
-    /// The workloads that carry a placement key, as last seen.
-    pub workloads: Vec<Workload>,
-    /// The answers of the members that the runner could reach.
-    pub members: Vec<Member>,
-    /// The endpoints of profiles that the run called.
-    pub endpoint_calls: Vec<EndpointCall>,
-    /// The credentials that the run tried on their members.
-    pub logins: Vec<Login>,
-    /// The steps of the implementation's driver.
-    pub driver: Option<Driver>,
-    /// Evidence that was requested but unavailable.
-    pub gaps: Gaps,
-    /// Objects that do not fit the shape of their kind.
-    pub unreadable: Vec<Unreadable>,
-}
-
-/// Evidence that was read from a file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Input {
-    /// The evidence.
-    pub evidence: Evidence,
-    /// What the reader should know and no verdict depends on: what was ignored, and how often.
-    pub notes: Vec<String>,
-}
-
-/// Stands for kinds that the header does not mention.
-static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotAsked, ""));
-
-/// Seconds until a new profile's status counts: the ledger's default grace of 2 minutes.
-pub const GRACE_SECONDS: i64 = 120;
-
-impl Evidence {
-    /// The last versions of the profiles in scope that still exist.
-    pub fn inventory(&self) -> impl Iterator<Item = &ClusterProfile> {
-        self.histories().filter_map(ProfileHistory::current)
-    }
-
-    /// The last versions of all profiles that still exist, in scope or not: for rules that compare.
-    pub fn everyone(&self) -> impl Iterator<Item = &ClusterProfile> {
-        self.profiles.iter().filter_map(ProfileHistory::current)
-    }
-
-    /// The same without those that are terminating, whose successors may already exist.
-    pub fn standing(&self) -> impl Iterator<Item = &ClusterProfile> {
-        self.profiles.iter().filter_map(ProfileHistory::standing)
-    }
-
-    /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched`]), and those of other runs ([`Header::other_runs`]).
-    pub fn histories(&self) -> impl Iterator<Item = &ProfileHistory> {
-        // Asked for each profile by nearly every rule: most runs judge all that they have seen.
-        let judges_all = self.judges_all();
-        self.profiles
-            .iter()
-            .filter(move |history| judges_all || self.judges_history(history))
-    }
-
-    /// Returns `true` if nothing keeps a profile from being judged.
-    fn judges_all(&self) -> bool {
-        let is_none_touched = self
-            .driver
-            .as_ref()
-            .is_none_or(|driver| driver.touched.is_empty());
-        self.header.scope.holds_all() && self.header.other_runs.is_empty() && is_none_touched
-    }
-
-    /// Returns `true` if a history is one of [`Evidence::histories`].
-    pub fn judges_history(&self, history: &ProfileHistory) -> bool {
-        let mut versions = history.versions.iter();
-        versions.any(|version| self.header.scope.holds(&version.object))
-            && !self.is_touched(&history.last().metadata.namespace, &history.last().metadata.name)
-    }
-
-    /// Returns `true` if the run wrote to or created the profile of that name, or if it is another run's.
-    pub fn is_touched(&self, namespace: &str, name: &str) -> bool {
-        let holds = |keys: &BTreeSet<ObjectKey>| {
-            // Asked for each profile by nearly every rule: most runs have nothing to compare a key with.
-            !keys.is_empty()
-                && keys.contains(&ObjectKey {
-                    namespace: namespace.to_owned(),
-                    name: name.to_owned(),
-                })
-        };
-        let driver = self.driver.as_ref();
-        driver.is_some_and(|driver| holds(&driver.touched)) || holds(&self.header.other_runs)
-    }
-
-    /// Returns `true` if a profile is judged: it is in scope, and no conformance run wrote to it.
-    pub fn judges(&self, profile: &ClusterProfile) -> bool {
-        let metadata = &profile.metadata;
-        self.header.scope.holds(profile) && !self.is_touched(&metadata.namespace, &metadata.name)
-    }
-
-    /// The histories of all profiles of that name, in scope or not: for rules on a driver's steps.
-    pub fn histories_named(&self, namespace: &str, name: &str) -> impl Iterator<Item = &ProfileHistory> {
-        self.profiles.iter().filter(move |history| {
-            let metadata = &history.last().metadata;
-            *metadata.namespace == *namespace && *metadata.name == *name
-        })
-    }
-
-    /// The last versions of the slices in scope that still exist.
-    pub fn slices(&self) -> impl Iterator<Item = &PlacementDecision> {
-        self.slice_histories().filter_map(SliceHistory::current)
-    }
-
-    /// The histories of the slices in scope, deleted ones included. Leaves out those that the run itself touched
-    /// ([`Driver::touched_slices`]), and those of other runs.
-    pub fn slice_histories(&self) -> impl Iterator<Item = &SliceHistory> {
-        self.slices.iter().filter(self.judges_slices())
-    }
-
-    /// The same of what was seen after the window, if the run looked on.
-    pub fn later_slices(&self) -> impl Iterator<Item = &SliceHistory> {
-        self.later.slices.iter().filter(self.judges_slices())
-    }
-
-    fn judges_slices(&self) -> impl Fn(&&SliceHistory) -> bool {
-        |history| {
-            let metadata = &history.last().metadata;
-            let mut versions = history.versions.iter();
-            versions.any(|version| self.header.scope.holds_slice(&version.object))
-                && !self.is_slice_touched((&metadata.namespace, &metadata.name), [*history])
-        }
-    }
-
-    /// Returns `true` if the run wrote to or created the slice of that namespace and name, or if it is another run's, by
-    /// its name or by what was seen of it.
-    pub fn is_slice_touched<'a>(
-        &self,
-        (namespace, name): (&str, &str),
-        lives: impl IntoIterator<Item = &'a SliceHistory>,
-    ) -> bool {
-        let driver = self.driver.as_ref();
-        let own = driver.map(|driver| driver.run.as_str());
-        let is_other_s = |slice| runs::is_slice_of_other_run(slice, own);
-        driver.is_some_and(|driver| {
-            !driver.touched_slices.is_empty()
-                && driver.touched_slices.contains(&ObjectKey {
-                    namespace: namespace.to_owned(),
-                    name: name.to_owned(),
-                })
-        }) || runs::names_other_run(name, own)
-            || lives
-                .into_iter()
-                .any(|history| is_other_s(history.first()) || is_other_s(history.last()))
-    }
-
-    /// The namespace of that name, if it was seen.
-    pub fn namespace(&self, name: &str) -> Option<&Namespace> {
-        self.namespaces.iter().find(|namespace| namespace.name == name)
-    }
-
-    /// Returns `true` if an unreadable object may be of that kind and name. Parts of its identity may be unknown.
-    pub fn may_be_unread(&self, kind: &str, name: &str) -> bool {
-        let may_be = |known: &str, wanted: &str| known.is_empty() || known == wanted;
-        let mut objects = self.unreadable.iter().map(|unreadable| &unreadable.object);
-        objects.any(|object| may_be(&object.kind, kind) && may_be(&object.name, name))
-    }
-
-    /// Returns whether evidence of that kind was requested.
-    pub fn asked(&self, kind: Kind) -> &Asked {
-        self.header.asked.get(&kind).unwrap_or(&NEVER)
-    }
-
-    /// The gaps in evidence of that kind.
-    pub fn gaps(&self, kind: Kind) -> impl Iterator<Item = &Gap> {
-        self.gaps.of_kind(kind)
-    }
-
-    /// Returns `true` if evidence of that kind was requested and is complete.
-    pub fn is_whole(&self, kind: Kind) -> bool {
-        matches!(self.asked(kind), Asked::Yes) && self.gaps(kind).next().is_none()
-    }
-}
+pub use seen::{
+    consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace},
+    crd,
+    driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
+    member::{
+        ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
+        Readyz,
+    },
+    placement_request::{PlacementRequest, PlacementSlices, clusters_of},
+    probe::{Probe, ProbeMethod, ProbeOutcome},
+    request::{Request, RequestBody, Requests},
+    workload::Workload,
+};
+pub use shares::{
+    merge,
+    shard::{Shard, ShardError, Share},
+};

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     LimitError, Limits,
     json_list::{CutError, ListCutter, Part, Position},
-    open::exceeded,
+    read::open::exceeded,
 };
 
 /// From so many bytes on, stretches are handed over.

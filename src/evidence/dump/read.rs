@@ -15,7 +15,7 @@ use super::{
     gather::Gatherer,
     take::Taker,
 };
-use crate::{Digester, Input, LimitError, Limits, open::open};
+use crate::{Digester, Input, LimitError, Limits, read::open::open};
 
 /// How many batches may wait to be read.
 const WAITING: usize = 4;

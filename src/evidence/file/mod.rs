@@ -39,7 +39,9 @@
 //! evidence that may be missing.
 
 mod change;
+pub(crate) mod checksum;
 mod error;
+pub mod json_schema;
 mod line;
 mod look;
 mod read;
@@ -60,7 +62,10 @@ pub(super) use record::OPENING;
 use schemars::Schema;
 pub use write::{write_named, write_summed, write_to};
 
-use crate::{Limits, input::peek, open::open};
+use crate::{
+    Limits,
+    read::{input::peek, open::open},
+};
 
 /// Whether a file, packed or not, is an evidence file: its content decides.
 ///

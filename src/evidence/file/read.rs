@@ -19,8 +19,8 @@ use crate::{
     Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectKey,
     ObjectRef, Request, Requests, Tracked, Unreadable, Version, Window,
     api::{ClusterProfile, PlacementDecision, names},
-    header,
-    open::{exceeded, open},
+    observation::header,
+    read::open::{exceeded, open},
 };
 
 /// Reads an evidence file within the usual limits. Its content decides whether it is packed.

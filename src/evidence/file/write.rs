@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Evidence, FORMAT, Header, History, Request, Requests,
-    checksum::{Checksum, Summing},
+    file::checksum::{Checksum, Summing},
 };
 
 /// Writes evidence for a file named `path`: packed if the name ends in `.zst`.

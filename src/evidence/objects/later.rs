@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::{
     Evidence, Gap, Gaps, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
 };
 

@@ -11,7 +11,7 @@ use super::{
     keys::{named, named_number},
     patterns::may_hold,
 };
-use crate::digest::read_yaml;
+use crate::secrets::digest::read_yaml;
 
 /// The deepest nesting of documents to search.
 pub(super) const DEEPEST: usize = 6;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Window;
+use crate::Window;
 
 /// The requests of an audit log, reduced to the fields that rules use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

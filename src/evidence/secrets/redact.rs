@@ -7,7 +7,7 @@ use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::Value;
 
-use super::leak::{finds, leaks_in_text, places_in_value, short};
+use crate::leak::{finds, leaks_in_text, places_in_value, short};
 
 /// Replaces a credential.
 const TAKEN: &str = "…";

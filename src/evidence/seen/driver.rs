@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, PlacementRequest, Reason, Tracked, api::Role};
+use crate::{ObjectRef, PlacementRequest, Reason, Tracked, api::Role};
 
 /// After how many times its patience a run gives up on a scheduler.
 const GIVES_UP: i64 = 3;

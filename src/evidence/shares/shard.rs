@@ -1,13 +1,12 @@
 //! Shares of a fleet: several runners judge a hub together, and each observes the namespaces whose names fall to it.
 
-use std::{cell::LazyCell, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
-use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{Evidence, Gap, Gaps, Kind, Settled, Window};
+use crate::{Evidence, Settled, Window};
 
 /// One share of several. The shares of one count divide all namespaces between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -110,19 +109,8 @@ impl FromStr for Shard {
 }
 
 impl Evidence {
-    /// When the profiles of a namespace were observed. In merged evidence that is the window of their share.
-    pub fn window_of(&self, namespace: &str) -> Option<Window> {
-        let share = self.share_of(namespace);
-        share.and_then(|share| share.window).or(self.header.window)
-    }
-
-    /// The end of [`Evidence::window_of`].
-    pub fn end_of(&self, namespace: &str) -> Option<Timestamp> {
-        self.window_of(namespace).map(|window| window.until)
-    }
-
     /// The share of merged evidence that a namespace falls to; none if the evidence comes from one runner.
-    pub(super) fn share_of(&self, namespace: &str) -> Option<&Share> {
+    pub(crate) fn share_of(&self, namespace: &str) -> Option<&Share> {
         let count = self.merged_from()?;
         let index = Shard::index_of(namespace, count);
         let mut shares = self.header.shares.iter();
@@ -133,33 +121,6 @@ impl Evidence {
     pub fn merged_from(&self) -> Option<u32> {
         let first = self.header.shares.first()?;
         self.header.scope.shard.is_none().then_some(first.shard.count)
-    }
-
-    /// Whether a list of that kind may lack objects of a namespace: it has a gap.
-    pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
-        // Only gaps of a share ask which one the namespace falls to.
-        let index = LazyCell::new(|| self.merged_from().map(|count| Shard::index_of(namespace, count)));
-        let of_namespace = self.gaps.of_namespace(kind, namespace);
-        let mut gaps = self.gaps.of_all(kind).chain(of_namespace);
-        gaps.any(|gap| gap.share.is_none() || index.is_none() || gap.share == *index)
-    }
-
-    /// The gaps of a kind that concern one object: its own, and those of its whole share.
-    pub fn gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
-        self.concerning(&self.gaps, kind, namespace, name)
-    }
-
-    /// Those of the gaps that are of a kind and concern one object.
-    pub(super) fn concerning<'g>(
-        &self,
-        gaps: &'g Gaps,
-        kind: Kind,
-        namespace: &str,
-        name: &str,
-    ) -> impl Iterator<Item = &'g Gap> + use<'g> {
-        let share = self.share_of(namespace).map(|share| share.shard.index);
-        let gaps = gaps.of_all(kind).chain(gaps.of_object(kind, namespace, name));
-        gaps.filter(move |gap| gap.share.is_none() || share.is_none() || gap.share == share)
     }
 }
 

@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
+use crate::{
     Asked, Kind, ObjectKey, Settled, Shard, Share,
-    about::About,
+    api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names},
+    observation::about::About,
     policies::{InstalledPolicy, PolicyFailures},
 };
-use crate::api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names};
 
 /// The version of the evidence format that this suite writes.
 pub const FORMAT: &str = "conformance.clusterprofile/evidence/v2";
@@ -280,7 +280,7 @@ impl Scope {
     }
 
     /// Returns `true` if each profile is judged.
-    pub(super) fn holds_all(&self) -> bool {
+    pub(crate) fn holds_all(&self) -> bool {
         self.namespaces.is_empty() && self.shard.is_none() && self.cluster_manager.is_none()
     }
 

@@ -14,11 +14,12 @@ use serde_json::{Map, Value};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use super::{
+use crate::{
     Credential, CredentialKind, Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, ObjectRef,
-    Secret, UnlabelledSecret, Unreadable, parse_time,
+    Secret, UnlabelledSecret, Unreadable,
+    api::{Labels, names},
+    parse_time,
 };
-use crate::api::{Labels, names};
 
 /// The settings of an auth provider that were issued to one user. All others, such as tenant, client id and client
 /// secret, say how to log in, and are the same for every user.

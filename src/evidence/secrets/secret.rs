@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
-use crate::api::Labels;
+use crate::{ObjectRef, api::Labels};
 
 /// A Secret with the label `x-k8s.io/cluster-profile`, as last seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

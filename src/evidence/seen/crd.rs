@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::ServedVersion;
-use crate::api::{ObjectKind, names};
+use crate::{
+    ServedVersion,
+    api::{ObjectKind, names},
+};
 
 /// Returns the versions that a CustomResourceDefinition serves, in its order. Empty if it does not define the objects of
 /// that kind.

@@ -6,8 +6,10 @@ use std::{borrow::Cow, collections::HashMap};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{Namespace, ObjectRef, Tracked, Unreadable};
-use crate::api::{ClusterProfile, Metadata, PlacementDecision, shape::Object};
+use crate::{
+    Namespace, ObjectRef, Tracked, Unreadable,
+    api::{ClusterProfile, Metadata, PlacementDecision, shape::Object},
+};
 
 /// An object whose type is not checked yet.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +89,7 @@ pub fn identity(object: Untyped<'_>, kind: &str) -> ObjectRef {
 ///
 /// # Errors
 /// When it has another shape. The error names the part that does not fit.
-pub(super) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
+pub(crate) fn read<T: DeserializeOwned>(object: Untyped<'_>, kind: &str) -> Result<T, Box<Unreadable>> {
     let read = match object {
         Untyped::Text(json) => serde_json::from_slice(json).map_err(|_| fault::<Object<T>>(json)),
         Untyped::Value(value) => {
@@ -226,7 +228,7 @@ fn of_text(json: &[u8], kind: &str) -> ObjectRef {
 }
 
 /// Like [`of_text`], for an object in the shape of evidence, whose identity is at the top level.
-pub(super) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
+pub(crate) fn identity_in_evidence(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     ObjectRef {
         kind: kind.to_owned(),

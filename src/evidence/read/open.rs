@@ -10,14 +10,14 @@ use std::{
     },
 };
 
-use super::{LimitError, Limits};
+use crate::{LimitError, Limits};
 
 /// How much is read at once.
 const PIECE: usize = 256 * 1024;
 
 /// Opens a file, or standard input for `-`, and unpacks zstd. Reading on beyond a limit is an [`io::Error`] that holds a
 /// [`LimitError`].
-pub(super) fn open(path: &Path, limits: &Limits) -> io::Result<Box<dyn BufRead + Send>> {
+pub(crate) fn open(path: &Path, limits: &Limits) -> io::Result<Box<dyn BufRead + Send>> {
     let plain: Box<dyn Read + Send> = match path.to_str() {
         Some("-") => Box::new(io::stdin()),
         _ => Box::new(File::open(path)?),
@@ -29,7 +29,7 @@ pub(super) fn open(path: &Path, limits: &Limits) -> io::Result<Box<dyn BufRead +
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// Unpacks what begins with a zstd frame.
-pub(super) fn unpacked(
+pub(crate) fn unpacked(
     mut plain: Box<dyn Read + Send>,
     limits: &Limits,
 ) -> io::Result<Box<dyn BufRead + Send>> {
@@ -124,7 +124,7 @@ impl Read for Bounded {
 }
 
 /// The limit that an error of such a reader is about, if any.
-pub(super) fn exceeded(error: &io::Error) -> Option<LimitError> {
+pub(crate) fn exceeded(error: &io::Error) -> Option<LimitError> {
     error.get_ref()?.downcast_ref().copied()
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use super::{LimitError, Limits, open};
+use crate::{LimitError, Limits, read::open};
 
 /// The digest and the size of a file's content.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, Reason};
+use crate::{ObjectRef, Reason};
 
 /// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
 /// not list them.

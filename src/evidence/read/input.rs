@@ -5,11 +5,11 @@ use std::{
     path::Path,
 };
 
-use super::{
+use crate::{
     Digester, Input, LimitError, Limits,
     dump::{self, DumpError},
     file::{self, FileError},
-    open::{exceeded, open, unpacked},
+    read::open::{exceeded, open, unpacked},
 };
 
 /// Why an input could not be read.
@@ -123,7 +123,7 @@ fn read_unpacked(
 }
 
 /// Reads enough to recognize an evidence file; returns what it read, and whether it is one.
-pub(super) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
+pub(crate) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
     let mut head = Vec::new();
     reader.take(256).read_to_end(&mut head)?;
     let bare: Vec<u8> = head

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use crate::limits::size;
+use crate::read::limits::size;
 
 /// The most bytes of a file that a user writes: a configuration, waivers, a list of members, a driver, a provider file.
 pub const LARGEST_TEXT: u64 = 16 << 20;

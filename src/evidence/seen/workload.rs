@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ObjectRef;
+use crate::ObjectRef;
 
 /// A workload that carries a placement key (KEP-5313 › Terminology › Placement key), as last seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
+use crate::{
     Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Reason, Scope,
     Settled, Shard, Traffic, Window,
 };

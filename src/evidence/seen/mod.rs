@@ -1,0 +1,10 @@
+//! What was seen beside profiles and slices.
+
+pub(crate) mod consumer_access;
+pub mod crd;
+pub(crate) mod driver;
+pub(crate) mod member;
+pub(crate) mod placement_request;
+pub(crate) mod probe;
+pub(crate) mod request;
+pub(crate) mod workload;

@@ -1,0 +1,4 @@
+//! A fleet that several runners observe together.
+
+pub mod merge;
+pub(crate) mod shard;
