@@ -5,7 +5,7 @@ use super::{
     profiles::Entry,
     text::place,
 };
-use crate::number::{count, thousands};
+use crate::text::number::{count, thousands};
 
 const COLUMNS: usize = 73;
 const TOP: f64 = 14.0;

@@ -12,7 +12,7 @@ use super::{
     axis::{Axis, Tick, span},
     text::{brief, place, shown},
 };
-use crate::number::count;
+use crate::text::number::count;
 
 /// The most conditions to draw.
 const ROWS: usize = 8;

@@ -6,7 +6,7 @@ use super::{
     axis::{Axis, Tick},
     text::place,
 };
-use crate::number::count;
+use crate::text::number::count;
 
 /// Where the drawing begins and ends, from above.
 const TOP: f64 = 14.0;

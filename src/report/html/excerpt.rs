@@ -4,7 +4,7 @@ use evidence::redact::without_credentials;
 use serde_json::{Map, Value};
 
 use super::text::shortened;
-use crate::{
+use crate::text::{
     escape,
     yaml::{in_order, scalar},
 };

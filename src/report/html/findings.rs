@@ -8,7 +8,10 @@ use super::{
     profiles::Places,
     text::shown,
 };
-use crate::{failure, failure::Group, number::count};
+use crate::{
+    said::{failure, failure::Group},
+    text::number::count,
+};
 
 /// The most groups of findings to show for a rule.
 const GROUPS: usize = 8;

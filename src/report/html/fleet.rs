@@ -13,7 +13,7 @@ use super::{
     sign::Sign,
     text::brief,
 };
-use crate::{Coverage, Report, number::count};
+use crate::{Coverage, Report, text::number::count};
 
 /// The most profiles to show as cells.
 const CELLS: usize = 600;

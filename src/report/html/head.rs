@@ -8,7 +8,10 @@ use super::{
     sign::{self, Sign},
     text::shown,
 };
-use crate::{Coverage, Report, cost::cost, decision, policed::policed};
+use crate::{
+    Coverage, Report,
+    said::{cost::cost, decision, policed::policed},
+};
 
 /// The top of the page.
 pub(super) struct Head {

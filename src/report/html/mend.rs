@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Report,
-    locked::{Locked, locked},
-    number::count,
+    said::locked::{Locked, locked},
+    text::number::count,
 };
 
 /// What an implementer has to do, and what the reader could ask for.

@@ -18,6 +18,7 @@ mod objects;
 mod page;
 mod profiles;
 mod rules;
+pub(crate) mod shared;
 pub(crate) mod sign;
 pub(crate) mod text;
 

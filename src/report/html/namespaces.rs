@@ -7,7 +7,7 @@ use super::{
     sign::{Sign, Worst},
     text::{brief, place},
 };
-use crate::number::{count, thousands};
+use crate::text::number::{count, thousands};
 
 /// How many namespaces have a row of their own.
 const ROWS: usize = 40;

@@ -5,9 +5,8 @@ use judge::WaiverOutcome;
 
 use super::{mend::LockedView, text::shown};
 use crate::{
-    Coverage, Report,
-    number::{count, thousands},
-    partial,
+    Coverage, Report, partial,
+    text::number::{count, thousands},
 };
 
 /// The most notices to show of each kind.

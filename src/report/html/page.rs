@@ -14,7 +14,7 @@ use super::{
     profiles::{Places, ranked},
     rules::Rules,
 };
-use crate::{Report, shared};
+use crate::{Report, html::shared};
 
 /// Our script and style, embedded unescaped. The style follows the shared one.
 const STYLE: &str = include_str!("../templates/report/style.css");

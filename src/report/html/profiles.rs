@@ -16,7 +16,7 @@ use super::{
     sign::{Sign, Worst},
     text::shown,
 };
-use crate::{Report, number::count};
+use crate::{Report, text::number::count};
 
 /// How many profiles are shown in detail.
 pub(super) const DETAILED: usize = 50;

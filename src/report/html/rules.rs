@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     Report,
-    number::{count, thousands},
-    sources::{Cited, cited},
+    said::sources::{Cited, cited},
+    text::number::{count, thousands},
 };
 
 /// How many of a rule's notes are shown.

@@ -7,7 +7,7 @@ use quick_xml::{Reader, events::Event};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Report, shared};
+use crate::{Report, html::shared};
 
 /// All that breaks out of where it is put: text, attributes, a title, a script, a style, a comment.
 const HOSTILE: &str = "x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}\u{0}";

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evidence::redact::without_credentials;
 
-use crate::escape;
+use crate::text::escape;
 
 /// How many characters of a text are shown.
 const LONGEST: usize = 400;

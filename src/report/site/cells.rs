@@ -5,7 +5,7 @@ use judge::Verdict;
 use super::{board::Version, signs, submission::Told};
 use crate::{
     html::sign::Sign,
-    number::{count, thousands},
+    text::number::{count, thousands},
 };
 
 /// A cell of a matrix.

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::{board::Unreadable, submission::Submission};
 use crate::{
-    markdown::{code, plain},
-    number::count,
+    formats::markdown::{code, plain},
     submitted::Standing,
+    text::number::count,
 };
 
 /// GitHub refuses a comment of more than 65,536 characters.

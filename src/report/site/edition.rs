@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     html::{sign::Sign, text::shown},
-    number::{count, listed},
     submitted::{Document, Standing},
+    text::number::{count, listed},
 };
 
 /// The page.

@@ -1,7 +1,7 @@
 //! What all pages of the board have: their style, policy and title, and the way to the root.
 
 use super::judge_page;
-use crate::{html, shared};
+use crate::{html, html::shared};
 
 const STYLE: &str = include_str!("../templates/site/style.css");
 const SCRIPT: &str = include_str!("../templates/site/script.js");

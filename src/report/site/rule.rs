@@ -4,7 +4,7 @@ use askama::Template;
 use judge::rules::{Applies, Rule};
 
 use super::{board::Board, cells::Cell, edition, frame::Frame};
-use crate::sources::{Cited, cited};
+use crate::said::sources::{Cited, cited};
 
 /// The page.
 #[derive(Template)]

@@ -13,8 +13,8 @@ use serde_json::json;
 use super::*;
 use crate::{
     Report,
-    markdown::code,
-    sources::cited,
+    formats::markdown::code,
+    said::sources::cited,
     submitted::{Check, Document, Held, Proof, compose, verify_with},
 };
 

@@ -2,9 +2,8 @@
 
 use super::submission::Submission;
 use crate::{
-    escape,
-    number::count,
     submitted::{Obstacle, Proof, Standing, obstacles},
+    text::{escape, number::count},
 };
 
 /// How many differences are quoted.

@@ -21,8 +21,8 @@ use crate::{
         sign::{self, Sign},
         text::shown,
     },
-    number::count,
     submitted::{Entry, Standing, obstacles},
+    text::number::count,
 };
 
 /// The most differences to show.

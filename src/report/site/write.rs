@@ -17,7 +17,7 @@ use super::{
     version::{VersionPage, run_pages},
 };
 use crate::{
-    badge,
+    formats::badge,
     html::text::shown,
     submitted::{Standing, tally, write_matrix_of},
 };

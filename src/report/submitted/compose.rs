@@ -13,7 +13,7 @@ use super::{
     document::{Claimed, Covered, Document, Entry, KIND, Kept, Picked, Span, Waived},
     outcome::{decision, suites},
 };
-use crate::{Coverage, Report, json::API_VERSION, number::count, partial};
+use crate::{Coverage, Report, formats::json::API_VERSION, partial, text::number::count};
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
 pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {

@@ -16,7 +16,7 @@ use super::{
     public::shown,
     read::to_yaml,
 };
-use crate::sources::first_address;
+use crate::said::sources::first_address;
 
 #[derive(Debug, Serialize)]
 struct Matrix<'a> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::document::Document;
-use crate::escape;
+use crate::text::escape;
 
 /// Longer text is cut, so that one text cannot bury a report.
 const LONGEST: usize = 2_000;

@@ -5,7 +5,7 @@ use std::io;
 use serde::Deserialize;
 
 use super::document::{Document, KIND};
-use crate::json::API_VERSION;
+use crate::formats::json::API_VERSION;
 
 /// Why a file cannot be used as a report.
 #[derive(Debug, thiserror::Error)]

@@ -170,7 +170,11 @@ fn hostile_text_comes_out_inert_and_short() {
         .insert(Kind::Requests, evidence::Asked::No(hostile.into()));
     let document = document_of(&evidence, &Selection::default(), &sum());
     let text = written(&document);
-    assert!(!text.chars().any(|c| c != '\n' && crate::escape::is_hidden(c)));
+    assert!(
+        !text
+            .chars()
+            .any(|c| c != '\n' && crate::text::escape::is_hidden(c))
+    );
     assert!(
         text.contains(r"a\u{202e}b") || text.contains(r"a\\u{202e}b"),
         "{text}"

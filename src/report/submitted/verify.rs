@@ -10,7 +10,7 @@ use super::{
     eligibility::{Obstacle, not_real},
     merge::merge,
 };
-use crate::{Report, no_advice, number::count};
+use crate::{Report, no_advice, text::number::count};
 
 /// An evidence file, read.
 #[derive(Debug)]

@@ -17,7 +17,7 @@ use judge::{
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use super::{Coverage, Report, json_escape, of_edition::OfEdition};
+use crate::{Coverage, Report, said::of_edition::OfEdition, text::json_escape};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";

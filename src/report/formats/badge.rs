@@ -5,7 +5,7 @@ use std::io;
 use evidence::api::Edition;
 use judge::{Decision, Tally};
 
-use super::Report;
+use crate::Report;
 
 /// Width of ten letters in the badge's font, and the padding of a text, in pixels. As fonts differ, `textLength` makes
 /// the text fit.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::{Asked, Kind, Reason, ReasonId, Window};
 
-use super::Report;
+use crate::Report;
 
 /// The coverage of a judgement.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,11 @@ use judge::{
     rules::{Level, Rule},
 };
 
-use super::{Report, decision, escape, failure};
+use crate::{
+    Report,
+    said::{decision, failure},
+    text::escape,
+};
 
 /// The number of bytes that Kubernetes keeps of a container's message.
 const LONGEST: usize = 4096;

@@ -1,9 +1,9 @@
 //! What the run cost its hub, in words.
 
-use super::{Report, number};
+use crate::{Report, text::number};
 
 /// What the run cost the hub; none if the evidence does not say.
-pub(super) fn cost(report: &Report) -> Option<String> {
+pub(crate) fn cost(report: &Report) -> Option<String> {
     let traffic = report.evidence.header.traffic?;
     let requests = usize::try_from(traffic.requests).unwrap_or(usize::MAX);
     Some(format!(

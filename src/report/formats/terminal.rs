@@ -4,9 +4,10 @@ use evidence::Reason;
 use judge::{Decision, RuleVerdict, Verdict};
 use owo_colors::Style;
 
-use super::{
-    COMMAND, Coverage, Report, cost::cost, decision, escape, failure, number::count, page::Page,
-    policed::policed, unread,
+use crate::{
+    COMMAND, Coverage, Report,
+    said::{cost::cost, decision, failure, policed::policed, unread},
+    text::{escape, number::count, page::Page},
 };
 
 /// The number of unreadable objects to list.

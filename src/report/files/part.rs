@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::place::{buffered, create};
+use crate::files::place::{buffered, create};
 
 /// What the names of parts add to the file's.
 const SUFFIX: &str = ".part";
@@ -20,7 +20,7 @@ pub struct Part {
 }
 
 impl Part {
-    pub(super) fn of(file: &Path) -> Self {
+    pub(crate) fn of(file: &Path) -> Self {
         Self {
             file: file.to_owned(),
         }
@@ -71,7 +71,7 @@ impl Part {
     }
 
     /// Removes it. A part that cannot be removed only takes room.
-    pub(super) fn remove(&self) {
+    pub(crate) fn remove(&self) {
         for suffix in [SUFFIX, UNFINISHED] {
             let _ = remove(&self.named(suffix));
         }

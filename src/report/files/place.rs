@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 /// Where the content goes.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// A file beside it, which replaces it atomically when complete.
     Beside(PathBuf),
     /// Directly into what is no regular file, such as `/dev/stdout` or a pipe.
@@ -20,7 +20,7 @@ pub(super) enum Place {
 
 impl Place {
     /// Finds the place for a new content. Fails if it cannot be written.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
         // If both lead to one file, opening it again would overwrite its beginning.
         #[cfg(unix)]
         {
@@ -60,13 +60,13 @@ impl Place {
     }
 
     /// Finds the place after a file's content. Fails if it cannot be written.
-    pub(super) fn after(path: &Path) -> io::Result<Self> {
+    pub(crate) fn after(path: &Path) -> io::Result<Self> {
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
         file.map(Place::After)
     }
 
     /// The file that is replaced, if it is one.
-    pub(super) fn target(&self) -> Option<&Path> {
+    pub(crate) fn target(&self) -> Option<&Path> {
         match self {
             Place::Beside(target) => Some(target),
             Place::Into(_) | Place::After(_) => None,
@@ -74,7 +74,7 @@ impl Place {
     }
 
     /// Writes the content, atomically for a file that is replaced.
-    pub(super) fn write(
+    pub(crate) fn write(
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), Unwritten> {
@@ -92,11 +92,11 @@ impl Place {
 }
 
 /// Why content could not be written, and where it was kept.
-pub(super) struct Unwritten {
+pub(crate) struct Unwritten {
     /// The system's error.
-    pub(super) source: io::Error,
+    pub(crate) source: io::Error,
     /// The file that holds the content instead.
-    pub(super) kept: Option<PathBuf>,
+    pub(crate) kept: Option<PathBuf>,
 }
 
 impl From<io::Error> for Unwritten {
@@ -138,7 +138,7 @@ fn behind(file: &mut fs::File, content: impl FnOnce(&mut dyn io::Write) -> io::R
     })
 }
 
-pub(super) fn buffered(
+pub(crate) fn buffered(
     file: &mut fs::File,
     content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
 ) -> io::Result<()> {
@@ -155,7 +155,7 @@ fn beside(target: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Creates a file in the folder of another, with its permissions.
-pub(super) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
+pub(crate) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
     let folder = folder_of(target);
     // Reports are for others to read, as far as the user's umask lets them.
     #[cfg(unix)]
@@ -172,7 +172,7 @@ pub(super) fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> i
 }
 
 /// Returns the folder of a path.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),

@@ -12,9 +12,12 @@ use judge::{
     rules::{Basis, Level},
 };
 
-use super::{
-    Coverage, Report, escape,
-    number::{count, listed},
+use crate::{
+    Coverage, Report,
+    text::{
+        escape,
+        number::{count, listed},
+    },
 };
 
 /// The decision in one sentence; of several editions, a sentence for each.
@@ -338,7 +341,7 @@ pub fn partial<'a>(report: &Report<'a>) -> Option<&'a str> {
 }
 
 /// Describes what is waived of a rule, until when and why.
-pub(super) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
+pub(crate) fn waived(judgement: &Judgement, verdict: &RuleVerdict) -> String {
     let mut by_waiver: BTreeMap<usize, usize> = BTreeMap::new();
     for (_, place) in &verdict.waived {
         *by_waiver.entry(*place).or_default() += 1;

@@ -10,7 +10,11 @@ use judge::{RuleVerdict, Verdict};
 use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
 use owo_colors::{OwoColorize, Style};
 
-use super::{COMMAND, Report, failure, number::count, page::Page};
+use crate::{
+    COMMAND, Report,
+    said::failure,
+    text::{number::count, page::Page},
+};
 
 /// The line width of the short list, in characters.
 const WIDTH: usize = 80;

@@ -1,9 +1,12 @@
 //! Unreadable objects, which no rule has examined.
 
-use super::{Report, escape, number::count};
+use crate::{
+    Report,
+    text::{escape, number::count},
+};
 
 /// Lists them, one a line: at most `most`, then the number of the others.
-pub(super) fn lines(report: &Report, most: usize) -> Vec<String> {
+pub(crate) fn lines(report: &Report, most: usize) -> Vec<String> {
     let unreadable = &report.evidence.unreadable;
     let told = unreadable.iter().take(most);
     let mut lines: Vec<String> = told

@@ -5,7 +5,11 @@
 
 use judge::{RuleVerdict, Verdict};
 
-use super::{Report, decision, escape, failure, number};
+use crate::{
+    Report,
+    said::{decision, failure},
+    text::{escape, number},
+};
 
 /// How many annotations a step may make of each kind; GitHub drops what is beyond.
 const SHOWN: usize = 10;

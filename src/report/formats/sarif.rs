@@ -20,8 +20,10 @@ use judge::{
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{
-    Report, decision, escape, json_escape, number, of_edition::OfEdition, sources::first_address, unread,
+use crate::{
+    Report,
+    said::{decision, of_edition::OfEdition, sources::first_address, unread},
+    text::{escape, json_escape, number},
 };
 
 /// The most results in a file; GitHub refuses more.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::number::thousands;
+use crate::text::number::thousands;
 
 /// The longest text to show, in characters. Findings quote less; this is for names, reasons and notes of any length.
 const LONGEST: usize = 3000;
@@ -65,7 +65,7 @@ fn escape_hidden(text: &str) -> Cow<'_, str> {
 
 /// Whether a bracket after this text would complete a command: workflow runners act on `##[error]`, `##vso[…]` or
 /// `##teamcity[…]` anywhere in a line.
-pub(super) fn ends_in_command_mark(before: &str) -> bool {
+pub(crate) fn ends_in_command_mark(before: &str) -> bool {
     before
         .trim_end_matches(|c: char| c.is_ascii_alphabetic())
         .ends_with("##")
@@ -104,7 +104,7 @@ pub fn xml(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character is invisible or changes the text around it.
-pub(super) fn is_hidden(c: char) -> bool {
+pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}'                        // soft hyphen

@@ -8,11 +8,11 @@ use serde_json::{
     ser::{Formatter, PrettyFormatter},
 };
 
-use super::escape::{ends_in_command_mark, is_hidden};
+use crate::text::escape::{ends_in_command_mark, is_hidden};
 
 /// Writes indented JSON with `\u` escapes for invisible characters: `cat` shows what is there, and a parser gets the
 /// hub's text unchanged.
-pub(super) fn write(value: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(value: &impl Serialize, into: &mut dyn Write) -> io::Result<()> {
     let formatter = Visible(PrettyFormatter::new());
     Ok(value.serialize(&mut Serializer::with_formatter(into, formatter))?)
 }

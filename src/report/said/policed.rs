@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use judge::rules;
 
-use super::Report;
+use crate::Report;
 
 /// Says which rules the hub denies or warns about, in one sentence; none if it was not asked, or has no such policy.
 pub(crate) fn policed(report: &Report) -> Option<String> {

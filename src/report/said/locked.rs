@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use evidence::Kind;
 use judge::rules::Level;
 
-use super::{Coverage, Report};
+use crate::{Coverage, Report};
 
 /// A kind of evidence that was not requested, and the rules that were skipped for want of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,23 +5,26 @@ use std::{collections::HashMap, hash::Hash};
 use judge::{RuleVerdict, Verdict, rules::Finding};
 use owo_colors::Style;
 
-use super::{
-    Report, escape,
-    number::{count, thousands},
-    page::Page,
+use crate::{
+    Report,
+    text::{
+        escape,
+        number::{count, thousands},
+        page::Page,
+    },
 };
 
 /// The number of kinds of violation to show for a rule, and of objects for each kind.
 const SHOWN: usize = 3;
 
 /// The same kind of violation on one or more objects.
-pub(super) struct Group<'a> {
+pub(crate) struct Group<'a> {
     /// In the order in which they were found.
-    pub(super) findings: Vec<&'a Finding>,
+    pub(crate) findings: Vec<&'a Finding>,
 }
 
 /// Shows all details of a broken rule. The command is what the reader types to call the suite.
-pub(super) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
+pub(crate) fn in_full(page: &mut Page, verdict: &RuleVerdict, command: &str) {
     let facts = &verdict.rule.facts;
     page.marked(0, &format!("[{}]", verdict.applies.weight()), &facts.title);
     page.paragraph(2, &verdict.applies.source);
@@ -55,7 +58,7 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
 }
 
 /// Shows a rule in a few lines, for warnings.
-pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
+pub(crate) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
     let rule = verdict.rule;
     page.marked(
         2,
@@ -74,7 +77,7 @@ pub(super) fn in_short(page: &mut Page, verdict: &RuleVerdict) {
 }
 
 /// Lists every finding of a rule as plain text, for machine formats that people read too.
-pub(super) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
+pub(crate) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
     use std::fmt::Write;
     let mut text = String::new();
     let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
@@ -116,7 +119,7 @@ pub(super) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
 }
 
 /// Counts findings and examined things.
-pub(super) fn extent(verdict: &RuleVerdict) -> String {
+pub(crate) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
         count(verdict.found(), "finding"),
@@ -126,7 +129,7 @@ pub(super) fn extent(verdict: &RuleVerdict) -> String {
 
 impl Group<'_> {
     /// The first finding, which represents the group.
-    pub(super) fn first(&self) -> &Finding {
+    pub(crate) fn first(&self) -> &Finding {
         self.findings[0]
     }
 
@@ -203,7 +206,7 @@ fn of_one_message(findings: &[Finding]) -> Vec<Group<'_>> {
 }
 
 /// Groups findings that differ only in their objects.
-pub(super) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
+pub(crate) fn alike<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> Vec<Group<'a>> {
     groups(findings, |finding| {
         let parts = PARTS.map(|part| (part.of)(finding));
         (&finding.message, parts)

@@ -1,7 +1,7 @@
 //! Numbers and lists for people.
 
 /// Formats a number with separators: `1,048,576`.
-pub(super) fn thousands(number: usize) -> String {
+pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut told = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -20,7 +20,7 @@ pub fn count(number: usize, what: &str) -> String {
 }
 
 /// Lists things as a sentence does, such as `a, b and c`; none if there are none.
-pub(super) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
+pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
     let (last, others) = things.split_last()?;
     let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
     Some(match &others[..] {
@@ -30,7 +30,7 @@ pub(super) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
 }
 
 /// `812 bytes`, `1.2 MB`: powers of 1000, as networks are measured.
-pub(super) fn bytes(number: u64) -> String {
+pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if number < 1000 {
         return count(number as usize, "byte");

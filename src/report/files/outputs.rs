@@ -6,10 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
+use crate::{
     Format,
-    part::Part,
-    place::{Place, Unwritten, folder_of},
+    files::{
+        part::Part,
+        place::{Place, Unwritten, folder_of},
+    },
 };
 
 /// What a file may hold.

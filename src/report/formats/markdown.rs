@@ -9,7 +9,11 @@ use judge::{
     rules::{Finding, Level},
 };
 
-use super::{Report, cost::cost, decision, escape, failure, number, policed::policed, sources::cited};
+use crate::{
+    Report,
+    said::{cost::cost, decision, failure, policed::policed, sources::cited},
+    text::{escape, number},
+};
 
 /// The number of findings to show for a rule, and of characters in a table cell.
 const SHOWN: usize = 20;

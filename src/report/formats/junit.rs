@@ -22,7 +22,11 @@ use quick_xml::{
     events::{BytesCData, BytesDecl, BytesEnd, BytesStart, Event},
 };
 
-use super::{Coverage, Report, decision, escape, failure, of_edition::OfEdition, unread};
+use crate::{
+    Coverage, Report,
+    said::{decision, failure, of_edition::OfEdition, unread},
+    text::escape,
+};
 
 /// The number of unreadable objects to list in each suite.
 const UNREAD: usize = 20;

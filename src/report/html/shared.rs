@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use sha2::{Digest, Sha256};
 
 /// Colours, text, tables, cells and tools.
-const BASE: &str = include_str!("templates/style/base.css");
+const BASE: &str = include_str!("../templates/style/base.css");
 
 /// A page's style: the base, then its own.
 pub(crate) fn style(own: &str) -> String {

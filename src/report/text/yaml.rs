@@ -166,7 +166,7 @@ fn field(key: &str, value: &Value) -> String {
 }
 
 /// Returns the fields, with those first that explain the others.
-pub(super) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+pub(crate) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     let place = |key: &str| {
         FIRST
@@ -179,7 +179,7 @@ pub(super) fn in_order(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
 }
 
 /// Writes text plain if it is unambiguous, else in quotes.
-pub(super) fn scalar(text: &str) -> String {
+pub(crate) fn scalar(text: &str) -> String {
     let is_plain =
         |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '+' | ' ' | '(' | ')' | '=');
     let begins_well = text.starts_with(|c: char| c.is_alphabetic() || c == '/' || c == '_');

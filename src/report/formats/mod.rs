@@ -1,0 +1,12 @@
+//! What a run writes, one file for each format.
+
+pub mod badge;
+pub(crate) mod format;
+pub mod github;
+pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod sarif;
+pub mod terminal;
+pub mod termination_message;
+pub mod trials;
