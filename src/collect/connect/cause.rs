@@ -4,7 +4,7 @@ use std::error::Error;
 
 use kube::client::AuthError;
 
-use super::ClientError;
+use super::error::ClientError;
 
 /// Describes the root of an error in one line. Errors of credential plugins come without the plugin's output and
 /// arguments, which may hold a token.

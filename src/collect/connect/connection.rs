@@ -10,10 +10,13 @@ use std::{
 use evidence::Traffic;
 use kube::Client;
 
-use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig, own_credentials::with_credentials};
-use crate::{
+use super::{
     call::{REQUEST_TIMEOUT, TimedClient},
-    toll::{Meter, Toll},
+    error::ConnectError,
+    hub_access::HubAccess,
+    kubeconfig::{self, KubeconfigOptions},
+    own_credentials::with_credentials,
+    request_cost::{Meter, Toll},
 };
 
 /// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented

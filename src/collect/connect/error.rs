@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ExecError;
+use super::exec::ExecError;
 
 /// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]

@@ -17,12 +17,14 @@ use tokio::{process::Command, sync::Mutex};
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-use super::ClientError;
+use super::{
+    error::ClientError,
+    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
+    words::one_line,
+};
 use crate::{
     clock::Clock,
-    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
     subprocess::{End, Sink, Subprocess, Subprocesses},
-    words::one_line,
 };
 
 /// How long a plugin may take, unless a request may take longer: somebody may have to log in by it.
@@ -367,13 +369,13 @@ mod tests {
             .expect("a client");
         let error = ask(&client).await.expect_err("no token");
         assert!(
-            crate::connect::cause(&error).contains(
+            crate::connect::cause::cause(&error).contains(
                 "the kubeconfig's credential plugin `sh` gave no credential within 2 s and was ended; it may wait for \
                  somebody to log in"
             ),
             "{error}"
         );
-        assert!(!crate::connect::is_cut_off(&error));
+        assert!(!crate::connect::cause::is_cut_off(&error));
         assert!(shown.lock().is_empty());
     }
 

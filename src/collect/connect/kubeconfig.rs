@@ -25,7 +25,11 @@ use kube::{
 };
 
 use super::{
-    ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause, connection::request_timeout, exec,
+    cause::cause,
+    connection::{USER_AGENT, request_timeout},
+    error::{ClientError, ConnectError, ContextError},
+    exec,
+    hub_access::HubAccess,
 };
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.

@@ -16,8 +16,10 @@ use http_body_util::{BodyExt as _, StreamBody};
 use kube::{Client, client::Body};
 use memchr::memmem::Finder;
 
-use super::{HubAccess, credentials_in, hub_access::secrets_in};
-use crate::call::AnswerBody;
+use super::{
+    call::AnswerBody,
+    hub_access::{HubAccess, credentials_in, secrets_in},
+};
 
 /// Replaces a credential.
 const TAKEN: &str = "…";
@@ -170,8 +172,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        call::{Failure, REQUEST_TIMEOUT, TimedClient, request, send},
-        lines::{Event, Lines},
+        connect::call::{Failure, REQUEST_TIMEOUT, TimedClient, request, send},
+        watch::lines::{Event, Lines},
     };
 
     /// Nothing that a scanner would recognize.

@@ -17,18 +17,24 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
-    file::{DriverFile, DriverFileError, Members},
+    file::{DriverFile, Members, error::DriverFileError},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
     writes::{undo_creation, undo_field},
 };
 use crate::{
-    CollectError, Plan,
-    call::{Failure, segment},
     clock::Clock,
-    connect::{Connection, HubAccess},
-    list::list,
-    target::{Target, target},
+    connect::{
+        call::{Failure, segment},
+        connection::Connection,
+        hub_access::HubAccess,
+    },
+    hub::{
+        error::CollectError,
+        target::{Target, target},
+    },
+    run::plan::Plan,
+    watch::list::list,
 };
 
 /// What came of cleaning up, in lines for a person.

@@ -19,10 +19,10 @@ use super::{
     file::{DriverFile, Hook, PREFIX},
     hooks::{Call, Called, Hooks, Way},
     named::Named,
+    private_file,
 };
 use crate::{
-    connect::{HubAccess, credentials_in},
-    private_file,
+    connect::hub_access::{HubAccess, credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 

@@ -3,7 +3,11 @@
 use evidence::api::PlacementDecision;
 
 use crate::{
-    Plan, Progress, call::TimedClient, clock::Clock, permissions::Permissions, target::Target, timeline,
+    clock::Clock,
+    connect::call::TimedClient,
+    hub::{permissions::Permissions, target::Target},
+    run::plan::{Plan, Progress},
+    watch::timeline,
 };
 
 /// What a run lends to its driver.

@@ -20,7 +20,7 @@ use super::{
     session::{STOPPED, Session, StuckMember, refused},
     writes::OURSELVES,
 };
-use crate::record::Record;
+use crate::watch::record::Record;
 
 /// A member for one scenario.
 pub(super) struct ScenarioMember {

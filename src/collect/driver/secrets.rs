@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::run_context::RunContext;
 use crate::{
-    Wish,
-    list::list_metadata,
-    secrets::{places, selected},
+    hub::secrets::{places, selected},
+    run::plan::Wish,
+    watch::list::list_metadata,
 };
 
 /// Interval of asking whether they are gone.

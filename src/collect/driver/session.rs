@@ -20,7 +20,7 @@ use super::{
     run_context::RunContext,
     writes::Writes,
 };
-use crate::{record::Record, timeline};
+use crate::watch::{record::Record, timeline};
 
 /// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";

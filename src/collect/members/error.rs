@@ -8,8 +8,8 @@ use evidence::{
 };
 
 use super::{ask::REQUEST, kubeconfig::KubeconfigFlaw};
-use crate::{
-    connect::{ClientError, ConnectError},
+use crate::connect::{
+    error::{ClientError, ConnectError},
     words::MalformedFile,
 };
 

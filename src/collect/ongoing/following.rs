@@ -13,15 +13,18 @@ use tokio_util::sync::CancellationToken;
 
 use super::{namespaces::Follower, view::View};
 use crate::{
-    CollectError, Plan, Progress,
-    call::Failure,
     clock::Clock,
-    connect::Connection,
-    namespaces::allowed,
-    patience::Unfinished,
-    room::Room,
-    run::{AT_ONCE, Run},
-    timeline::{self, Watch},
+    connect::{call::Failure, connection::Connection},
+    hub::{error::CollectError, namespaces::allowed},
+    run::{
+        patience::Unfinished,
+        plan::{Plan, Progress},
+        profiles::{AT_ONCE, Run},
+    },
+    watch::{
+        memory_budget::Room,
+        timeline::{self, Watch},
+    },
 };
 
 /// How often a list is compared with what a watch has brought: some proxies accept a watch and deliver nothing.

@@ -6,7 +6,7 @@ use evidence::{Gap, History, Tracked, Unreadable};
 use jiff::Timestamp;
 use parking_lot::MutexGuard;
 
-use crate::{
+use crate::watch::{
     record::Record,
     timeline::{self, BRIEF, SILENCE, gap},
 };

@@ -11,12 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{mirror::Mirror, namespaces};
 use crate::{
-    Wish,
     clock::Clock,
-    missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
-    run::{Run, asked_for_writers},
-    timeline,
-    toll::Meter,
+    connect::request_cost::Meter,
+    hub::missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
+    run::{
+        plan::Wish,
+        profiles::{Run, asked_for_writers},
+    },
+    watch::timeline,
 };
 
 /// What an observation shows.

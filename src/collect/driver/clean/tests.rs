@@ -10,10 +10,12 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    Wish,
-    call::{call, get},
-    connect::Connection,
+    connect::{
+        call::{call, get},
+        connection::Connection,
+    },
     driver::journal::{FieldUndo, Head, Journal},
+    run::plan::Wish,
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";

@@ -1,6 +1,6 @@
 //! The driver file: commands that make the implementation act.
 
-mod error;
+pub(super) mod error;
 mod text;
 
 use std::{

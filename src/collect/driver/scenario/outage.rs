@@ -8,7 +8,7 @@ use evidence::{
 use super::{NO_PROFILE, with_member};
 use crate::{
     driver::{answers, journal::UndoEntry, scenario_member::ScenarioMember, session::Session},
-    record::Record,
+    watch::record::Record,
 };
 
 /// The scenario.

@@ -7,7 +7,7 @@ use super::{
     tampering::called,
 };
 use crate::{
-    call::Failure,
+    connect::call::Failure,
     driver::{
         answers,
         plan::{Fleet, Scale},

@@ -7,7 +7,7 @@ use evidence::{
 
 use super::{NO_PROFILE, with_member};
 use crate::{
-    call::Failure,
+    connect::call::Failure,
     driver::{
         answers,
         hooks::Called,
@@ -16,7 +16,7 @@ use crate::{
         session::{STOPPED, Session},
         writes::NotOurs,
     },
-    record::Record,
+    watch::record::Record,
 };
 
 /// A version that no member has, and that every schema takes.

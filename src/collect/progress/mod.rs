@@ -1,0 +1,3 @@
+//! What a run tells on its way.
+
+pub mod snapshot;
