@@ -1,10 +1,25 @@
 //! The command line as a whole.
 
+pub mod completions;
+pub mod man;
+pub mod merge;
+pub mod version;
+
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, monitor,
-    policies, rbac, replay, report, run, schema, sonobuoy, version,
+use crate::command::{
+    doctor,
+    flags::{claim, config::ConfigFlags},
+    hub::serve as hub,
+    manifests::{crd, policies, rbac, schema},
+    monitor, report,
+    rules::{explain, list},
+    run::{command as run, replay},
+    sonobuoy,
+    terminal::{
+        color,
+        exit::{Exit, Failure},
+    },
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -46,7 +61,7 @@ enum Command {
 
 impl Cli {
     /// Returns what a configuration file can fill in, and no flag.
-    pub(super) fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
+    pub(super) fn configured(&mut self) -> Option<(&mut ConfigFlags, &mut claim::ClaimFlags)> {
         match &mut self.command {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
             Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),

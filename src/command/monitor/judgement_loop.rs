@@ -22,7 +22,7 @@ use super::{
     status_writes::StatusWrites,
     verdicts::Verdicts,
 };
-use crate::command::advice;
+use crate::command::terminal::advice;
 
 /// How often the monitor looks for something to judge.
 const TICK: Duration = Duration::from_secs(1);

@@ -19,7 +19,7 @@ use super::{
     status_writes::StatusWrites,
     verdicts::Verdicts,
 };
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// What a monitor does.
 pub struct Settings {

@@ -15,7 +15,7 @@ use report::{
 };
 
 use super::{read::read, verify::held};
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.yaml";

@@ -13,10 +13,12 @@ use report::{
 
 use super::{comment::verify_all, read::read};
 use crate::command::{
-    Exit, Failure, advice,
-    evidence_files::read_untimed,
-    input::InputFlags,
-    print::{print, width},
+    flags::{evidence_files::read_untimed, input::InputFlags},
+    terminal::{
+        advice,
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
 };
 
 /// Judge a report's evidence again and compare

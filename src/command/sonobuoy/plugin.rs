@@ -12,9 +12,12 @@ use clap::{Args, CommandFactory as _};
 use report::escape;
 
 use super::{
-    super::{Cli, Exit, Failure, merged},
     relay::{Relay, Update},
     results::{Item, Judged},
+};
+use crate::command::{
+    cli::{Cli, merge::merged},
+    terminal::exit::{Exit, Failure},
 };
 
 /// Where Sonobuoy expects results. The file `done` in it ends the plugin.

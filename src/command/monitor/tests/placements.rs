@@ -4,7 +4,7 @@ use kube::api::DeleteParams;
 use lab::scheduler::{Fault, Scheduler, hub_definitions};
 
 use super::*;
-use crate::command::apis::{self, Apis};
+use crate::command::flags::apis::{self, Apis};
 
 /// The script of the scheduler ends before.
 const SCRIPT: u64 = 18 * 60;

@@ -3,7 +3,7 @@
 use apiserver::{AccessRule, User};
 
 use super::*;
-use crate::command::apis::Apis;
+use crate::command::flags::apis::Apis;
 
 impl World {
     /// Gives `viewer` all rights, except for some resources.

@@ -1,0 +1,19 @@
+//! The flags that several subcommands share, and what they lead to.
+
+pub mod apis;
+pub mod audit;
+pub mod claim;
+pub mod config;
+pub mod driver;
+pub mod duration;
+pub mod evidence_files;
+pub mod input;
+pub mod members;
+pub mod output;
+pub mod plan;
+pub mod scope;
+pub mod selection;
+pub mod shard;
+pub mod size;
+pub mod target;
+pub mod waivers;

@@ -1,0 +1,4 @@
+//! Test hubs, and the reference implementations on them.
+
+pub mod reference;
+pub mod serve;
