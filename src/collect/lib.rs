@@ -23,15 +23,19 @@ pub use hub::{
     error::CollectError,
     missing,
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to},
+    wanted::{Wish, Workloads},
 };
 pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
     reach_members, read_members,
 };
-pub use progress::snapshot::Snapshot;
+pub use progress::{
+    listener::{Progress, Quiet},
+    snapshot::Snapshot,
+};
 pub use run::{
-    plan::{Plan, Progress, Quiet, Wish, Workloads},
-    profiles::collect,
+    collect,
+    plan::Plan,
     survey::{Inventory, Survey, survey},
 };
 #[cfg(fuzzing)]

@@ -1,14 +1,77 @@
-//! A run: the steps from a plan to evidence.
+//! A run: the road from a plan to evidence.
 
-pub(crate) mod after_window;
-pub(crate) mod consumers;
-pub(crate) mod header;
+mod after_window;
+mod consumers;
+mod header;
 pub(crate) mod patience;
 pub mod plan;
-pub mod profiles;
-pub(crate) mod scope_check;
-pub(crate) mod settle;
-pub(crate) mod share;
-pub(crate) mod slices;
+mod profiles;
+mod scope_check;
+mod settle;
+mod share;
+mod side_by_side;
+mod slices;
+mod snapshot;
+pub(crate) mod state;
 pub mod survey;
-pub(crate) mod workloads;
+mod watches;
+mod workloads;
+
+use evidence::Evidence;
+use tokio::select;
+use tokio_util::sync::CancellationToken;
+
+use self::{plan::Plan, settle::follow, state::Run};
+use crate::{
+    clock::Clock, connect::connection::Connection, hub::error::CollectError, members::Asking,
+    progress::listener::Progress,
+};
+
+/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends
+/// too where the hub does not finish its answers: beside the window, the run waits for it no longer than a list may take
+/// and 20 s.
+///
+/// # Errors
+/// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
+pub async fn collect(
+    hub: &Connection,
+    plan: &Plan,
+    clock: Clock,
+    progress: &dyn Progress,
+    stop: CancellationToken,
+) -> Result<Evidence, CollectError> {
+    let before = hub.traffic();
+    let mut run = Run::prepare(hub, plan, clock, progress, stop).await?;
+    run.divide().await?;
+    let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
+    // The parts of a run are on the heap: together they would fill the stack of a thread.
+    Box::pin(run.profiles_and_members(&mut asking)).await?;
+    if run.progress.wants_snapshot(true) {
+        run.progress.snapshot(run.snapshot_of_window());
+    }
+    // What is open when the window ends goes on while the rest is read.
+    let mut open = run.open();
+    let after_window = Box::pin(async {
+        run.secrets().await;
+        run.unlabelled_secrets().await;
+        Box::pin(run.consumer_access()).await;
+        Box::pin(run.workloads()).await;
+        run.probe().await;
+        run.members(asking).await;
+    });
+    select! {
+        biased;
+        () = after_window => {}
+        () = follow(open.as_mut()) => {}
+    }
+    let stopped = run.stopped();
+    if let Some(open) = open {
+        Box::pin(run.settle(open)).await;
+    }
+    if stopped {
+        run.evidence.header.cut_short = Some("it was stopped".to_owned());
+    }
+    run.evidence.header.permissions = run.permissions.into_inner();
+    run.evidence.header.traffic = Some(hub.traffic().since(before));
+    Ok(run.evidence)
+}

@@ -5,15 +5,19 @@ use std::{cell::Cell, fmt, future::Future, sync::Arc, time::Duration};
 use bytes::Bytes;
 use evidence::Limits;
 use http::{Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited, combinators::UnsyncBoxBody};
+use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use super::{own_credentials::OwnCredentials, request_cost::Toll, words::one_line};
-use crate::connect;
+use super::{
+    cause::{cause, is_cut_off, is_tls},
+    own_credentials::{AnswerBody, OwnCredentials},
+    request_cost::Toll,
+    words::one_line,
+};
 
 /// How long an answer may take until its end, unless the caller says otherwise.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -25,9 +29,6 @@ const LONGEST_WAITS: Duration = Duration::from_secs(20);
 const REASON: Duration = Duration::from_secs(5);
 /// Attempts until a hub that is busy or ailing counts as not answering.
 pub(crate) const ATTEMPTS: u32 = 5;
-
-/// The body of the hub's answer, which counts what is read of it.
-pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
 
 /// A client for the hub, how long its answers may take, and what they cost the hub.
 #[derive(Clone)]
@@ -275,15 +276,15 @@ impl std::error::Error for Failure {}
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        let how = if connect::is_tls(&error) {
+        let how = if is_tls(&error) {
             How::Insecure
-        } else if connect::is_cut_off(&error) {
+        } else if is_cut_off(&error) {
             How::CutOff
         } else {
             How::Broken
         };
         Failure::NoAnswer {
-            cause: connect::cause(&error),
+            cause: cause(&error),
             how,
         }
     }

@@ -14,14 +14,10 @@ use super::{
     call::{REQUEST_TIMEOUT, TimedClient},
     error::ConnectError,
     hub_access::HubAccess,
-    kubeconfig::{self, KubeconfigOptions},
+    kubeconfig::{self, KubeconfigOptions, request_timeout},
     own_credentials::with_credentials,
     request_cost::{Meter, Toll},
 };
-
-/// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
-/// JSON, nearly twice as long.
-pub const USER_AGENT: &str = concat!("clusterprofile-conformance/", env!("CARGO_PKG_VERSION"));
 
 /// A client for a hub, and what the hub is called.
 pub struct Connection {
@@ -108,15 +104,6 @@ impl Connection {
     /// How other programs reach the hub; none where it is the suite's own.
     pub fn access(&self) -> Option<&HubAccess> {
         self.access.as_ref()
-    }
-}
-
-/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
-pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
-    match given {
-        None => REQUEST_TIMEOUT,
-        Some(Duration::ZERO) => Duration::MAX,
-        Some(limit) => limit,
     }
 }
 

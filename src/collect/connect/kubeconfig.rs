@@ -1,16 +1,12 @@
 //! Connects by a kubeconfig, found by the usual loading rules, or by the pod's service account.
 
 use std::{
-    cell::Cell,
     env,
     ffi::OsString,
     fs::File,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
-    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    sync::Once,
-    thread,
     time::Duration,
 };
 
@@ -18,18 +14,17 @@ use evidence::{
     LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_bounded, read_text,
 };
 use futures::{executor::block_on, future::ready};
-use http::{HeaderValue, header};
 use kube::{
     Client, Config,
     config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
 use super::{
-    cause::cause,
-    connection::{USER_AGENT, request_timeout},
-    error::{ClientError, ConnectError, ContextError},
+    call::REQUEST_TIMEOUT,
+    client::client,
+    error::{ConnectError, ContextError},
     exec,
-    hub_access::HubAccess,
+    hub_access::{HubAccess, alone},
 };
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.
@@ -41,6 +36,15 @@ pub struct KubeconfigOptions {
     pub context: Option<String>,
     /// How long a request may take; none: 30 s, zero: as long as it takes.
     pub request_timeout: Option<Duration>,
+}
+
+/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
+pub(crate) fn request_timeout(given: Option<Duration>) -> Duration {
+    match given {
+        None => REQUEST_TIMEOUT,
+        Some(Duration::ZERO) => Duration::MAX,
+        Some(limit) => limit,
+    }
 }
 
 /// The parts of the environment that decide where a kubeconfig is.
@@ -144,70 +148,12 @@ pub fn config(
     Ok((config, context))
 }
 
-/// The part of a kubeconfig that is about one context: others may be many.
-pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
-    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
-    let contexts: Vec<_> = contexts.take(1).cloned().collect();
-    let named = contexts
-        .first()
-        .and_then(|named| named.context.clone())
-        .unwrap_or_default();
-    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == named.cluster);
-    let users = kubeconfig
-        .auth_infos
-        .iter()
-        .filter(|one| Some(&one.name) == named.user.as_ref());
-    Kubeconfig {
-        clusters: clusters.take(1).cloned().collect(),
-        auth_infos: users.take(1).cloned().collect(),
-        contexts,
-        ..Kubeconfig::default()
-    }
-}
-
 fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
     ConnectError::Unusable {
         context: context.to_owned(),
         place: place.to_owned(),
         source,
     }
-}
-
-/// A client that names itself, and that shows the server's faults rather than to retry by itself.
-///
-/// # Errors
-/// When the configuration leads to no client.
-pub fn client(mut config: Config) -> Result<Client, ClientError> {
-    config.default_retry = false;
-    let agent = HeaderValue::from_static(USER_AGENT);
-    config.headers.push((header::USER_AGENT, agent));
-    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
-    match silently(|| Client::try_from(config)) {
-        Ok(client) => client.map_err(|error| ClientError::Refused(cause(&error))),
-        Err(_) => Err(ClientError::Token),
-    }
-}
-
-thread_local! {
-    /// Whether this thread may panic without a word.
-    static SILENT: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Catches a panic whose message might quote a secret. Panics of other threads are printed as ever.
-fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !SILENT.get() {
-                before(info);
-            }
-        }));
-    });
-    SILENT.set(true);
-    let outcome = panic::catch_unwind(AssertUnwindSafe(work));
-    SILENT.set(false);
-    outcome
 }
 
 /// What a kubeconfig says it is.

@@ -2,21 +2,22 @@
 
 pub(crate) mod call;
 pub(crate) mod cause;
+pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod exec;
 pub(crate) mod exec_credential;
 pub(crate) mod hidden;
 pub(crate) mod hub_access;
-pub mod kubeconfig;
+pub(crate) mod kubeconfig;
 pub(crate) mod own_credentials;
 pub mod request_cost;
 pub mod words;
 
 pub use cause::{cause, is_cut_off, is_tls, root};
-pub use connection::{Connection, USER_AGENT};
-pub use error::{ClientError, ConnectError, ContextError};
-pub use exec::ExecError;
+pub use client::{USER_AGENT, client};
+pub use connection::Connection;
+pub use error::{ClientError, ConnectError, ContextError, ExecError};
 pub use exec_credential::AnswerFlaw;
 pub use hub_access::{HubAccess, credentials_in};
-pub use kubeconfig::{KubeconfigOptions, client, config, read};
+pub use kubeconfig::{KubeconfigOptions, config, read};

@@ -8,7 +8,7 @@ use std::{
 };
 
 use evidence::{
-    DriverAction, ObjectKey, ObjectRef, PlacementRequest, api::Api, redact::without_credentials,
+    Claim, DriverAction, ObjectKey, ObjectRef, PlacementRequest, api::Api, redact::without_credentials,
     runs::LABEL_RUN,
 };
 use parking_lot::Mutex;
@@ -33,7 +33,6 @@ use crate::{
         error::CollectError,
         target::{Target, target},
     },
-    run::plan::Plan,
     watch::list::list,
 };
 
@@ -86,32 +85,32 @@ enum UndoError {
 /// When the hub cannot be asked, or the journals cannot be read. What cannot be undone is told instead.
 pub async fn clean(
     hub: &Connection,
-    plan: &Plan,
+    claim: &Claim,
+    api_version: Option<&str>,
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let access = hub.access().ok_or(CleanError::OwnHub)?;
-    clean_by(access, hub, plan, clock, folder, driver_file, stop).await
+    // A run on decisions may have been killed, whatever is judged now.
+    let mut claim = claim.clone();
+    if claim.edition_of(Api::Placement).is_none() {
+        claim.also = Api::Placement.editions().next();
+    }
+    let target = target(&hub.timed(), clock, &hub.source, &claim, api_version).await?;
+    clean_by(access, hub, &target, folder, driver_file, stop).await
 }
 
-/// The same for a hub to which that is the way.
+/// The same for a hub that serves this, and to which that is the way.
 async fn clean_by(
     access: &HubAccess,
     hub: &Connection,
-    plan: &Plan,
-    clock: Clock,
+    target: &Target,
     folder: &Path,
     driver_file: Option<&Path>,
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
-    // A run on decisions may have been killed, whatever is judged now.
-    let mut plan = plan.clone();
-    if plan.claim.edition_of(Api::Placement).is_none() {
-        plan.claim.also = Api::Placement.editions().next();
-    }
-    let target = target(&hub.timed(), clock, &hub.source, &plan).await?;
     let journals = Found::all(folder).map_err(|source| CleanError::Journals {
         folder: folder.to_owned(),
         source,
@@ -136,7 +135,7 @@ async fn clean_by(
         let work = Work {
             hub,
             access,
-            target: &target,
+            target,
             stop: &stop,
             driver_file: &path,
         };

@@ -1,12 +1,12 @@
 //! What a run lends to its driver.
 
-use evidence::api::PlacementDecision;
+use evidence::{Claim, Scope, api::PlacementDecision};
 
 use crate::{
     clock::Clock,
     connect::call::TimedClient,
-    hub::{permissions::Permissions, target::Target},
-    run::plan::{Plan, Progress},
+    hub::{permissions::Permissions, target::Target, wanted::Wish},
+    progress::listener::Progress,
     watch::timeline,
 };
 
@@ -15,7 +15,9 @@ pub(crate) struct RunContext<'a> {
     pub client: &'a TimedClient,
     pub clock: Clock,
     pub progress: &'a dyn Progress,
-    pub plan: &'a Plan,
+    pub claim: &'a Claim,
+    pub scope: &'a Scope,
+    pub secrets: &'a Wish,
     pub target: &'a Target,
     pub permissions: &'a Permissions,
     /// What the watch has brought so far.

@@ -10,3 +10,4 @@ pub(crate) mod probe;
 pub mod rbac;
 pub(crate) mod secrets;
 pub(crate) mod target;
+pub mod wanted;

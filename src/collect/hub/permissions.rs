@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    Permission,
+    Claim, Permission,
     api::{Api, names},
 };
 use futures::{StreamExt as _, stream};
@@ -11,6 +11,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::connect::call::{TimedClient, ask};
+
+/// The APIs that are judged: a driver that may write writes to their objects.
+pub(crate) fn written(claim: &Claim) -> Vec<Api> {
+    let mut apis = Api::ALL.to_vec();
+    apis.retain(|api| claim.edition_of(*api).is_some());
+    apis
+}
 
 /// The hub's answers.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ use super::{missing::NO_DRY_RUN, permissions::Permissions, target::Target};
 use crate::{
     clock::Clock,
     connect::call::{Failure, Refusal, TimedClient, get, once, segment},
-    run::plan::Wish,
+    hub::wanted::Wish,
 };
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     connect::call::{Failure, TimedClient, segment},
-    run::plan::Wish,
+    hub::wanted::Wish,
     watch::list::list,
 };
 

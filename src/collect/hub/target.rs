@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::{
-    ServedVersion,
+    Claim, ServedVersion,
     api::{Api, Edition, names},
     crd::served_versions,
     policies::InstalledPolicy,
@@ -22,7 +22,6 @@ use crate::{
         },
         words::one_line,
     },
-    run::plan::Plan,
     watch::skew::Skew,
 };
 
@@ -109,7 +108,8 @@ pub(crate) async fn target(
     client: &TimedClient,
     clock: Clock,
     hub: &str,
-    plan: &Plan,
+    claim: &Claim,
+    api_version: Option<&str>,
 ) -> Result<Target, CollectError> {
     let failed =
         |failure: &Failure| CollectError::of(failure, hub, "ask the hub which API versions it serves");
@@ -132,7 +132,7 @@ pub(crate) async fn target(
         .into_iter()
         .map(|version| version.version)
         .collect();
-    let (wanted, others) = candidates(&listed, plan.api_version.as_deref(), plan.claim.edition);
+    let (wanted, others) = candidates(&listed, api_version, claim.edition);
     let mut found = None;
     for version in wanted {
         if serves(client, version, Api::ClusterProfile)
@@ -157,12 +157,12 @@ pub(crate) async fn target(
         return Err(if served.is_empty() {
             missing()
         } else {
-            not_served(served, plan.api_version.as_deref())
+            not_served(served, api_version)
         });
     };
-    let placements = placements(client, &listed, plan).await;
+    let placements = placements(client, &listed, claim, api_version).await;
     let placements = placements.map_err(|failure| failed(&failure))?;
-    if placements.is_none() && plan.claim.edition.api() == Api::Placement {
+    if placements.is_none() && claim.edition.api() == Api::Placement {
         return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
     }
     Ok(Target {
@@ -179,12 +179,13 @@ pub(crate) async fn target(
 async fn placements(
     client: &TimedClient,
     listed: &[String],
-    plan: &Plan,
+    claim: &Claim,
+    api_version: Option<&str>,
 ) -> Result<Option<PlacementTarget>, Failure> {
-    let Some(edition) = plan.claim.edition_of(Api::Placement) else {
+    let Some(edition) = claim.edition_of(Api::Placement) else {
         return Ok(None);
     };
-    let (wanted, _) = candidates(listed, plan.api_version.as_deref(), edition);
+    let (wanted, _) = candidates(listed, api_version, edition);
     for version in wanted {
         if serves(client, version, Api::Placement).await? {
             return Ok(Some(PlacementTarget {

@@ -16,10 +16,11 @@ use crate::{
     clock::Clock,
     connect::{call::Failure, connection::Connection},
     hub::{error::CollectError, namespaces::allowed},
+    progress::listener::Progress,
     run::{
         patience::Unfinished,
-        plan::{Plan, Progress},
-        profiles::{AT_ONCE, Run},
+        plan::Plan,
+        state::{AT_ONCE, Run},
     },
     watch::{
         memory_budget::Room,

@@ -13,12 +13,12 @@ use super::{mirror::Mirror, namespaces};
 use crate::{
     clock::Clock,
     connect::request_cost::Meter,
-    hub::missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
-    run::{
-        plan::Wish,
-        profiles::{Run, asked_for_writers},
+    hub::{
+        missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
+        wanted::Wish,
     },
-    watch::timeline,
+    run::state::Run,
+    watch::{seen::asked_for_writers, timeline},
 };
 
 /// What an observation shows.

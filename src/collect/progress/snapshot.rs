@@ -1,24 +1,18 @@
 //! The evidence of a run that goes on: a copy of it survives the runner.
 
-use evidence::{Asked, Evidence, Gap, Kind, Window, runs::of_other_runs};
-use jiff::{SignedDuration, Timestamp};
+use evidence::{Evidence, Gap, Kind, Window, runs::of_other_runs};
+use jiff::Timestamp;
 
 use crate::{
     clock::Clock,
-    run::{
-        plan::Wish,
-        profiles::{Run, asked_for_writers},
-        share::share,
+    watch::{
+        seen::{asked_for_writers, share},
+        timeline,
     },
-    watch::timeline,
 };
 
-/// Why the evidence ends early.
-const CUT_SHORT: &str = "it did not end by itself: this is the copy of its evidence that it kept on the way";
 /// Why the timeline ends where it does.
 const NOT_WATCHED: &str = "the run did not end by itself: what came after its last copy is unknown";
-/// Why evidence that comes last is missing.
-const NOT_READ: &str = "the run ended before it was read";
 
 /// The evidence so far, still to be copied.
 #[derive(Debug)]
@@ -41,17 +35,27 @@ impl std::fmt::Debug for Content {
 }
 
 /// What goes into the evidence, and the record that its profiles are copied from.
-struct Watching {
+pub(crate) struct Watching {
     /// All but the profiles.
-    evidence: Evidence,
-    record: timeline::Shared,
-    clock: Clock,
-    from: Timestamp,
+    pub evidence: Evidence,
+    pub record: timeline::Shared,
+    pub clock: Clock,
+    pub from: Timestamp,
     /// When the window is to end.
-    planned_end: Timestamp,
+    pub planned_end: Timestamp,
 }
 
 impl Snapshot {
+    /// That of a run whose watch goes on beside.
+    pub(crate) fn of_watch(watching: Watching) -> Self {
+        Self(Content::Watching(Box::new(watching)))
+    }
+
+    /// That of a run whose window is over.
+    pub(crate) fn of_window(evidence: Evidence) -> Self {
+        Self(Content::Watched(Box::new(evidence)))
+    }
+
     /// Copies the evidence, with a gap for all that a run which ends now lacks. Returns `None` if the window ended
     /// meanwhile.
     ///
@@ -98,66 +102,5 @@ impl Watching {
             ..Gap::of(Kind::Timeline, NOT_WATCHED)
         });
         Some(evidence)
-    }
-}
-
-impl Run<'_> {
-    /// The evidence so far, while the hub is watched.
-    pub(crate) fn snapshot(&self, record: &timeline::Shared, from: Timestamp) -> Snapshot {
-        let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
-        let mut evidence = self.unfinished();
-        let is_asked = |kind: Kind| *evidence.asked(kind) == Asked::Yes;
-        let lacks_namespaces = is_asked(Kind::Namespaces) && evidence.namespaces.is_empty();
-        let lacking = [
-            (Kind::Namespaces, lacks_namespaces),
-            (Kind::Driver, is_asked(Kind::Driver)),
-        ];
-        let lacking = lacking.into_iter().filter(|(_, lacks)| *lacks);
-        let gaps: Vec<Gap> = lacking.map(|(kind, _)| Gap::of(kind, NOT_READ)).collect();
-        evidence.gaps.extend(gaps);
-        Snapshot(Content::Watching(Box::new(Watching {
-            evidence,
-            record: record.clone(),
-            clock: self.clock,
-            from,
-            planned_end: from.saturating_add(observe).unwrap_or(Timestamp::MAX),
-        })))
-    }
-
-    /// The evidence when the window is over.
-    pub(crate) fn snapshot_of_window(&self) -> Snapshot {
-        Snapshot(Content::Watched(Box::new(self.unfinished())))
-    }
-
-    /// The evidence, without what is read when the window is over.
-    fn unfinished(&self) -> Evidence {
-        let mut evidence = self.evidence.clone();
-        evidence.header.cut_short = Some(CUT_SHORT.to_owned());
-        evidence.header.permissions = self.permissions.clone().into_inner();
-        let wished = |wish: &Wish| match wish {
-            Wish::Asked => Asked::Yes,
-            Wish::IfAllowed => Asked::No(NOT_READ.into()),
-            Wish::No(reason) => Asked::No(reason.clone()),
-        };
-        let of_secrets = self.plan.of_first_share();
-        let of_secrets = of_secrets.unwrap_or_else(|| wished(&self.plan.secrets));
-        evidence.header.asked.extend([
-            (Kind::Secrets, of_secrets.clone()),
-            (Kind::UnlabelledSecrets, of_secrets),
-            (Kind::Probe, wished(&self.plan.probe)),
-        ]);
-        for kind in [
-            Kind::Secrets,
-            Kind::UnlabelledSecrets,
-            Kind::Probe,
-            Kind::Members,
-            Kind::Plugins,
-            Kind::Requests,
-        ] {
-            if *evidence.asked(kind) == Asked::Yes {
-                evidence.gaps.push(Gap::of(kind, NOT_READ));
-            }
-        }
-        evidence
     }
 }

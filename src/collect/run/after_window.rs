@@ -4,12 +4,11 @@ use evidence::{Asked, Kind};
 
 use super::{
     patience::Unfinished,
-    plan::Wish,
-    profiles::{ATTEMPTS, Run},
+    state::{ATTEMPTS, Run},
 };
 use crate::{
     connect::call::{Failure, retry},
-    hub::{missing::NO_SECRETS, probe, secrets},
+    hub::{missing::NO_SECRETS, probe, secrets, wanted::Wish},
     members::{Asking, Sources, endpoints},
 };
 

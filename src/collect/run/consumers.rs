@@ -8,7 +8,7 @@ use evidence::{
 use futures::{FutureExt as _, StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::profiles::Run;
+use super::state::Run;
 use crate::connect::call::{Failure, TimedClient, ask};
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

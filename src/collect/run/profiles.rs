@@ -1,272 +1,44 @@
-//! Collects in order: the hub, the permissions, the profiles, then the rest.
-
-use std::time::Duration;
+//! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, ProfileHistory, Reason, Scope, Settled, Tracked, Window,
+    Asked, Driver, Evidence, Kind, Scope, Settled, Window,
     api::{Api, PlacementDecision},
     runs::{left_out, of_other_runs},
 };
 use futures::{
     StreamExt as _, TryStreamExt as _,
     future::{join, join_all, ready},
-    stream, try_join,
+    stream,
 };
 use jiff::{SignedDuration, Timestamp};
 use tokio::{
     select,
-    sync::watch,
     time::{Instant, sleep},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    header::header,
-    patience::{Patience, Unfinished},
-    plan::{Plan, Progress},
+    patience::Unfinished,
     scope_check,
-    settle::{Left, follow},
-    share::Observed,
-    slices::Slices,
+    state::{AT_ONCE, Run, TICK},
+    watches::{Left, Slices},
 };
 use crate::{
-    clock::Clock,
-    connect::{
-        call::{Failure, TimedClient, retry},
-        connection::Connection,
-    },
     driver::{RunContext, drive},
-    hub::{
-        error::CollectError,
-        missing::NO_NAMESPACES,
-        namespaces,
-        permissions::Permissions,
-        secrets,
-        target::{Target, target},
-    },
-    members::{Asking, Sources},
+    hub::error::CollectError,
     watch::{
         memory_budget::Room,
+        seen::asked_for_writers,
         timeline::{self, Watch},
     },
 };
 
-/// Interval of progress reports.
-pub(crate) const TICK: Duration = Duration::from_secs(1);
 /// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
 /// and judging more would keep the watch waiting.
 const GLANCE: u64 = 5;
 const LARGEST_GLANCE: usize = 10_000;
-/// How many lists of profiles are read at a time.
-pub(crate) const AT_ONCE: usize = 16;
-/// How often a list beside the profiles is tried.
-pub(crate) const ATTEMPTS: u32 = 3;
-/// Why the Namespaces were not listed.
-#[derive(Debug, thiserror::Error)]
-enum NotListed {
-    #[error(transparent)]
-    Unfinished(#[from] Unfinished),
-    #[error(transparent)]
-    Hub(#[from] Failure),
-}
-
-/// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends
-/// too where the hub does not finish its answers: beside the window, the run waits for it no longer than a list may take
-/// and 20 s.
-///
-/// # Errors
-/// When nothing can be seen of the profiles. What goes wrong later becomes a gap in the evidence.
-pub async fn collect(
-    hub: &Connection,
-    plan: &Plan,
-    clock: Clock,
-    progress: &dyn Progress,
-    stop: CancellationToken,
-) -> Result<Evidence, CollectError> {
-    let before = hub.traffic();
-    let mut run = Run::prepare(hub, plan, clock, progress, stop).await?;
-    run.divide().await?;
-    let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
-    // The parts of a run are on the heap: together they would fill the stack of a thread.
-    Box::pin(run.profiles_and_members(&mut asking)).await?;
-    if run.progress.wants_snapshot(true) {
-        run.progress.snapshot(run.snapshot_of_window());
-    }
-    // What is open when the window ends goes on while the rest is read.
-    let mut open = run.open();
-    let after_window = Box::pin(async {
-        run.secrets().await;
-        run.unlabelled_secrets().await;
-        Box::pin(run.consumer_access()).await;
-        Box::pin(run.workloads()).await;
-        run.probe().await;
-        run.members(asking).await;
-    });
-    select! {
-        biased;
-        () = after_window => {}
-        () = follow(open.as_mut()) => {}
-    }
-    let stopped = run.stopped();
-    if let Some(open) = open {
-        Box::pin(run.settle(open)).await;
-    }
-    if stopped {
-        run.evidence.header.cut_short = Some("it was stopped".to_owned());
-    }
-    run.evidence.header.permissions = run.permissions.into_inner();
-    run.evidence.header.traffic = Some(hub.traffic().since(before));
-    Ok(run.evidence)
-}
-
-/// One run of one plan.
-pub(crate) struct Run<'a> {
-    pub(crate) hub: &'a Connection,
-    pub(crate) plan: &'a Plan,
-    pub(crate) clock: Clock,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) stop: CancellationToken,
-    pub(crate) target: Target,
-    pub(crate) permissions: Permissions,
-    pub(crate) evidence: Evidence,
-    pub(crate) observed: Observed,
-    /// Whether the profiles could not be listed at the end of the window.
-    pub(crate) is_stale: bool,
-    pub(crate) patience: Patience,
-    /// The watches that go on after the window.
-    pub(crate) left: Option<Left>,
-}
-
-impl<'a> Run<'a> {
-    /// Asks the hub what it serves and allows.
-    ///
-    /// # Errors
-    /// When it does not say, or serves nothing that can be judged.
-    pub(crate) async fn prepare(
-        hub: &'a Connection,
-        plan: &'a Plan,
-        clock: Clock,
-        progress: &'a dyn Progress,
-        stop: CancellationToken,
-    ) -> Result<Self, CollectError> {
-        progress.phase("asking the hub what it serves and allows");
-        let client = hub.timed();
-        let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
-        let unprepared = |unfinished| match unfinished {
-            Unfinished::Stopped => CollectError::Stopped,
-            Unfinished::Late(_) | Unfinished::NoTime => {
-                let silent = Failure::silent("no whole answer came", patience.list);
-                CollectError::of(&silent, &hub.source, "")
-            }
-        };
-        let target = target(&client, clock, &hub.source, plan);
-        let target = patience.within(patience.list, target).await;
-        let mut target = target.map_err(unprepared)??;
-        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
-        let written = plan.written(writes);
-        let asking = async {
-            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
-            target.describe(&client, &permissions).await;
-            permissions
-        };
-        let permissions = patience.within(patience.list, asking).await;
-        let permissions = permissions.map_err(unprepared)?;
-        Ok(Self {
-            hub,
-            plan,
-            clock,
-            progress,
-            stop,
-            permissions,
-            evidence: Evidence {
-                header: header(hub, plan, &target),
-                ..Evidence::default()
-            },
-            target,
-            observed: Observed::of_scope(&plan.scope.namespaces),
-            is_stale: false,
-            patience,
-            left: None,
-        })
-    }
-}
-
 impl Run<'_> {
-    /// The client for the hub.
-    pub(crate) fn client(&self) -> TimedClient {
-        self.hub.timed().with_list_timeout(self.patience.list)
-    }
-
-    /// Watches the hub and asks the members, side by side.
-    async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
-        let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let profiles = self.observed.paths(&self.target);
-        let from = Sources {
-            hub: &self.client(),
-            profiles: &profiles,
-            places: &places,
-        };
-        let (stop, progress) = (self.stop.clone(), self.progress);
-        let (over, is_over) = watch::channel(false);
-        let asked = async {
-            select! {
-                biased;
-                () = stop.cancelled() => {}
-                () = asking.run(from, is_over) => {}
-            }
-            Ok(())
-        };
-        let observed = async {
-            let outcome = self.profiles_and_namespaces().await;
-            if self.plan.members.are_asked() {
-                progress.phase("asking members");
-            }
-            over.send_replace(true);
-            outcome
-        };
-        try_join!(asked, observed).map(|_| ())
-    }
-
-    async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
-        if !namespaces::allowed(&self.permissions, &self.plan.scope.namespaces) {
-            self.asked(Kind::Namespaces, Asked::No(NO_NAMESPACES));
-            return Box::pin(self.profiles()).await;
-        }
-        self.asked(Kind::Namespaces, Asked::Yes);
-        // Listed before and after: if the hub disappears, the first list counts.
-        let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
-        Box::pin(self.profiles()).await?;
-        // In a run that is cut short, the first list is enough.
-        if let Err(error) = self.namespaces().await
-            && !(known && self.stopped())
-        {
-            self.gap(Kind::Namespaces, error.to_string());
-        }
-        Ok(())
-    }
-
-    /// Lists the namespaces.
-    async fn namespaces(&mut self) -> Result<(), NotListed> {
-        let (client, scope) = (&self.client(), &self.plan.scope.namespaces);
-        let listing = retry(ATTEMPTS, Failure::may_pass, || {
-            namespaces::namespaces(client, &self.permissions, scope)
-        });
-        match self.patience.within(self.patience.list / 3, listing).await {
-            Ok(Ok(found)) => {
-                self.evidence.namespaces = found.namespaces;
-                // Of two looks, the last one counts.
-                let unreadable = &mut self.evidence.unreadable;
-                unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
-                unreadable.extend(found.unreadable);
-                Ok(())
-            }
-            Ok(Err(failure)) => Err(failure.into()),
-            Err(unfinished) => Err(unfinished.into()),
-        }
-    }
-
     /// Lists the profiles and, where the plan says so, watches them.
-    async fn profiles(&mut self) -> Result<(), CollectError> {
+    pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
         let record = timeline::Shared::default();
         record.lock().room = Room::of_window(observe);
@@ -377,7 +149,9 @@ impl Run<'_> {
             client: &self.client(),
             clock: self.clock,
             progress: self.progress,
-            plan: self.plan,
+            claim: &self.plan.claim,
+            scope: &self.plan.scope,
+            secrets: &self.plan.secrets,
             target: &self.target,
             permissions: &self.permissions,
             record: record.clone(),
@@ -395,37 +169,6 @@ impl Run<'_> {
             self.gap(Kind::Driver, reason.to_owned());
         }
         self.evidence.driver = driven.map(|(driver, _)| driver);
-    }
-
-    /// The watches of one kind of objects, whose collections are at `path`.
-    pub(crate) fn watches<T: Tracked>(
-        &self,
-        record: &timeline::Shared<T>,
-        path: impl Fn(Option<&str>) -> String,
-    ) -> Vec<Watch<T>> {
-        let watch = |namespace: Option<&str>| self.watch(namespace, record, path(namespace));
-        let watches: Vec<Watch<T>> = match &self.observed {
-            Observed::All => vec![watch(None)],
-            Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
-        };
-        self.client().toll.allow(watches.len());
-        watches
-    }
-
-    pub(crate) fn watch<T: Tracked>(
-        &self,
-        namespace: Option<&str>,
-        record: &timeline::Shared<T>,
-        path: String,
-    ) -> Watch<T> {
-        Watch::new(
-            self.client(),
-            self.clock,
-            record.clone(),
-            path,
-            namespace.map(str::to_owned),
-            !self.plan.observe.is_zero(),
-        )
     }
 
     async fn ticks(&self, record: &timeline::Shared, from: Timestamp) {
@@ -508,44 +251,5 @@ impl Run<'_> {
     /// Notes whether managedFields were seen.
     fn writers(&mut self) {
         self.asked(Kind::Writers, asked_for_writers(&self.evidence.profiles));
-    }
-
-    pub(crate) fn asked(&mut self, kind: Kind, asked: Asked) {
-        self.evidence.header.asked.insert(kind, asked);
-    }
-
-    pub(crate) fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
-        self.evidence.gaps.push(Gap::of(kind, reason));
-    }
-
-    pub(crate) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
-        self.evidence.gaps.push(Gap {
-            from: Some(lost.from),
-            until: Some(lost.until),
-            ..Gap::of(kind, reason)
-        });
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
-    /// What comes of `work`; none where the caller ends the run before.
-    pub(crate) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        select! {
-            biased;
-            () = self.stop.cancelled() => None,
-            outcome = work => Some(outcome),
-        }
-    }
-}
-
-/// Whether managedFields were seen. Without profiles, nothing speaks against it.
-pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
-    let has_writers = |history: &ProfileHistory| history.last().metadata.writers.is_some();
-    if profiles.is_empty() || profiles.iter().any(has_writers) {
-        Asked::Yes
-    } else {
-        Asked::No("the hub showed no managedFields".into())
     }
 }

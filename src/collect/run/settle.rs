@@ -1,5 +1,5 @@
 //! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
-//! its grace. The caller says which are: see [`Progress::open`](super::plan::Progress::open).
+//! its grace. The caller says which are: see [`Progress::open`](crate::progress::listener::Progress::open).
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -16,9 +16,8 @@ use tokio::{
 };
 
 use super::{
-    profiles::{Run, TICK},
-    share::Watches,
-    slices::Slices,
+    state::{Run, TICK},
+    watches::{Left, Slices, Watches},
 };
 use crate::watch::timeline::{self, Watch, gap};
 
@@ -26,13 +25,6 @@ use crate::watch::timeline::{self, Watch, gap};
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 /// Asking takes at most one part in so many of the time.
 const SHARE: u32 = 20;
-
-/// What goes on after the window.
-pub(crate) struct Left {
-    pub record: timeline::Shared,
-    pub watches: Watches,
-    pub slices: Slices,
-}
 
 /// What the run looks on for.
 pub(crate) struct Open {

@@ -3,66 +3,21 @@
 //! A share is watched namespace by namespace, so that the hub sends each profile to one runner only. A namespace that
 //! holds no profile is listed when the window begins and ends, and not watched: hubs have many of them.
 
-use std::collections::BTreeSet;
-
-use evidence::{Evidence, Shard, Share};
-use futures::future::{join_all, pending};
+use evidence::Shard;
 
 use super::{
     patience::Unfinished,
-    profiles::{ATTEMPTS, Run},
+    state::{ATTEMPTS, Run},
+    watches::{Observed, Watches},
 };
 use crate::{
     connect::call::{Failure, retry},
-    hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, target::Target},
-    watch::timeline::{self, Watch},
+    hub::{error::CollectError, missing::NO_NAMESPACES, namespaces},
+    watch::{
+        seen::share,
+        timeline::{self, Watch},
+    },
 };
-
-/// Which namespaces are observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Observed {
-    /// All of the hub, by one watch.
-    All,
-    /// These, each by a watch of its own.
-    Each(Vec<String>),
-}
-
-impl Observed {
-    /// What a run observes that has no share.
-    pub fn of_scope(namespaces: &[String]) -> Self {
-        match namespaces {
-            [] => Observed::All,
-            namespaces => Observed::Each(namespaces.to_vec()),
-        }
-    }
-
-    /// The paths of their profiles.
-    pub fn paths(&self, target: &Target) -> Vec<String> {
-        match self {
-            Observed::All => vec![target.profiles(None)],
-            Observed::Each(names) => names.iter().map(|name| target.profiles(Some(name))).collect(),
-        }
-    }
-}
-
-/// The watches of a share.
-pub(crate) struct Watches {
-    /// Those that are followed.
-    pub followed: Vec<Watch>,
-    /// Those of namespaces without profiles, which are not.
-    pub resting: Vec<Watch>,
-}
-
-impl Watches {
-    /// Records every change, for as long as it is polled.
-    pub async fn follow(&mut self) {
-        if self.followed.is_empty() {
-            // Nothing can change, but the window has its length.
-            pending::<()>().await;
-        }
-        join_all(self.followed.iter_mut().map(Watch::follow)).await;
-    }
-}
 
 impl Run<'_> {
     /// Finds out which namespaces the run observes.
@@ -154,19 +109,5 @@ impl Run<'_> {
             names => format!("share {shard} has the profiles of {}", names.join(", ")),
         });
         self.evidence.header.shares = vec![share];
-    }
-}
-
-/// The share that the evidence holds.
-pub(crate) fn share(shard: Shard, evidence: &Evidence) -> Share {
-    let profiles = evidence.profiles.iter();
-    let namespaces: BTreeSet<&str> = profiles
-        .map(|history| &*history.last().metadata.namespace)
-        .collect();
-    Share {
-        shard,
-        namespaces: namespaces.into_iter().map(str::to_owned).collect(),
-        window: evidence.header.window,
-        settled: evidence.header.settled,
     }
 }

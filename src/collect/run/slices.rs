@@ -1,12 +1,10 @@
 //! Watches the slices of decisions beside the profiles.
 
-use std::{fmt::Display, future::pending};
-
-use evidence::{Kind, Scope, Window, api::PlacementDecision};
+use evidence::{Kind, Window};
 use futures::future::join_all;
 use jiff::Timestamp;
 
-use super::{patience::Unfinished, profiles::Run};
+use super::{patience::Unfinished, state::Run, watches::Slices};
 use crate::{
     hub::error::CollectError,
     watch::{
@@ -14,36 +12,6 @@ use crate::{
         timeline::{self, Watch},
     },
 };
-
-/// The watches of slices; none where decisions are not judged.
-#[derive(Default)]
-pub(crate) struct Slices {
-    /// What they have seen.
-    pub record: timeline::Shared<PlacementDecision>,
-    pub watches: Vec<Watch<PlacementDecision>>,
-    /// Why the slices were not listed, and so are not watched.
-    unlisted: Option<String>,
-}
-
-impl Slices {
-    /// Records every change, for as long as it is polled.
-    pub async fn follow(&mut self) {
-        if self.watches.is_empty() || self.unlisted.is_some() {
-            pending::<()>().await;
-        }
-        join_all(self.watches.iter_mut().map(Watch::follow)).await;
-    }
-
-    /// Whether the scope holds one, or may: not all could be listed.
-    pub fn has(&self, scope: &Scope) -> bool {
-        self.unlisted.is_some() || self.record.lock().has(|slice| scope.holds_slice(slice))
-    }
-
-    /// Notes that no list at the end of the window has confirmed the watches.
-    fn doubt(&mut self, why: &dyn Display) {
-        self.watches.iter_mut().for_each(|watch| watch.doubt(why));
-    }
-}
 
 impl Run<'_> {
     /// Lists the slices, if decisions are judged.

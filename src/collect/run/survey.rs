@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::{header::header, plan::Plan, scope_check, share::Observed};
+use super::{header::header, plan::Plan, scope_check, watches::Observed};
 use crate::{
     clock::Clock,
     connect::{
@@ -87,7 +87,17 @@ pub async fn survey(
 ) -> Result<Survey, CollectError> {
     let deadline = Instant::now().checked_add(limit);
     let late = || CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
-    let target = within(deadline, target(&hub.timed(), clock, &hub.source, plan)).await;
+    let target = within(
+        deadline,
+        target(
+            &hub.timed(),
+            clock,
+            &hub.source,
+            &plan.claim,
+            plan.api_version.as_deref(),
+        ),
+    )
+    .await;
     let mut target = target.ok_or_else(late)??;
     let namespaces = &plan.scope.namespaces;
     let asked = async {

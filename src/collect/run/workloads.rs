@@ -6,12 +6,10 @@ use evidence::{Kind, ObjectRef, Reason, ReasonId, Workload, api::names};
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::{
-    plan::Workloads,
-    profiles::{ATTEMPTS, Run},
-};
+use super::state::{ATTEMPTS, Run};
 use crate::{
     connect::call::{Failure, retry, segment},
+    hub::wanted::Workloads,
     watch::list::list,
 };
 

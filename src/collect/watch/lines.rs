@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use tokio::{task::coop::consume_budget, time::timeout};
 
 use crate::connect::{
-    call::{AnswerBody, Failure, Refusal, Status},
-    own_credentials::OwnCredentials,
+    call::{Failure, Refusal, Status},
+    own_credentials::{AnswerBody, OwnCredentials},
 };
 
 /// The longest line: an event holds one object.

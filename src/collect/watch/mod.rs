@@ -8,6 +8,7 @@ pub(crate) mod list;
 pub(crate) mod memory_budget;
 pub(crate) mod record;
 pub(crate) mod restored;
+pub(crate) mod seen;
 pub(crate) mod skew;
 pub(crate) mod splitter;
 pub(crate) mod timeline;

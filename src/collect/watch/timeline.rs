@@ -28,7 +28,10 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::call::{ATTEMPTS, AnswerBody, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
+    connect::{
+        call::{ATTEMPTS, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
+        own_credentials::AnswerBody,
+    },
 };
 
 /// The `timeoutSeconds` of a watch: the hub ends it then, which reveals dead connections.

@@ -38,7 +38,8 @@ pub fn clean(target: &Target, plan: &Plan, driver_file: Option<&Path>) -> Result
             .map_err(Failure::no_connection)?;
         let cleaned = clean_up(
             &hub,
-            plan,
+            &plan.claim,
+            plan.api_version.as_deref(),
             Clock::system(),
             &journals,
             driver_file,

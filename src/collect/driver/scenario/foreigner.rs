@@ -130,7 +130,7 @@ fn any_place(session: &Session<'_>, api: Api) -> Option<String> {
     if api == Api::Placement {
         return scenario_placement::any_place(session);
     }
-    let scope = &session.context.plan.scope;
+    let scope = session.context.scope;
     let record = session.record();
     let mut there = record.after(0).iter().filter_map(|history| history.current());
     let profile = there.find(|profile| scope.holds(profile))?;

@@ -13,7 +13,7 @@ use evidence::{
 pub use manifest::{ServiceAccount, ServiceAccountError};
 
 use self::manifest::Role;
-use crate::run::plan::Workloads;
+use super::wanted::Workloads;
 
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
