@@ -16,8 +16,8 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    file::{DriverFile, Hook, PREFIX},
-    hooks::{Call, Called, Hooks, Way},
+    file::{DriverFile, Hook},
+    hooks::{Call, Called, Hooks, PREFIX, Way},
     named::Named,
     private_file,
 };

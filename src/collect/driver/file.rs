@@ -10,17 +10,17 @@ use std::{
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{DriverAction, LARGEST_TEXT, ObjectKey, read_text, user_file::UserFileError};
+use evidence::{DriverAction, LARGEST_TEXT, read_text, user_file::UserFileError};
 use schemars::Schema;
 
-use super::plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale};
+use super::{
+    hooks::PREFIX,
+    plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale},
+};
 use crate::plugins::{NoProgram, find_program};
 
 /// How long a hook may take, where the file does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// How the names of what a hook is told begin.
-pub(super) const PREFIX: &str = "CONFORMANCE_";
-
 /// What a driver file says, checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriverFile {
@@ -266,19 +266,6 @@ fn scale(text: &text::Text, members: &Members) -> Result<Option<Scale>, DriverFi
         members: wanted,
         at_once,
     }))
-}
-
-/// Reads `namespace/name`, where the name may be a label's value.
-pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
-    let (namespace, name) = text.trim().split_once('/')?;
-    let fits = |part: &str| {
-        let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-        !part.is_empty() && part.len() <= 253 && part.chars().all(fit)
-    };
-    (fits(namespace) && fits(name)).then(|| ObjectKey {
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod scale;
 mod slice_limit;
 mod tampering;
 mod upgrade;
+mod with_member;
 
 use evidence::{DriverAction, Scenario, api::Api};
 use futures::{
@@ -16,7 +17,8 @@ use futures::{
 };
 use tokio::sync::watch;
 
-use super::{scenario_member::ScenarioMember, session::Session};
+use self::with_member::with_member;
+use super::session::Session;
 
 /// Runs all scenarios that the run can do.
 pub(super) async fn all(session: &Session<'_>) {
@@ -94,20 +96,3 @@ fn on_placements<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
 async fn join_and_leave(session: &Session<'_>) {
     with_member(session, Scenario::JoinAndLeave, async |_, _| {}).await;
 }
-
-/// Has a member join, runs `body` with whether it has a profile, and has it leave.
-async fn with_member(
-    session: &Session<'_>,
-    scenario: Scenario,
-    body: impl AsyncFnOnce(&mut ScenarioMember, bool),
-) {
-    let Some(mut member) = ScenarioMember::take(session, scenario, 1).await.pop() else {
-        return;
-    };
-    let found = member.join(session).await;
-    body(&mut member, found).await;
-    member.leave(session).await;
-}
-
-/// Why a step that needs a profile is skipped.
-const NO_PROFILE: &str = "no profile of the member was found";

@@ -13,11 +13,17 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::{memory_budget::Room, skew::Skew};
-use crate::connect::call::Failure;
 
 mod rolling;
 
-pub(crate) use rolling::Lost;
+/// Why a watch is interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// What the hub said, or what became of the connection.
+    pub why: String,
+    /// True if the hub does not accept the credentials.
+    pub unauthorized: bool,
+}
 
 /// The histories so far.
 #[derive(Default)]

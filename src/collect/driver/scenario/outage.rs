@@ -5,7 +5,7 @@ use evidence::{
     api::{ClusterProfile, no_longer_told},
 };
 
-use super::{NO_PROFILE, with_member};
+use super::with_member::{NO_PROFILE, with_member};
 use crate::{
     driver::{answers, journal::UndoEntry, scenario_member::ScenarioMember, session::Session},
     watch::record::Record,

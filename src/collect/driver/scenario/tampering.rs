@@ -5,7 +5,7 @@ use evidence::{
     api::{Api, ClusterProfile, names},
 };
 
-use super::{NO_PROFILE, with_member};
+use super::with_member::{NO_PROFILE, with_member};
 use crate::{
     connect::call::Failure,
     driver::{

@@ -5,16 +5,8 @@ use std::{collections::BTreeSet, mem};
 use evidence::{History, Origin, Tracked};
 use jiff::Timestamp;
 
-use super::{Failure, Record};
-
-/// Why a watch is interrupted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// What the hub said, or what became of the connection.
-    pub why: String,
-    /// True if the hub does not accept the credentials.
-    pub unauthorized: bool,
-}
+use super::{Lost, Record};
+use crate::connect::call::Failure;
 
 /// What is known of one watch.
 pub(crate) struct WatchState<'a> {
