@@ -1,9 +1,12 @@
 //! The command line as a whole.
 
 pub mod completions;
+mod help;
 pub mod man;
 pub mod merge;
 pub mod version;
+
+use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
@@ -71,11 +74,11 @@ impl Cli {
         }
     }
 
-    /// Carries out the command.
+    /// Carries out the command. `again` carries out another command line, as a plugin of Sonobuoy does.
     ///
     /// # Errors
     /// When it could not be carried out; the failure knows its exit code.
-    pub fn execute(self) -> Result<Exit, Failure> {
+    pub fn execute(self, again: fn(&[OsString]) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
         match self.command {
             Command::Run(run) => run.execute(),
             Command::Doctor(doctor) => doctor.execute(),
@@ -89,7 +92,7 @@ impl Cli {
             Command::Policies(policies) => policies.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
-            Command::Sonobuoy(plugin) => plugin.execute(),
+            Command::Sonobuoy(plugin) => plugin.execute(&Self::command(), again),
             Command::Completions(completions) => completions.execute(Self::command()),
             Command::ManPages(pages) => pages.execute(Self::command()),
             Command::Version(version) => version.execute(),

@@ -13,4 +13,5 @@ mod run;
 mod sonobuoy;
 mod terminal;
 
-pub use cli::{Cli, merge::merged};
+pub use cli::merge::merged;
+pub use terminal::exit::{Exit, Failure};

@@ -11,7 +11,7 @@ use clap::{
 };
 use report::escape;
 
-use super::Cli;
+use super::{Cli, help::command_line};
 use crate::command::{
     config::{
         file::{File, Setting, unusable},
@@ -19,7 +19,7 @@ use crate::command::{
         show::shown,
     },
     flags::apis::useless_for,
-    terminal::{called::command_line, color, exit::Failure},
+    terminal::{color, exit::Failure},
 };
 
 /// Keys that give way to flags of another kind of hub, in addition to clap's conflicts.

@@ -27,7 +27,7 @@ use crate::command::{
         target::{Target, TargetFlags},
         waivers,
     },
-    run::observe::runtime,
+    hub::start::runtime,
     terminal::{
         exit::{Exit, Failure},
         print::{print, width},

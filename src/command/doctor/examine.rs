@@ -21,8 +21,7 @@ use crate::command::{
         plan::Own,
         target::{Reference, Target},
     },
-    hub::reference::References,
-    run::observe::start,
+    hub::{reference::References, start::start},
     terminal::exit::Failure,
 };
 

@@ -8,6 +8,7 @@ pub mod driver;
 pub mod duration;
 pub mod evidence_files;
 pub mod input;
+mod inputs;
 pub mod members;
 pub mod output;
 pub mod plan;

@@ -1,10 +1,6 @@
 //! The flags that say which hub to judge.
 
-use std::{
-    path::{Path, PathBuf},
-    str::FromStr,
-    time::Duration,
-};
+use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -24,12 +20,7 @@ use lab::{
     scheduler::{self, Scheduler},
 };
 
-use super::{
-    claim::ClaimFlags,
-    config::ConfigFlags,
-    driver::DriverFlags,
-    duration::{self, DurationError},
-};
+use super::duration::{self, DurationError};
 use crate::command::terminal::exit::Failure;
 
 /// The hub, and the implementation on it.
@@ -152,30 +143,6 @@ impl Target {
         match self {
             Target::Kubeconfig(_) => None,
             Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => Some(reference),
-        }
-    }
-
-    /// The files that a run reads, `others` among them: no report may replace one.
-    pub fn inputs<'a>(
-        &'a self,
-        driver: &'a DriverFlags,
-        claim: &'a ClaimFlags,
-        config: &'a ConfigFlags,
-        others: impl Iterator<Item = &'a PathBuf>,
-    ) -> impl Iterator<Item = &'a Path> {
-        self.kubeconfig()
-            .into_iter()
-            .chain(driver.file())
-            .chain(claim.waivers.as_deref())
-            .chain(config.file())
-            .chain(others.map(PathBuf::as_path))
-    }
-
-    /// The kubeconfig file that the user named.
-    fn kubeconfig(&self) -> Option<&Path> {
-        match self {
-            Target::Kubeconfig(options) => options.path.as_deref(),
-            Target::Lab(_) | Target::Envtest(_) | Target::K3s(_) => None,
         }
     }
 

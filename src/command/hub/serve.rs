@@ -17,10 +17,9 @@ use lab::{
 };
 use tokio::runtime::Builder;
 
-use super::reference::play;
+use super::{reference::play, start::tell_of_k3s};
 use crate::command::{
     flags::target::Reference,
-    run::observe::tell_of_k3s,
     terminal::{
         exit::{Exit, Failure},
         print::print,

@@ -26,8 +26,7 @@ use crate::command::{
         target::{Target, TargetFlags},
         waivers,
     },
-    hub::reference::play,
-    run::observe::start,
+    hub::{reference::play, start::start},
     terminal::{
         exit::{Exit, Failure},
         print::print,

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     grants::Roles,
-    judgement_loop::{End, JudgementLoop, Observation},
+    judgement_loop::{End, JudgementLoop},
+    observation::Observation,
     status::{AGAIN, Shared, SharedObservation},
     status_writes::StatusWrites,
     verdicts::Verdicts,

@@ -14,7 +14,7 @@ use report::{
     submitted::{Check, Document, Proof, verify_with},
 };
 
-use super::{read::read, verify::held};
+use super::{held::held, read::read};
 use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.

@@ -12,9 +12,9 @@ use collect::{
 use report::escape;
 use tokio_util::sync::CancellationToken;
 
-use super::observe::runtime;
 use crate::command::{
     flags::{driver::journals, target::Target},
+    hub::start::runtime,
     terminal::{
         exit::{Exit, Failure},
         print::print,

@@ -2,10 +2,7 @@
 
 use std::{env, ffi::OsStr, path::Path, sync::LazyLock};
 
-use clap::{Command, CommandFactory as _};
 use report::COMMAND;
-
-use crate::command::cli::Cli;
 
 /// kubectl runs `kubectl x-y` as a program of this prefix, `kubectl-x_y`.
 const PLUGIN: &str = "kubectl-";
@@ -14,35 +11,6 @@ const PLUGIN: &str = "kubectl-";
 pub fn called() -> &'static str {
     static CALLED: LazyLock<String> = LazyLock::new(|| typed(env::args_os().next().as_deref()));
     &CALLED
-}
-
-/// The command line, whose usage and examples say what the user types.
-pub fn command_line() -> Command {
-    worded(Cli::command(), called())
-}
-
-fn worded(command: Command, called: &str) -> Command {
-    if called == COMMAND {
-        return command;
-    }
-    examples(command.bin_name(called), called)
-}
-
-/// Puts what the user types into the text after the help of a command and of its subcommands.
-fn examples(command: Command, called: &str) -> Command {
-    let after = command
-        .get_after_help()
-        .map(|text| in_words_of(called, &text.to_string()));
-    let command = match after {
-        Some(after) => command.after_help(after),
-        None => command,
-    };
-    command.mut_subcommands(|subcommand| examples(subcommand, called))
-}
-
-/// Replaces the binary's name in a text by what the user types.
-fn in_words_of(called: &str, text: &str) -> String {
-    text.replace(&format!("{COMMAND} "), &format!("{called} "))
 }
 
 /// What the user types to run a program of this name.
@@ -82,25 +50,5 @@ mod tests {
             assert_eq!(typed(Some(OsStr::new(program))), expected, "{program}");
         }
         assert_eq!(typed(None), COMMAND);
-    }
-
-    #[test]
-    fn usage_and_examples_say_what_is_typed() {
-        let help = |called: &str| {
-            let mut whole = worded(Cli::command(), called);
-            whole.build();
-            let run = whole.find_subcommand_mut("run").expect("it is there");
-            run.render_long_help().to_string()
-        };
-        let plugin = help("kubectl clusterprofile-conformance");
-        assert!(
-            plugin.contains("Usage: kubectl clusterprofile-conformance run "),
-            "{plugin}"
-        );
-        assert_eq!(
-            plugin.replace("kubectl clusterprofile-conformance", COMMAND),
-            help(COMMAND),
-            "nothing else differs, and no example is left out"
-        );
     }
 }
