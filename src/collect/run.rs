@@ -46,32 +46,17 @@ pub async fn collect(
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     // The parts of a run are on the heap: together they would fill the stack of a thread.
     Box::pin(run.profiles_and_members(&mut asking)).await?;
-    if run.progress.wants_snapshot(true) {
-        run.progress.snapshot(run.snapshot_of_window());
-    }
+    run.keep_window();
     // What is open when the window ends goes on while the rest is read.
     let mut open = run.open();
-    let after_window = Box::pin(async {
-        run.secrets().await;
-        run.unlabelled_secrets().await;
-        Box::pin(run.consumer_access()).await;
-        Box::pin(run.workloads()).await;
-        run.probe().await;
-        run.members(asking).await;
-    });
     select! {
         biased;
-        () = after_window => {}
+        () = Box::pin(run.after_window(asking)) => {}
         () = follow(open.as_mut()) => {}
     }
     let stopped = run.stopped();
     if let Some(open) = open {
         Box::pin(run.settle(open)).await;
     }
-    if stopped {
-        run.evidence.header.cut_short = Some("it was stopped".to_owned());
-    }
-    run.evidence.header.permissions = run.permissions.into_inner();
-    run.evidence.header.traffic = Some(hub.traffic().since(before));
-    Ok(run.evidence)
+    Ok(run.finish(stopped, hub.traffic().since(before)))
 }

@@ -19,8 +19,18 @@ const STALE: &str =
     "the profiles could not be listed at the end of the window, and Secrets must not be newer";
 
 impl Run<'_> {
+    /// Reads it all, one after the other.
+    pub(super) async fn after_window(&mut self, asking: Asking) {
+        self.secrets().await;
+        self.unlabelled_secrets().await;
+        Box::pin(self.consumer_access()).await;
+        Box::pin(self.workloads()).await;
+        self.probe().await;
+        self.members(asking).await;
+    }
+
     /// Lists the consumers' Secrets.
-    pub(crate) async fn secrets(&mut self) {
+    async fn secrets(&mut self) {
         if let Some(of_first) = self.plan.of_first_share() {
             self.asked(Kind::Secrets, of_first);
             return;
@@ -51,7 +61,7 @@ impl Run<'_> {
     }
 
     /// Looks in consumers' namespaces for Secrets that lack the label.
-    pub(crate) async fn unlabelled_secrets(&mut self) {
+    async fn unlabelled_secrets(&mut self) {
         let of_first = self.plan.of_first_share();
         let asked = of_first.unwrap_or_else(|| secrets::unlabelled_asked(&self.plan.secrets));
         let wanted = asked == Asked::Yes;
@@ -90,7 +100,7 @@ impl Run<'_> {
     }
 
     /// Tries to change profiles' managers by dry runs.
-    pub(crate) async fn probe(&mut self) {
+    async fn probe(&mut self) {
         let (asked, gap) = probe::asked(&self.plan.probe, &self.permissions, &self.plan.scope.namespaces);
         let wanted = asked == Asked::Yes && gap.is_none();
         self.asked(Kind::Probe, asked);
@@ -110,7 +120,7 @@ impl Run<'_> {
     }
 
     /// What takes the whole inventory to ask, and what came of it all.
-    pub(crate) async fn members(&mut self, mut asking: Asking) {
+    async fn members(&mut self, mut asking: Asking) {
         if !self.plan.members.are_asked() {
             return;
         }

@@ -30,7 +30,7 @@ struct Question<'a> {
 impl Run<'_> {
     /// Asks which writes on decisions the named consumers may send, and whether they may read the profiles that the
     /// decisions refer to.
-    pub(crate) async fn consumer_access(&mut self) {
+    pub(super) async fn consumer_access(&mut self) {
         if *self.evidence.asked(Kind::ConsumerAccess) != Asked::Yes {
             return;
         }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Builds the evidence header, without the window and the permissions.
-pub(crate) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
+pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
     let placements = target.placements.as_ref();
     let mut claim = plan.claim.clone();
     // What the hub does not serve is not judged, unless nothing else is.

@@ -45,7 +45,7 @@ pub struct Plan {
 
 impl Plan {
     /// The APIs that are judged, and to whose objects a driver writes if it `may`.
-    pub fn written(&self, may: bool) -> Vec<Api> {
+    pub(super) fn written(&self, may: bool) -> Vec<Api> {
         if may { written(&self.claim) } else { Vec::new() }
     }
 

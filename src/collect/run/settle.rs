@@ -27,7 +27,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 const SHARE: u32 = 20;
 
 /// What the run looks on for.
-pub(crate) struct Open {
+pub(super) struct Open {
     watches: Watches,
     slices: Slices,
     seen: Seen,
@@ -44,7 +44,7 @@ struct Seen {
 }
 
 /// Records every change for as long as it is polled.
-pub(crate) async fn follow(open: Option<&mut Open>) {
+pub(super) async fn follow(open: Option<&mut Open>) {
     match open {
         Some(open) => open.follow().await,
         None => pending().await,
@@ -108,7 +108,7 @@ impl Seen {
 
 impl Run<'_> {
     /// What is open now that the window has ended; none if nothing is, or if the run does not look on.
-    pub(crate) fn open(&mut self) -> Option<Open> {
+    pub(super) fn open(&mut self) -> Option<Open> {
         let Left {
             record,
             watches,
@@ -153,7 +153,7 @@ impl Run<'_> {
     }
 
     /// Looks on until nothing is open, or for as long as the plan says.
-    pub(crate) async fn settle(&mut self, mut open: Open) {
+    pub(super) async fn settle(&mut self, mut open: Open) {
         self.progress.phase("waiting for open faults to settle");
         let Open {
             watches,

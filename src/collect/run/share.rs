@@ -24,7 +24,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the plan has a share, and the hub's namespaces cannot be listed.
-    pub(crate) async fn divide(&mut self) -> Result<(), CollectError> {
+    pub(super) async fn divide(&mut self) -> Result<(), CollectError> {
         let Some(shard) = self.plan.scope.shard else {
             return Ok(());
         };
@@ -102,7 +102,7 @@ impl Run<'_> {
     }
 
     /// Notes which share the run has observed.
-    pub(crate) fn shared(&mut self, shard: Shard) {
+    pub(super) fn shared(&mut self, shard: Shard) {
         let share = share(shard, &self.evidence);
         self.progress.phase(&match share.namespaces.as_slice() {
             [] => format!("share {shard} has no namespace with profiles"),

@@ -18,7 +18,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the hub refuses.
-    pub(crate) async fn slices(&self) -> Result<Slices, CollectError> {
+    pub(super) async fn slices(&self) -> Result<Slices, CollectError> {
         let Some(target) = &self.target.placements else {
             return Ok(Slices::default());
         };
@@ -46,7 +46,7 @@ impl Run<'_> {
     }
 
     /// Compares lists with what the watches of slices have brought, as for profiles, and ends them.
-    pub(crate) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
+    pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
         if slices.unlisted.is_none() {
             let confirming = join_all(slices.watches.iter_mut().map(Watch::confirm));
             match self.patience.within(self.patience.list, confirming).await {
@@ -58,7 +58,7 @@ impl Run<'_> {
     }
 
     /// Puts the slices into the evidence.
-    pub(crate) fn sliced(&mut self, slices: &Slices, window: Window) {
+    pub(super) fn sliced(&mut self, slices: &Slices, window: Window) {
         if self.target.placements.is_none() {
             return;
         }

@@ -38,9 +38,11 @@ impl Run<'_> {
         })
     }
 
-    /// The evidence when the window is over.
-    pub(crate) fn snapshot_of_window(&self) -> Snapshot {
-        Snapshot::of_window(self.unfinished())
+    /// Has a copy of the evidence kept now that the window is over, if somebody wants one.
+    pub(super) fn keep_window(&self) {
+        if self.progress.wants_snapshot(true) {
+            self.progress.snapshot(Snapshot::of_window(self.unfinished()));
+        }
     }
 
     /// The evidence, without what is read when the window is over.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Window};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window};
 use tokio::select;
 use tokio_util::sync::CancellationToken;
 
@@ -28,28 +28,28 @@ use crate::{
 };
 
 /// Interval of progress reports.
-pub(crate) const TICK: Duration = Duration::from_secs(1);
+pub(super) const TICK: Duration = Duration::from_secs(1);
 /// How many lists of profiles are read at a time.
 pub(crate) const AT_ONCE: usize = 16;
 /// How often a list beside the profiles is tried.
-pub(crate) const ATTEMPTS: u32 = 3;
+pub(super) const ATTEMPTS: u32 = 3;
 
 /// One run of one plan.
 pub(crate) struct Run<'a> {
     pub(crate) hub: &'a Connection,
     pub(crate) plan: &'a Plan,
     pub(crate) clock: Clock,
-    pub(crate) progress: &'a dyn Progress,
-    pub(crate) stop: CancellationToken,
+    pub(super) progress: &'a dyn Progress,
+    pub(super) stop: CancellationToken,
     pub(crate) target: Target,
     pub(crate) permissions: Permissions,
     pub(crate) evidence: Evidence,
-    pub(crate) observed: Observed,
+    pub(super) observed: Observed,
     /// Whether the profiles could not be listed at the end of the window.
-    pub(crate) is_stale: bool,
+    pub(super) is_stale: bool,
     pub(crate) patience: Patience,
     /// The watches that go on after the window.
-    pub(crate) left: Option<Left>,
+    pub(super) left: Option<Left>,
 }
 
 impl<'a> Run<'a> {
@@ -133,7 +133,7 @@ impl Run<'_> {
         watches
     }
 
-    pub(crate) fn watch<T: Tracked>(
+    pub(super) fn watch<T: Tracked>(
         &self,
         namespace: Option<&str>,
         record: &timeline::Shared<T>,
@@ -149,15 +149,15 @@ impl Run<'_> {
         )
     }
 
-    pub(crate) fn asked(&mut self, kind: Kind, asked: Asked) {
+    pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {
         self.evidence.header.asked.insert(kind, asked);
     }
 
-    pub(crate) fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
+    pub(super) fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
         self.evidence.gaps.push(Gap::of(kind, reason));
     }
 
-    pub(crate) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
+    pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
         self.evidence.gaps.push(Gap {
             from: Some(lost.from),
             until: Some(lost.until),
@@ -165,12 +165,22 @@ impl Run<'_> {
         });
     }
 
-    pub(crate) fn stopped(&self) -> bool {
+    pub(super) fn stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 
+    /// The evidence, when there is nothing more to read.
+    pub(super) fn finish(mut self, stopped: bool, traffic: Traffic) -> Evidence {
+        if stopped {
+            self.evidence.header.cut_short = Some("it was stopped".to_owned());
+        }
+        self.evidence.header.permissions = self.permissions.into_inner();
+        self.evidence.header.traffic = Some(traffic);
+        self.evidence
+    }
+
     /// What comes of `work`; none where the caller ends the run before.
-    pub(crate) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         select! {
             biased;
             () = self.stop.cancelled() => None,

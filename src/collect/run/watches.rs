@@ -12,7 +12,7 @@ use crate::{
 
 /// Which namespaces are observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Observed {
+pub(super) enum Observed {
     /// All of the hub, by one watch.
     All,
     /// These, each by a watch of its own.
@@ -58,7 +58,7 @@ impl Watches {
 
 /// The watches of slices; none where decisions are not judged.
 #[derive(Default)]
-pub(crate) struct Slices {
+pub(super) struct Slices {
     /// What they have seen.
     pub record: timeline::Shared<PlacementDecision>,
     pub watches: Vec<Watch<PlacementDecision>>,
@@ -87,7 +87,7 @@ impl Slices {
 }
 
 /// What goes on after the window.
-pub(crate) struct Left {
+pub(super) struct Left {
     pub record: timeline::Shared,
     pub watches: Watches,
     pub slices: Slices,

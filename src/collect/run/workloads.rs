@@ -45,7 +45,7 @@ impl Workloads {
 
 impl Run<'_> {
     /// Lists the workloads, if the plan names a kind.
-    pub(crate) async fn workloads(&mut self) {
+    pub(super) async fn workloads(&mut self) {
         let Some(workloads) = &self.plan.workloads else {
             return;
         };
