@@ -1,10 +1,10 @@
 //! The command line as a whole.
 
-pub mod completions;
+mod completions;
 mod help;
-pub mod man;
+mod man;
 pub mod merge;
-pub mod version;
+mod version;
 
 use std::ffi::OsString;
 

@@ -92,7 +92,7 @@ impl Connection {
     }
 
     /// What all requests by this connection have cost the hub so far, those of the client's other users excepted.
-    pub fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> Traffic {
         self.toll.traffic()
     }
 

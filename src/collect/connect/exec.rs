@@ -35,7 +35,7 @@ const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
 const SHOWN: usize = 200;
 
 /// A plugin that has given a token, and gives the next one when that expires.
-pub(crate) struct Login {
+pub(super) struct Login {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,

@@ -69,7 +69,7 @@ impl HubAccess {
     }
 
     /// The service account of the pod that this runs in.
-    pub(crate) fn of_pod(config: &Config) -> Self {
+    pub(super) fn of_pod(config: &Config) -> Self {
         let file = |name: &str| format!("{SERVICE_ACCOUNT}/{name}");
         let kubeconfig = json!({
             "apiVersion": "v1",
@@ -128,7 +128,7 @@ fn tidy(value: &mut Value) {
 
 /// Returns the credentials of a kubeconfig and the tokens in files that it names, so that output can be redacted; none
 /// if it cannot be read. Among them is all that a credential plugin is given, be it a secret, a region or an address.
-pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
+pub(crate) fn credentials_in(kubeconfig: &str) -> Vec<String> {
     credentials_under(kubeconfig, |_| true)
 }
 

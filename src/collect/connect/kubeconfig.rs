@@ -39,7 +39,7 @@ pub struct KubeconfigOptions {
 }
 
 /// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
-pub(crate) fn request_timeout(given: Option<Duration>) -> Duration {
+pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
     match given {
         None => REQUEST_TIMEOUT,
         Some(Duration::ZERO) => Duration::MAX,
@@ -76,7 +76,7 @@ struct Found {
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable, such as by its credential plugin. Nothing is sent yet.
-pub(crate) async fn connect(
+pub(super) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
     let Some(found) = find(options, &Environment::now())? else {

@@ -1,7 +1,7 @@
 //! Connects to hubs and members: kubeconfigs, credentials, requests, and why a request failed.
 
 pub(crate) mod call;
-pub(crate) mod cause;
+mod cause;
 pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod error;
@@ -9,15 +9,16 @@ pub(crate) mod exec;
 pub(crate) mod exec_credential;
 pub(crate) mod hidden;
 pub(crate) mod hub_access;
-pub(crate) mod kubeconfig;
+mod kubeconfig;
 pub(crate) mod own_credentials;
 pub mod request_cost;
 pub mod words;
 
-pub use cause::{cause, is_cut_off, is_tls, root};
+pub(crate) use cause::is_tls;
+pub use cause::{cause, root};
 pub use client::{USER_AGENT, client};
 pub use connection::Connection;
 pub use error::{ClientError, ConnectError, ContextError, ExecError};
 pub use exec_credential::AnswerFlaw;
-pub use hub_access::{HubAccess, credentials_in};
+pub use hub_access::HubAccess;
 pub use kubeconfig::{KubeconfigOptions, config, read};

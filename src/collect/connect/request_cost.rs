@@ -32,7 +32,7 @@ pub(crate) struct Toll {
 pub struct Meter(Arc<Toll>);
 
 impl Meter {
-    pub(crate) fn of(toll: &Arc<Toll>) -> Self {
+    pub(super) fn of(toll: &Arc<Toll>) -> Self {
         Self(Arc::clone(toll))
     }
 

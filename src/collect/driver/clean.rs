@@ -154,7 +154,7 @@ async fn clean_by(
     }
     cleaned
         .messages
-        .extend(strangers(hub, &target, &going_on, &cleaned.leftovers).await?);
+        .extend(strangers(hub, target, &going_on, &cleaned.leftovers).await?);
     if cleaned == Cleaned::default() {
         cleaned
             .messages

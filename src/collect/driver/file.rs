@@ -87,7 +87,7 @@ impl DriverFile {
     }
 
     /// The folder that it is in, from which its hooks run.
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 

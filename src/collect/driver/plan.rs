@@ -83,7 +83,7 @@ pub struct Scale {
 
 impl Patience {
     /// How long the implementation may take to answer an action.
-    pub fn with(&self, action: DriverAction) -> Duration {
+    pub(super) fn with(&self, action: DriverAction) -> Duration {
         self.to.get(&action).copied().unwrap_or(self.usual)
     }
 }

@@ -5,7 +5,7 @@ pub mod error;
 pub mod missing;
 pub(crate) mod namespaces;
 pub(crate) mod permissions;
-pub(crate) mod policies;
+mod policies;
 pub(crate) mod probe;
 pub mod rbac;
 pub(crate) mod secrets;

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MOST: usize = 100;
 
 /// The suite's policies with a binding; none if the hub has no such API, or does not show them.
-pub(crate) async fn installed(client: &TimedClient) -> Option<Vec<InstalledPolicy>> {
+pub(super) async fn installed(client: &TimedClient) -> Option<Vec<InstalledPolicy>> {
     let policies = list(client, "validatingadmissionpolicies").await?;
     if items(&policies).next().is_none() {
         return Some(Vec::new());

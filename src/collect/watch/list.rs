@@ -89,7 +89,7 @@ where
 ///
 /// # Errors
 /// When the hub does not answer so.
-pub(crate) async fn newest_version(client: &TimedClient, path: &str) -> Result<String, Failure> {
+pub(super) async fn newest_version(client: &TimedClient, path: &str) -> Result<String, Failure> {
     let path = format!("{path}?limit=1");
     let (frame, ..) = page(client, &path, METADATA, client.list_budget(), |_: &[u8]| {}).await?;
     Ok(frame.resource_version)

@@ -26,7 +26,7 @@ pub(crate) async fn check(client: &TimedClient, path: &str, known: &str) -> Resu
 ///
 /// # Errors
 /// When the newest one is older.
-pub(crate) fn compare(known: &str, newest: &str) -> Result<(), Failure> {
+pub(super) fn compare(known: &str, newest: &str) -> Result<(), Failure> {
     match (known.parse::<u64>(), newest.parse::<u64>()) {
         (Ok(known), Ok(newest)) if newest < known => Err(Failure::restored(known, newest)),
         _ => Ok(()),
@@ -34,7 +34,7 @@ pub(crate) fn compare(known: &str, newest: &str) -> Result<(), Failure> {
 }
 
 /// Why changes are missing, if the hub has a new history.
-pub(crate) fn reason(words: String, failure: &Failure) -> Reason {
+pub(super) fn reason(words: String, failure: &Failure) -> Reason {
     if failure.is_restored() {
         Reason::of(ReasonId::HubRestored, words)
     } else {

@@ -15,6 +15,6 @@ pub mod plan;
 pub mod scope;
 pub mod selection;
 pub mod shard;
-pub mod size;
+mod size;
 pub mod target;
 pub mod waivers;

@@ -1,6 +1,6 @@
 //! Lists and explains the rules.
 
 pub mod explain;
-pub mod ledger;
+mod ledger;
 pub mod list;
 pub mod rule;

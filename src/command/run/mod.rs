@@ -1,9 +1,9 @@
 //! `run` and `replay`: from a hub, or a file with its state, to reports.
 
-pub mod clean;
+mod clean;
 pub mod command;
-pub mod conclude;
-pub mod observe;
-pub mod progress;
-pub mod recording;
+mod conclude;
+mod observe;
+mod progress;
+mod recording;
 pub mod replay;
