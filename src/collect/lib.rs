@@ -17,7 +17,7 @@ mod run;
 mod subprocess;
 mod watch;
 
-pub use connect::{request_cost::Meter, words::MalformedFile};
+pub use connect::{messages::MalformedFile, request_cost::Meter};
 pub use hub::{
     digester::new_digester,
     error::CollectError,

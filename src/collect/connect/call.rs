@@ -14,9 +14,9 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     cause::{cause, is_cut_off, is_tls},
+    messages::one_line,
     own_credentials::{AnswerBody, OwnCredentials},
     request_cost::Toll,
-    words::one_line,
 };
 
 /// How long an answer may take until its end, unless the caller says otherwise.

@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::{
     error::{ClientError, ExecError},
     exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
-    words::one_line,
+    messages::one_line,
 };
 use crate::{
     clock::Clock,

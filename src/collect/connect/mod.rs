@@ -10,9 +10,9 @@ pub(crate) mod exec_credential;
 pub(crate) mod hidden;
 pub(crate) mod hub_access;
 mod kubeconfig;
+pub mod messages;
 pub(crate) mod own_credentials;
 pub mod request_cost;
-pub mod words;
 
 pub(crate) use cause::is_tls;
 pub use cause::{cause, root};

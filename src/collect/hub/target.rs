@@ -20,7 +20,7 @@ use crate::{
         call::{
             ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send,
         },
-        words::one_line,
+        messages::one_line,
     },
     watch::skew::Skew,
 };

@@ -10,7 +10,7 @@ use evidence::{
 use super::{ask::REQUEST, kubeconfig::KubeconfigFlaw};
 use crate::connect::{
     error::{ClientError, ConnectError},
-    words::MalformedFile,
+    messages::MalformedFile,
 };
 
 /// An example for error messages.
