@@ -3,6 +3,20 @@
 //! It gets, lists and watches, asks what it may do, and sends dry runs. It stores nothing on the hub, unless a plan lets
 //! it tamper with profiles of members that it joined itself ([`driver`]). From members it only reads, and sends self
 //! reviews. It runs credential plugins only if the plan names them ([`plugins`]).
+//!
+//! The folders, each of which knows only those above it:
+//!
+//! - [`clock`] and `subprocess`: time, and programs that are run within limits;
+//! - [`connect`]: kubeconfigs, credentials, and requests that are sent again;
+//! - `watch`: lists and watches, and the histories that they bring;
+//! - [`requests`]: the hub's audit log;
+//! - [`plugins`]: credential plugins of access providers;
+//! - `hub`: what a hub serves and allows, its Namespaces and Secrets, and the roles that this takes;
+//! - `progress`: who hears of a run while it goes on;
+//! - `members`: asks members themselves;
+//! - [`driver`]: makes the implementation act;
+//! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it;
+//! - [`ongoing`]: the same for as long as a monitor lives.
 
 pub mod clock;
 pub mod connect;

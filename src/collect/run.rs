@@ -4,7 +4,7 @@ mod after_window;
 mod consumers;
 mod header;
 pub(crate) mod patience;
-pub mod plan;
+pub(crate) mod plan;
 mod profiles;
 mod scope_check;
 mod settle;
@@ -13,7 +13,7 @@ mod side_by_side;
 mod slices;
 mod snapshot;
 pub(crate) mod state;
-pub mod survey;
+pub(crate) mod survey;
 mod watches;
 mod workloads;
 

@@ -1,4 +1,14 @@
 //! The command line: a folder for each group of subcommands, and one for the flags that several of them share.
+//!
+//! - `terminal`: how the command is called, colors, signals, errors and exit codes;
+//! - `rules`: `list` and `explain`;
+//! - `flags`: what several subcommands take, and what it leads to;
+//! - `hub`: test hubs and the reference implementations on them, and `hub`;
+//! - `sonobuoy`, `report`, `doctor`, `monitor`: the subcommands of these names;
+//! - `run`: `run` and `replay`, from a hub or a file to reports;
+//! - `config`: the configuration file;
+//! - `manifests`: `crd`, `rbac`, `policies` and `schema`, which print files for others;
+//! - `cli`: the command line as a whole, with `completions`, `man` and `version`.
 
 mod cli;
 mod config;

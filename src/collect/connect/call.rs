@@ -1,28 +1,25 @@
-//! Sends requests to the hub; retries and failures.
+//! Sends requests to the hub, and sends them again.
 
-use std::{cell::Cell, fmt, future::Future, sync::Arc, time::Duration};
+use std::{cell::Cell, future::Future, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use evidence::Limits;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt as _, Limited};
 use kube::client::{Body, Client};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::{
-    cause::{cause, is_cut_off, is_tls},
-    messages::one_line,
+    failure::{Failure, Refusal, Status},
     own_credentials::{AnswerBody, OwnCredentials},
-    request_cost::Toll,
+    request_cost::RequestCost,
 };
 
 /// How long an answer may take until its end, unless the caller says otherwise.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest wait before a request is sent again.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 /// The longest time that a request is put off in all, whatever the hub asks for.
 const LONGEST_WAITS: Duration = Duration::from_secs(20);
 /// How long the reason of a refusal may take. Without it, a refusal is a refusal still.
@@ -41,20 +38,20 @@ pub(crate) struct TimedClient {
     /// How many bytes a list may have in all.
     pub most_of_list: u64,
     /// Counts and spaces the requests.
-    pub toll: Arc<Toll>,
+    pub cost: Arc<RequestCost>,
     /// Makes this client's waits differ from those of others.
     pub seed: u64,
 }
 
 impl TimedClient {
     /// Limits the requests of a client, and counts them.
-    pub fn new(client: Client, request_timeout: Duration, toll: Arc<Toll>, seed: u64) -> Self {
+    pub fn new(client: Client, request_timeout: Duration, cost: Arc<RequestCost>, seed: u64) -> Self {
         Self {
             client,
             request_timeout,
             list_timeout: request_timeout,
             most_of_list: Limits::default().whole,
-            toll,
+            cost,
             seed,
         }
     }
@@ -62,7 +59,7 @@ impl TimedClient {
     /// What a list that begins now may have.
     pub fn list_budget(&self) -> ListBudget {
         ListBudget {
-            until: self.toll.traffic().bytes.saturating_add(self.most_of_list),
+            until: self.cost.traffic().bytes.saturating_add(self.most_of_list),
             most: self.most_of_list,
         }
     }
@@ -86,214 +83,14 @@ impl ListBudget {
     ///
     /// # Errors
     /// When it is too much.
-    pub fn check(&self, toll: &Toll) -> Result<(), Failure> {
-        if toll.traffic().bytes > self.until {
+    pub fn check(&self, cost: &RequestCost) -> Result<(), Failure> {
+        if cost.traffic().bytes > self.until {
             return Err(Failure::broken(format!(
                 "the hub's list has more than {} MiB",
                 self.most >> 20
             )));
         }
         Ok(())
-    }
-}
-
-/// Why a request had no good answer.
-#[derive(Clone, Debug)]
-pub(crate) enum Failure {
-    /// The hub answered that it does not do that.
-    Status(Box<Refusal>),
-    /// There was no answer, or it broke off.
-    NoAnswer {
-        /// What happened, in words that hold no secret.
-        cause: String,
-        /// In which way.
-        how: How,
-    },
-}
-
-/// The ways of not answering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// What came makes no sense, or there is no way to ask.
-    Broken,
-    /// There is no connection, or it broke off.
-    CutOff,
-    /// No secure connection could be made.
-    Insecure,
-    /// Nothing came for too long.
-    Silent,
-    /// The hub no longer has the history in which it was asked.
-    Restored,
-}
-
-/// An answer other than success.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Refusal {
-    /// HTTP status code.
-    pub code: u16,
-    /// What the hub says of it.
-    pub status: Status,
-    /// How long the hub wants to be left alone.
-    pub retry_after: Option<Duration>,
-}
-
-/// The part of `metav1.Status` that tells why.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Status {
-    pub code: u16,
-    #[serde(deserialize_with = "words")]
-    pub reason: String,
-    #[serde(deserialize_with = "words")]
-    pub message: String,
-    pub details: Option<Details>,
-}
-
-/// Details of a [`Status`].
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct Details {
-    pub causes: Vec<Cause>,
-    pub retry_after_seconds: Option<u64>,
-}
-
-/// One of the causes of a [`Status`].
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Cause {
-    #[serde(deserialize_with = "words")]
-    pub field: String,
-    #[serde(deserialize_with = "words")]
-    pub message: String,
-}
-
-/// How many characters of what the hub says are kept.
-const WORDS: usize = 2000;
-
-/// The hub's words in one line, redacted and cut.
-fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let said = Option::<String>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(one_line(&said, WORDS))
-}
-
-impl Failure {
-    /// There was no answer that makes sense.
-    pub fn broken(cause: impl Into<String>) -> Self {
-        Failure::NoAnswer {
-            cause: cause.into(),
-            how: How::Broken,
-        }
-    }
-
-    /// Nothing came for that long; `what` begins the sentence.
-    pub fn silent(what: &str, patience: Duration) -> Self {
-        Failure::NoAnswer {
-            cause: format!("{what} for {} s", patience.as_secs()),
-            how: How::Silent,
-        }
-    }
-
-    /// The hub's newest resourceVersion is older than one that it has given out.
-    pub fn restored(known: u64, newest: u64) -> Self {
-        Failure::NoAnswer {
-            cause: format!(
-                "the hub's resourceVersion went back from {known} to {newest}, as after a restored backup"
-            ),
-            how: How::Restored,
-        }
-    }
-
-    /// Whether the hub has a new history.
-    pub fn is_restored(&self) -> bool {
-        matches!(
-            self,
-            Failure::NoAnswer {
-                how: How::Restored,
-                ..
-            }
-        )
-    }
-
-    /// Whether nothing came for too long.
-    pub fn is_silence(&self) -> bool {
-        matches!(self, Failure::NoAnswer { how: How::Silent, .. })
-    }
-
-    /// HTTP status code; 0 where there was no answer.
-    pub fn code(&self) -> u16 {
-        match self {
-            Failure::Status(refusal) => refusal.code,
-            Failure::NoAnswer { .. } => 0,
-        }
-    }
-
-    /// Whether there is no connection, or it broke off.
-    pub fn is_cut_off(&self) -> bool {
-        matches!(self, Failure::NoAnswer { how: How::CutOff, .. })
-    }
-
-    /// Whether the same request may succeed a moment later. One that has used all its time is not sent again.
-    pub fn may_pass(&self) -> bool {
-        matches!(self.code(), 0 | 429 | 500..) && !self.is_silence() && !self.is_restored()
-    }
-
-    /// Whether the hub is there, but busy or ailing.
-    pub fn is_ailing(&self) -> bool {
-        self.code() != 0 && self.may_pass()
-    }
-
-    /// How long to wait before the next attempt, after `failures` of them in a row.
-    pub fn wait(&self, failures: u32) -> Duration {
-        let growing = Duration::from_millis(500) * 2_u32.saturating_pow(failures.saturating_sub(1).min(8));
-        growing.max(self.asked_wait()).min(LONGEST_WAIT)
-    }
-
-    /// How long the hub asks to be left alone.
-    pub fn asked_wait(&self) -> Duration {
-        match self {
-            Failure::Status(refusal) => refusal.retry_after.unwrap_or_default(),
-            Failure::NoAnswer { .. } => Duration::ZERO,
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::NoAnswer { cause, .. } => f.write_str(cause),
-            Failure::Status(refusal) if refusal.status.message.is_empty() => {
-                write!(f, "the hub answered {}", name(refusal.code))
-            }
-            Failure::Status(refusal) => {
-                let message = &refusal.status.message;
-                write!(f, "the hub answered {}: {message}", name(refusal.code))
-            }
-        }
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<kube::Error> for Failure {
-    fn from(error: kube::Error) -> Self {
-        let how = if is_tls(&error) {
-            How::Insecure
-        } else if is_cut_off(&error) {
-            How::CutOff
-        } else {
-            How::Broken
-        };
-        Failure::NoAnswer {
-            cause: cause(&error),
-            how,
-        }
-    }
-}
-
-fn name(code: u16) -> String {
-    match StatusCode::from_u16(code) {
-        Ok(status) => status.to_string(),
-        Err(_) => code.to_string(),
     }
 }
 
@@ -307,14 +104,14 @@ pub(crate) async fn send(
 ) -> Result<Response<AnswerBody>, Failure> {
     let limit = client.request_timeout;
     let late = || Failure::silent("no answer came", limit);
-    client.toll.request();
+    client.cost.request();
     let response = timeout(limit, client.client.send(request))
         .await
         .map_err(|_| late())??;
-    let toll = Arc::clone(&client.toll);
+    let cost = Arc::clone(&client.cost);
     let response = response.map(|body| {
         let counted = body.map_frame(move |frame| {
-            toll.bytes(frame.data_ref().map_or(0, Bytes::len));
+            cost.bytes(frame.data_ref().map_or(0, Bytes::len));
             frame
         });
         counted.boxed_unsync()
@@ -492,23 +289,7 @@ pub(crate) fn segment(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn the_hubs_words_are_one_line_without_credentials() {
-        let token = "eyJhbGciOi.CANARY-CANARY.x";
-        let status = json!({
-            "reason": token, "message": format!("no\ntest result: ok {token} {}", "x".repeat(5000)),
-            "details": {"causes": [{"field": token, "message": format!("Bearer {}", "CANARY".repeat(5))}]},
-        });
-        let status: Status = serde_json::from_value(status).expect("a status");
-        let told = format!("{status:?}");
-        assert!(!told.contains("CANARY"), "{told}");
-        assert!(status.message.starts_with("no test result: ok … x"), "{told}");
-        assert_eq!(status.message.chars().count(), WORDS + 1);
-    }
 
     #[test]
     fn a_name_that_makes_no_url_is_no_panic() {

@@ -7,6 +7,7 @@ pub(crate) mod connection;
 pub(crate) mod error;
 pub(crate) mod exec;
 pub(crate) mod exec_credential;
+pub(crate) mod failure;
 pub(crate) mod hidden;
 pub(crate) mod hub_access;
 mod kubeconfig;

@@ -172,7 +172,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        connect::call::{Failure, REQUEST_TIMEOUT, TimedClient, request, send},
+        connect::{
+            call::{REQUEST_TIMEOUT, TimedClient, request, send},
+            failure::Failure,
+        },
         watch::lines::{Event, Lines},
     };
 

@@ -21,7 +21,7 @@ const BURST_OF_WATCH: u32 = 2;
 
 /// Counts and spaces the requests of one run to its hub.
 #[derive(Debug, Default)]
-pub(crate) struct Toll {
+pub(crate) struct RequestCost {
     requests: AtomicU64,
     bytes: AtomicU64,
     pace: Mutex<Pace>,
@@ -29,11 +29,11 @@ pub(crate) struct Toll {
 
 /// Reads what one connection has cost its hub.
 #[derive(Clone, Debug)]
-pub struct Meter(Arc<Toll>);
+pub struct Meter(Arc<RequestCost>);
 
 impl Meter {
-    pub(super) fn of(toll: &Arc<Toll>) -> Self {
-        Self(Arc::clone(toll))
+    pub(super) fn of(cost: &Arc<RequestCost>) -> Self {
+        Self(Arc::clone(cost))
     }
 
     /// All so far.
@@ -57,7 +57,7 @@ struct Pace {
     more_watches: u32,
 }
 
-impl Toll {
+impl RequestCost {
     /// Counts a request.
     pub fn request(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
@@ -107,11 +107,11 @@ mod tests {
     use super::*;
 
     /// How many turns are had in that time.
-    async fn turns(toll: &Toll, seconds: u64) -> u64 {
+    async fn turns(cost: &RequestCost, seconds: u64) -> u64 {
         let end = Instant::now() + Duration::from_secs(seconds);
         let mut turns = 0;
         while Instant::now() < end {
-            toll.turn().await;
+            cost.turn().await;
             turns += 1;
         }
         turns
@@ -119,26 +119,26 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_few_at_once_then_one_a_second() {
-        let toll = Toll::default();
+        let cost = RequestCost::default();
         let began = Instant::now();
         for _ in 0..BURST {
-            toll.turn().await;
+            cost.turn().await;
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
-        assert_eq!(turns(&toll, 100).await, 100);
+        assert_eq!(turns(&cost, 100).await, 100);
         sleep(Duration::from_secs(3600)).await;
-        assert!(turns(&toll, 100).await <= 105);
+        assert!(turns(&cost, 100).await <= 105);
     }
 
     #[tokio::test(start_paused = true)]
     async fn each_watch_may_come_back_at_once_when_the_hub_restarts() {
-        let toll = Toll::default();
-        toll.allow(50);
+        let cost = RequestCost::default();
+        cost.allow(50);
         let began = Instant::now();
         for _ in 0..50 {
-            toll.turn().await;
+            cost.turn().await;
         }
         assert_eq!(began.elapsed(), Duration::ZERO);
-        assert!(turns(&toll, 600).await <= 700);
+        assert!(turns(&cost, 600).await <= 700);
     }
 }

@@ -24,11 +24,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{
-        call::{Failure, segment},
-        connection::Connection,
-        hub_access::HubAccess,
-    },
+    connect::{call::segment, connection::Connection, failure::Failure, hub_access::HubAccess},
     hub::{
         error::CollectError,
         target::{Target, target},

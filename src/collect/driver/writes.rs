@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 
 use super::journal::FieldUndo;
 use crate::{
-    connect::call::{ATTEMPTS, Failure, TimedClient, call, get, once, retry, segment},
+    connect::{
+        call::{ATTEMPTS, TimedClient, call, get, once, retry, segment},
+        failure::Failure,
+    },
     hub::target::Target,
 };
 

@@ -3,7 +3,7 @@
 use evidence::api::names;
 
 use super::rbac::Grants;
-use crate::connect::call::{Failure, How};
+use crate::connect::failure::{Failure, How};
 
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]

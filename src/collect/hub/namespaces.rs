@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::permissions::Permissions;
 use crate::{
-    connect::call::{Failure, TimedClient, get, segment},
+    connect::{
+        call::{TimedClient, get, segment},
+        failure::Failure,
+    },
     watch::list::list,
 };
 

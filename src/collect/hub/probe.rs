@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 use super::{missing::NO_DRY_RUN, permissions::Permissions, target::Target};
 use crate::{
     clock::Clock,
-    connect::call::{Failure, Refusal, TimedClient, get, once, segment},
+    connect::{
+        call::{TimedClient, get, once, segment},
+        failure::{Failure, Refusal},
+    },
     hub::wanted::Wish,
 };
 

@@ -16,7 +16,10 @@ use super::{
     permissions::Permissions,
 };
 use crate::{
-    connect::call::{Failure, TimedClient, segment},
+    connect::{
+        call::{TimedClient, segment},
+        failure::Failure,
+    },
     hub::wanted::Wish,
     watch::list::list,
 };

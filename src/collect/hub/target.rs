@@ -17,9 +17,8 @@ use super::{error::CollectError, permissions::Permissions, policies};
 use crate::{
     clock::Clock,
     connect::{
-        call::{
-            ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send,
-        },
+        call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
+        failure::Failure,
         messages::one_line,
     },
     watch::skew::Skew,

@@ -22,7 +22,8 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{
-        call::{Failure, TimedClient, retry},
+        call::{TimedClient, retry},
+        failure::Failure,
         hidden::Hidden,
     },
     hub::secrets,

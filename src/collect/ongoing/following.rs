@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{namespaces::Follower, view::View};
 use crate::{
     clock::Clock,
-    connect::{call::Failure, connection::Connection},
+    connect::{connection::Connection, failure::Failure},
     hub::{error::CollectError, namespaces::allowed},
     progress::listener::Progress,
     run::{
@@ -23,7 +23,7 @@ use crate::{
         state::{AT_ONCE, Run},
     },
     watch::{
-        memory_budget::Room,
+        memory_budget::MemoryBudget,
         timeline::{self, Watch},
     },
 };
@@ -56,7 +56,7 @@ pub async fn observe(
     progress.phase("listing profiles");
     let began = clock.now();
     let record = timeline::Shared::default();
-    record.lock().room = Room::monitored(window);
+    record.lock().memory = MemoryBudget::monitored(window);
     record.lock().skew = run.target.skew;
     let mut profiles = run.watches(&record, |namespace| run.target.profiles(namespace));
     let scope = &plan.scope.namespaces;
@@ -68,7 +68,7 @@ pub async fn observe(
     let mut slice_record = None;
     if let Some(target) = &run.target.placements {
         let record = timeline::Shared::default();
-        record.lock().room = Room::monitored(window);
+        record.lock().memory = MemoryBudget::monitored(window);
         slices = run.watches(&record, |namespace| target.slices(namespace));
         start(&run, &mut slices, |failure| {
             CollectError::of_slices(failure, &hub.source, scope)

@@ -142,7 +142,7 @@ impl<T: Tracked> Mirror<T> {
                 .gaps
                 .iter()
                 .cloned()
-                .chain(record.room.gaps::<T>())
+                .chain(record.memory.gaps::<T>())
                 .chain(interruptions(&record, now))
                 .collect(),
             unreadable: record.unreadable().cloned().collect(),

@@ -12,7 +12,10 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    connect::call::{Failure, TimedClient, request, segment, send},
+    connect::{
+        call::{TimedClient, request, segment, send},
+        failure::Failure,
+    },
     hub::{namespaces, permissions::Permissions},
     watch::{
         backoff::Backoff,
@@ -204,7 +207,7 @@ impl Follower {
 
     async fn wait(&mut self, asked: Duration) {
         sleep(self.backoff.next().max(asked).min(LONGEST_WAIT)).await;
-        self.client.toll.turn().await;
+        self.client.cost.turn().await;
     }
 
     /// Takes events until the hub ends the watch.

@@ -201,7 +201,7 @@ impl View {
 impl Health {
     fn add<T: evidence::Tracked>(&mut self, mirror: &Mirror<T>) {
         let record = mirror.record().lock();
-        self.overfull |= record.room.was_full();
+        self.overfull |= record.memory.was_full();
         for watch in record.watches() {
             self.heard = self.heard.min(watch.heard);
             if let Some(lost) = watch.lost {

@@ -1,4 +1,4 @@
 //! What a run tells while it goes on, and the copy of its evidence that survives it.
 
-pub mod listener;
-pub mod snapshot;
+pub(crate) mod listener;
+pub(crate) mod snapshot;

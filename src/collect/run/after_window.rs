@@ -7,7 +7,7 @@ use super::{
     state::{ATTEMPTS, Run},
 };
 use crate::{
-    connect::call::{Failure, retry},
+    connect::{call::retry, failure::Failure},
     hub::{missing::NO_SECRETS, probe, secrets, wanted::Wish},
     members::{Asking, Sources, endpoints},
 };

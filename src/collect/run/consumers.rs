@@ -9,7 +9,10 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::state::Run;
-use crate::connect::call::{Failure, TimedClient, ask};
+use crate::connect::{
+    call::{TimedClient, ask},
+    failure::Failure,
+};
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /// The writes that no consumer needs.

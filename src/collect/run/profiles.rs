@@ -26,7 +26,7 @@ use crate::{
     driver::{RunContext, drive},
     hub::error::CollectError,
     watch::{
-        memory_budget::Room,
+        memory_budget::MemoryBudget,
         seen::asked_for_writers,
         timeline::{self, Watch},
     },
@@ -41,7 +41,7 @@ impl Run<'_> {
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
         let record = timeline::Shared::default();
-        record.lock().room = Room::of_window(observe);
+        record.lock().memory = MemoryBudget::of_window(observe);
         let mut watches = self.watches(&record, |namespace| self.target.profiles(namespace));
         self.progress.phase("listing profiles");
         let from = self.clock.now();

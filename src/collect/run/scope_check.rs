@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 
 use super::plan::Plan;
 use crate::{
-    connect::call::{Failure, TimedClient},
+    connect::{call::TimedClient, failure::Failure},
     hub::{error::CollectError, target::Target},
     watch::list::list,
 };

@@ -86,8 +86,8 @@ impl Seen {
     }
 
     /// The number of changes.
-    fn news(&self) -> u64 {
-        self.profiles.lock().news + self.slices.lock().news
+    fn new_versions(&self) -> u64 {
+        self.profiles.lock().new_versions + self.slices.lock().new_versions
     }
 
     /// How the run has looked on by now for those of its objects that are open.
@@ -179,15 +179,15 @@ impl Run<'_> {
     /// Waits until nothing is open, for as long as the plan says, or until the caller ends the run.
     async fn until_settled(&mut self, seen: &Seen) {
         let mut asked = Instant::now();
-        let (mut known, mut pause) = (seen.news(), Duration::ZERO);
+        let (mut known, mut pause) = (seen.new_versions(), Duration::ZERO);
         let mut left = seen.settled_all(seen.window_end).awaited();
         while !self.stopped() {
             let now = self.clock.now();
             let elapsed = Duration::try_from(now.duration_since(seen.window_end)).unwrap_or_default();
             self.progress.settling(elapsed, self.plan.settle, &left);
-            let is_due = asked.elapsed() >= ASK_AGAIN || seen.news() != known;
+            let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
             if is_due && asked.elapsed() >= pause {
-                (asked, known) = (Instant::now(), seen.news());
+                (asked, known) = (Instant::now(), seen.new_versions());
                 self.looked_on(seen, seen.settled_all(now));
                 let open = self.progress.open(&self.evidence);
                 left = seen.settled(now, &open).awaited();

@@ -11,7 +11,7 @@ use super::{
     watches::{Observed, Watches},
 };
 use crate::{
-    connect::call::{Failure, retry},
+    connect::{call::retry, failure::Failure},
     hub::{error::CollectError, missing::NO_NAMESPACES, namespaces},
     watch::{
         seen::share,

@@ -9,7 +9,7 @@ use super::{
     state::{ATTEMPTS, Run},
 };
 use crate::{
-    connect::call::{Failure, retry},
+    connect::{call::retry, failure::Failure},
     hub::{error::CollectError, missing::NO_NAMESPACES, namespaces, secrets},
     members::{Asking, Sources},
 };

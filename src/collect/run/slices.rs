@@ -8,7 +8,7 @@ use super::{patience::Unfinished, state::Run, watches::Slices};
 use crate::{
     hub::error::CollectError,
     watch::{
-        memory_budget::Room,
+        memory_budget::MemoryBudget,
         timeline::{self, Watch},
     },
 };
@@ -24,7 +24,7 @@ impl Run<'_> {
         };
         self.progress.phase("listing placement decisions");
         let record = timeline::Shared::default();
-        record.lock().room = Room::of_window(self.plan.observe);
+        record.lock().memory = MemoryBudget::of_window(self.plan.observe);
         let mut watches = self.watches(&record, |namespace| target.slices(namespace));
         let mut unlisted = None;
         for watch in &mut watches {

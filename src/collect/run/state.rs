@@ -14,10 +14,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{
-        call::{Failure, TimedClient},
-        connection::Connection,
-    },
+    connect::{call::TimedClient, connection::Connection, failure::Failure},
     hub::{
         error::CollectError,
         permissions::Permissions,
@@ -129,7 +126,7 @@ impl Run<'_> {
             Observed::All => vec![watch(None)],
             Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
         };
-        self.client().toll.allow(watches.len());
+        self.client().cost.allow(watches.len());
         watches
     }
 

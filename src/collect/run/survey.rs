@@ -23,10 +23,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{header::header, plan::Plan, scope_check, watches::Observed};
 use crate::{
     clock::Clock,
-    connect::{
-        call::{Failure, ask},
-        connection::Connection,
-    },
+    connect::{call::ask, connection::Connection, failure::Failure},
     hub::{
         error::CollectError,
         missing::NO_NAMESPACES,

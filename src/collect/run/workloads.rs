@@ -8,7 +8,10 @@ use serde::Deserialize;
 
 use super::state::{ATTEMPTS, Run};
 use crate::{
-    connect::call::{Failure, retry, segment},
+    connect::{
+        call::{retry, segment},
+        failure::Failure,
+    },
     hub::wanted::Workloads,
     watch::list::list,
 };

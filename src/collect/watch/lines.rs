@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::{task::coop::consume_budget, time::timeout};
 
 use crate::connect::{
-    call::{Failure, Refusal, Status},
+    failure::{Failure, Refusal, Status},
     own_credentials::{AnswerBody, OwnCredentials},
 };
 

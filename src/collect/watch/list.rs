@@ -11,7 +11,10 @@ use tokio::{
 };
 
 use super::splitter::{FrameMetadata, Splitter};
-use crate::connect::call::{Failure, ListBudget, TimedClient, request, segment, send};
+use crate::connect::{
+    call::{ListBudget, TimedClient, request, segment, send},
+    failure::Failure,
+};
 
 /// Pages with fewer items are asked for no faster than the hub is spared: a list of many such pages is none to hurry for.
 const SMALL_PAGE: usize = 100;
@@ -68,7 +71,7 @@ where
     let mut rest = first.rest;
     while !rest.is_empty() {
         if items < SMALL_PAGE {
-            client.toll.turn().await;
+            client.cost.turn().await;
         }
         let (next, returned, read) = match page(client, &next_page(path, &rest), accept, budget, each).await {
             // Only a new list can be whole.
@@ -127,7 +130,7 @@ where
     let late = || Failure::silent("nothing more of the list came", limit);
     while let Some(frame) = timeout(limit, body.frame()).await.map_err(|_| late())? {
         consume_budget().await;
-        budget.check(&client.toll)?;
+        budget.check(&client.cost)?;
         let Ok(piece) = frame?.into_data() else { continue };
         size += piece.len();
         batch.push(piece);
@@ -218,7 +221,7 @@ mod tests {
             failure.to_string().contains("the hub's list has more than 1 MiB"),
             "{failure}"
         );
-        let read = hub.toll.traffic().bytes;
+        let read = hub.cost.traffic().bytes;
         assert!((1 << 20..(1 << 20) + (64 << 10)).contains(&read), "{read}");
     }
 }

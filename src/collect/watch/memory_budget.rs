@@ -15,22 +15,22 @@ const EACH_SECOND: usize = 100;
 /// How many at most, however long the window is. They take 8 GB: a machine that has less ends the run, and all is lost.
 const MOST_IN_ALL: usize = 4_000_000;
 
-/// The room for versions that is left.
+/// How many more versions are kept.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     most: usize,
     left: usize,
-    /// When the first and the last version came that found no room.
+    /// When the first and the last version came that was too many.
     missed: Option<(Timestamp, Timestamp)>,
 }
 
-impl Room {
-    /// The room of a run with that window.
+impl MemoryBudget {
+    /// The budget of a run with that window.
     pub fn of_window(observe: Duration) -> Self {
         Self::beside(MOST, observe)
     }
 
-    /// The room of an observation that goes on, with that window.
+    /// The budget of an observation that goes on, with that window.
     pub fn monitored(window: Duration) -> Self {
         Self::beside(MOST_MONITORED, window)
     }
@@ -41,7 +41,7 @@ impl Room {
         Self::of(most.min(MOST_IN_ALL))
     }
 
-    /// Room for so many versions.
+    /// A budget of so many versions.
     pub fn of(most: usize) -> Self {
         Self {
             most,
@@ -50,7 +50,7 @@ impl Room {
         }
     }
 
-    /// Takes the room of a version that came then. Returns whether there was any.
+    /// Takes a version that came then out of the budget. Returns whether it is kept.
     pub fn take(&mut self, at: Timestamp) -> bool {
         if let Some(left) = self.left.checked_sub(1) {
             self.left = left;
@@ -61,17 +61,17 @@ impl Room {
         false
     }
 
-    /// Gives back the room of versions that are no longer kept.
+    /// Gives back versions that are no longer kept.
     pub fn give(&mut self, versions: usize) {
         self.left = self.left.saturating_add(versions).min(self.most);
     }
 
-    /// True if a version found no room.
+    /// True if a version was too many.
     pub fn was_full(&self) -> bool {
         self.missed.is_some()
     }
 
-    /// What is missing of the evidence for want of room: of the inventory and of its changes.
+    /// What is missing of the evidence for want of memory: of the inventory and of its changes.
     pub fn gaps<T: Tracked>(&self) -> Vec<Gap> {
         let Some((from, until)) = self.missed else {
             return Vec::new();
@@ -90,7 +90,7 @@ impl Room {
     }
 }
 
-impl Default for Room {
+impl Default for MemoryBudget {
     fn default() -> Self {
         Self::of_window(Duration::ZERO)
     }
@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn a_long_window_has_more_room_but_no_day_fills_the_memory() {
         let hour = Duration::from_secs(3_600);
-        assert_eq!(Room::of_window(hour).most, 1_360_000);
-        assert_eq!(Room::monitored(hour).most, 460_000);
-        assert_eq!(Room::of_window(24 * hour).most, MOST_IN_ALL);
-        assert_eq!(Room::monitored(24 * hour).most, MOST_IN_ALL);
+        assert_eq!(MemoryBudget::of_window(hour).most, 1_360_000);
+        assert_eq!(MemoryBudget::monitored(hour).most, 460_000);
+        assert_eq!(MemoryBudget::of_window(24 * hour).most, MOST_IN_ALL);
+        assert_eq!(MemoryBudget::monitored(24 * hour).most, MOST_IN_ALL);
     }
 }

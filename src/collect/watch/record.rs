@@ -12,7 +12,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{memory_budget::Room, skew::Skew};
+use super::{memory_budget::MemoryBudget, skew::Skew};
 
 mod rolling;
 
@@ -39,10 +39,10 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     /// The number of changes that the watch has brought.
     pub writes: u64,
     /// The number of versions and deletions that the record lacked when they came.
-    pub news: u64,
+    pub new_versions: u64,
     alive: usize,
     /// For further versions.
-    pub room: Room,
+    pub memory: MemoryBudget,
     /// How far the clocks are apart, by the answers so far.
     pub skew: Skew,
     /// Until when each watch knows every change; none for a watch at rest.
@@ -184,7 +184,7 @@ impl<T: Tracked> Record<T> {
             if history.deleted.is_none() {
                 history.deleted = Some(at);
                 self.alive -= 1;
-                self.news += 1;
+                self.new_versions += 1;
                 note(&mut self.changed, place.index);
             }
         }
@@ -343,7 +343,7 @@ impl<T: Tracked> Record<T> {
         retain_current(&mut histories, &self.misplaced().collect());
         Some(Recorded {
             histories,
-            gaps: self.gaps.iter().cloned().chain(self.room.gaps::<T>()).collect(),
+            gaps: self.gaps.iter().cloned().chain(self.memory.gaps::<T>()).collect(),
             unreadable: self
                 .unreadable
                 .values()
@@ -392,7 +392,7 @@ impl<T: Tracked> Record<T> {
             .gaps
             .iter()
             .cloned()
-            .chain(self.room.gaps::<T>())
+            .chain(self.memory.gaps::<T>())
             .chain(unread);
         (histories.cloned().collect(), gaps.collect())
     }
@@ -403,7 +403,7 @@ impl<T: Tracked> Record<T> {
         let mut record = std::mem::take(self);
         let stale: HashSet<usize> = record.misplaced().collect();
         retain_current(&mut record.histories, &stale);
-        record.gaps.extend(record.room.gaps::<T>());
+        record.gaps.extend(record.memory.gaps::<T>());
         Recorded {
             histories: record.histories,
             gaps: record.gaps,
@@ -526,16 +526,16 @@ impl<T: Tracked> Record<T> {
             if is_known {
                 return;
             }
-            if !self.room.take(at) {
+            if !self.memory.take(at) {
                 return;
             }
-            self.news += 1;
+            self.new_versions += 1;
             object.share_with(history.last());
             history.versions.push(Version { at, object });
             note(&mut self.changed, place.index);
             return;
         }
-        if !self.room.take(at) {
+        if !self.memory.take(at) {
             return;
         }
         if let Some(before) = self.histories.last() {
@@ -549,7 +549,7 @@ impl<T: Tracked> Record<T> {
         note(&mut self.changed, place.index);
         self.places.insert(key, place);
         self.alive += 1;
-        self.news += 1;
+        self.new_versions += 1;
         self.histories.push(History {
             origin,
             // Capacity for one: most profiles never change, and there may be a hundred thousand.
@@ -636,18 +636,18 @@ mod tests {
     #[test]
     fn what_a_run_has_no_room_for_is_a_gap() {
         let mut record = Record {
-            room: Room::of(2),
+            memory: MemoryBudget::of(2),
             ..Record::default()
         };
         put(&mut record, "1", "v1");
         put(&mut record, "2", "v2");
         // Told again, it needs no room.
         put(&mut record, "2", "v2");
-        assert!(record.room.gaps::<ClusterProfile>().is_empty());
+        assert!(record.memory.gaps::<ClusterProfile>().is_empty());
         put(&mut record, "3", "v3");
         let at = Timestamp::UNIX_EPOCH;
         record.changed(br#"{"metadata": {"name": "b", "uid": "w"}}"#, Origin::Created, at);
-        assert_eq!((record.len(), record.alive(), record.news), (1, 1, 2));
+        assert_eq!((record.len(), record.alive(), record.new_versions), (1, 1, 2));
         let recorded = record.take();
         assert_eq!(recorded.histories[0].versions.len(), 2);
         let gaps = recorded.gaps.iter().map(|gap| (gap.kind, gap.until));

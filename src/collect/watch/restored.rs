@@ -7,7 +7,10 @@ use evidence::{Reason, ReasonId};
 use tokio::time::timeout;
 
 use super::list::newest_version;
-use crate::connect::call::{ATTEMPTS, Failure, TimedClient, retry};
+use crate::connect::{
+    call::{ATTEMPTS, TimedClient, retry},
+    failure::Failure,
+};
 
 /// Checks that the hub at `path` still has the history in which it has given out `known`.
 ///

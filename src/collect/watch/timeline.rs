@@ -29,7 +29,8 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{
-        call::{ATTEMPTS, Failure, LONGEST_WAIT, TimedClient, request, segment, send},
+        call::{ATTEMPTS, TimedClient, request, segment, send},
+        failure::{Failure, LONGEST_WAIT},
         own_credentials::AnswerBody,
     },
 };
@@ -179,7 +180,7 @@ impl<T: Tracked> Watch<T> {
                     } else {
                         let wait = self.reopening.next().max(failure.asked_wait());
                         sleep(wait.min(LONGEST_WAIT)).await;
-                        self.client.toll.turn().await;
+                        self.client.cost.turn().await;
                     }
                 }
             }
@@ -266,7 +267,7 @@ impl<T: Tracked> Watch<T> {
         if !ended.has_progressed() {
             sleep(self.reopening.next().min(LONGEST_PAUSE)).await;
         }
-        self.client.toll.turn().await;
+        self.client.cost.turn().await;
     }
 
     /// The watch has caught up: every change is known until now. What came late leaves a gap where a rule may notice.
@@ -335,7 +336,7 @@ impl<T: Tracked> Watch<T> {
         let stream = self.stream.as_mut().expect("the line is from it");
         stream.is_empty = false;
         let mut record = self.record.lock();
-        let known = record.news;
+        let known = record.new_versions;
         let (resource_version, is_told) = match event {
             Event::Added(json) => (record.changed(json, Origin::Created, now), false),
             // If the profile is new to the record, its earlier versions were missed.
@@ -343,7 +344,7 @@ impl<T: Tracked> Watch<T> {
             Event::Deleted(json) => (record.deleted(json, now), false),
             Event::Bookmark { resource_version, .. } => (resource_version, true),
         };
-        stream.has_news |= record.news > known;
+        stream.has_new_versions |= record.new_versions > known;
         drop(record);
         stream.is_current |= is_told;
         if stream.has_caught_up(now) {
@@ -362,13 +363,13 @@ impl<T: Tracked> Watch<T> {
     async fn look_again(&mut self, gone: &Failure) {
         self.is_restored |= gone.is_restored();
         sleep(self.relisting.next()).await;
-        self.client.toll.turn().await;
+        self.client.cost.turn().await;
         while let Err(failure) = self.look(Origin::Relisted).await {
             self.stream = None;
             self.lose(&failure);
             let wait = self.relisting.next().max(failure.asked_wait());
             sleep(wait.min(LONGEST_BETWEEN_LISTS)).await;
-            self.client.toll.turn().await;
+            self.client.cost.turn().await;
         }
         self.outage = None;
         self.late = None;
@@ -415,7 +416,7 @@ impl<T: Tracked> Watch<T> {
         let early = || Failure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
-            budget.check(&self.client.toll)?;
+            budget.check(&self.client.cost)?;
             let event = Event::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
 use crate::{
-    connect::call::Failure,
+    connect::failure::Failure,
     driver::{
         hooks::Called,
         journal::UndoEntry,

@@ -7,7 +7,7 @@ use super::{
     tampering::called,
 };
 use crate::{
-    connect::call::Failure,
+    connect::failure::Failure,
     driver::{
         answers,
         plan::{Fleet, Scale},

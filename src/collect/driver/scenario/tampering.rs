@@ -7,7 +7,7 @@ use evidence::{
 
 use super::with_member::{NO_PROFILE, with_member};
 use crate::{
-    connect::call::Failure,
+    connect::failure::Failure,
     driver::{
         answers,
         hooks::Called,

@@ -6,7 +6,7 @@ use evidence::{History, Origin, Tracked};
 use jiff::Timestamp;
 
 use super::{Lost, Record};
-use crate::connect::call::Failure;
+use crate::connect::failure::Failure;
 
 /// What is known of one watch.
 pub(crate) struct WatchState<'a> {
@@ -78,7 +78,7 @@ impl<T: Tracked> Record<T> {
             fold(history, from);
         }
         self.drop_deleted(from);
-        self.room.give(before - self.versions());
+        self.memory.give(before - self.versions());
         self.gaps.retain_mut(|gap| {
             gap.from = gap.from.map(|at| at.max(from));
             gap.until.is_none_or(|until| until > from)
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn versions_that_are_forgotten_give_their_room_back() {
         let mut record = Record::<ClusterProfile> {
-            room: crate::watch::memory_budget::Room::of(3),
+            memory: crate::watch::memory_budget::MemoryBudget::of(3),
             ..Record::default()
         };
         for second in 1..=30 {
@@ -220,6 +220,6 @@ mod tests {
             record.forget_before(at(second));
         }
         assert_eq!(record.versions(), 1);
-        assert!(!record.room.was_full());
+        assert!(!record.memory.was_full());
     }
 }

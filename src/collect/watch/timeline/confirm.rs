@@ -15,7 +15,10 @@ use tokio::{
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap, stream::Stream};
 use crate::{
-    connect::call::{Failure, TimedClient, retry},
+    connect::{
+        call::{TimedClient, retry},
+        failure::Failure,
+    },
     watch::{list::list, record::Record, restored},
 };
 

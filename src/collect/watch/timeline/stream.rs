@@ -20,7 +20,7 @@ pub(super) struct Stream {
     /// Whether the hub has told everything until some moment of this stream.
     pub is_current: bool,
     /// Whether it has brought what the record lacked.
-    pub has_news: bool,
+    pub has_new_versions: bool,
     /// Whether it has brought nothing at all, not even a bookmark.
     pub is_empty: bool,
 }
@@ -29,7 +29,7 @@ pub(super) struct Stream {
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     lasted: SignedDuration,
-    has_news: bool,
+    has_new_versions: bool,
     is_empty: bool,
 }
 
@@ -40,7 +40,7 @@ impl Stream {
             lines,
             opened: now,
             is_current: false,
-            has_news: false,
+            has_new_versions: false,
             is_empty: true,
         }
     }
@@ -63,7 +63,7 @@ impl Stream {
     pub fn end(self, now: Timestamp) -> Ended {
         Ended {
             lasted: now.duration_since(self.opened),
-            has_news: self.has_news,
+            has_new_versions: self.has_new_versions,
             is_empty: self.is_empty,
         }
     }
@@ -72,7 +72,7 @@ impl Stream {
 impl Ended {
     /// Whether the watch has progressed by it.
     pub fn has_progressed(&self) -> bool {
-        self.has_news || self.lasted >= LASTING
+        self.has_new_versions || self.lasted >= LASTING
     }
 
     /// Whether the hub keeps its history for a while.
