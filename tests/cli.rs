@@ -684,10 +684,10 @@ fn of_the_lab(more: &[&str]) -> Vec<(&'static Rule, String)> {
 }
 
 #[test]
-fn the_lab_judges_every_must_rule_of_each_api_by_default() {
-    for apis in ["placement", "all"] {
-        for (rule, verdict) in of_the_lab(&["--api", apis]) {
-            assert_eq!(verdict, of_the_reference(rule.id), "--api {apis}: {}", rule.id);
+fn the_lab_judges_every_must_rule_of_each_role_by_default() {
+    for roles in ["scheduler", "manager,scheduler"] {
+        for (rule, verdict) in of_the_lab(&["--role", roles]) {
+            assert_eq!(verdict, of_the_reference(rule.id), "--role {roles}: {}", rule.id);
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
 
 use evidence::{
     Asked, Evidence, Kind,
-    api::{Api, Edition},
+    api::{Edition, Role},
 };
 use judge::{
     Selection, Verdict, judge,
@@ -28,7 +28,7 @@ use serde_json::Value;
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
-    for edition in Api::ClusterProfile.editions() {
+    for edition in Role::Manager.editions() {
         for (drive, how) in [(Drive::No, ""), (Drive::Yes, ", driven")] {
             let name = format!("the conforming manager, edition {edition}{how}");
             trials.push(Trial::test(name, move || conforms(edition, drive)));
@@ -55,7 +55,7 @@ fn every_rule_has_a_fault() -> Result<(), Failed> {
     let broken: BTreeSet<&str> = faults().iter().map(FaultInfo::rule).collect();
     let kept: Vec<&str> = rules::all()
         .iter()
-        .filter(|rule| rule.api() == Api::ClusterProfile)
+        .filter(|rule| rule.role() == Role::Manager)
         .map(|rule| rule.id)
         .filter(|id| !broken.contains(id))
         .collect();

@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, process::ExitCode};
 
 use evidence::{
     Asked, Evidence, Kind,
-    api::{Api, Edition},
+    api::{Edition, Role},
 };
 use judge::{
     Selection, Verdict, judge,
@@ -23,7 +23,7 @@ use observe::{Drive, observe};
 fn main() -> ExitCode {
     let args = Arguments::from_args();
     let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
-    for edition in Api::Placement.editions() {
+    for edition in Role::Scheduler.editions() {
         let name = format!("the conforming scheduler, edition {edition}");
         trials.push(Trial::test(name, move || conforms(edition)));
     }
@@ -58,7 +58,7 @@ fn drive_for(fault: &FaultInfo) -> Drive {
 }
 
 fn is_of_placements(edition: &Edition) -> bool {
-    edition.api() == Api::Placement
+    edition.role() == Role::Scheduler
 }
 
 /// The rules on placements that the suite has.

@@ -54,7 +54,9 @@ type Report struct {
 	APIVersion string    `json:"apiVersion"`
 	Suite      Suite     `json:"suite"`
 	JudgedAt   time.Time `json:"judgedAt"`
-	Edition    string    `json:"edition"`
+	// Who was judged: manager, scheduler or both.
+	Roles   []string `json:"roles"`
+	Edition string   `json:"edition"`
 	// The number of profiles in scope.
 	Profiles int `json:"profiles"`
 	// Whether the profiles were watched, rather than read as a single snapshot.

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::ServedVersion;
-use crate::api::{Api, names};
+use crate::api::{ObjectKind, names};
 
 /// Returns the versions that a CustomResourceDefinition serves, in its order. Empty if it does not define the objects of
-/// that API.
-pub fn served_versions(crd: &Value, api: Api) -> Vec<ServedVersion> {
+/// that kind.
+pub fn served_versions(crd: &Value, kind: ObjectKind) -> Vec<ServedVersion> {
     let spec = &crd["spec"];
-    if spec["group"] != names::GROUP || spec["names"]["plural"] != api.plural() {
+    if spec["group"] != names::GROUP || spec["names"]["plural"] != kind.plural() {
         return Vec::new();
     }
     let versions = spec["versions"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -67,12 +67,12 @@ mod tests {
     }
 
     fn guarded(schema: Value) -> bool {
-        served_versions(&crd(schema), Api::ClusterProfile)[0].immutable_manager
+        served_versions(&crd(schema), ObjectKind::ClusterProfile)[0].immutable_manager
     }
 
     #[test]
     fn tells_what_is_served_and_how() {
-        let served = served_versions(&crd(json!({})), Api::ClusterProfile);
+        let served = served_versions(&crd(json!({})), ObjectKind::ClusterProfile);
         let expected = ServedVersion {
             name: "v1alpha1".to_owned(),
             immutable_manager: false,
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(served, [expected]);
         let mut other = crd(json!({}));
         other["spec"]["names"]["plural"] = json!("clusterproperties");
-        assert!(served_versions(&other, Api::ClusterProfile).is_empty());
+        assert!(served_versions(&other, ObjectKind::ClusterProfile).is_empty());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObjectRef, PlacementRequest, Reason, Tracked, api::Api};
+use super::{ObjectRef, PlacementRequest, Reason, Tracked, api::Role};
 
 /// After how many times its patience a run gives up on a scheduler.
 const GIVES_UP: i64 = 3;
@@ -265,12 +265,12 @@ impl DriverAction {
         DriverAction::PutForeignSlice,
     ];
 
-    /// The actions of a run that judges this API.
-    pub fn of(api: Api) -> impl Iterator<Item = DriverAction> {
+    /// The actions of a run that judges this role.
+    pub fn of(role: Role) -> impl Iterator<Item = DriverAction> {
         Self::ALL.into_iter().filter(move |action| match action {
             // Stand-ins fill up an inventory that a scheduler selects from.
             DriverAction::Join | DriverAction::Leave | DriverAction::Restart => true,
-            action => action.is_on_placements() == (api == Api::Placement),
+            action => action.is_on_placements() == (role == Role::Scheduler),
         })
     }
 

@@ -11,7 +11,7 @@ use super::{
     about::About,
     policies::{InstalledPolicy, PolicyFailures},
 };
-use crate::api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names};
+use crate::api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names};
 
 /// The version of the evidence format that this suite writes.
 pub const FORMAT: &str = "conformance.clusterprofile/evidence/v1";
@@ -70,7 +70,7 @@ pub struct Header {
 pub struct Claim {
     /// The edition.
     pub edition: Edition,
-    /// The edition of a second API that the run judges too.
+    /// The edition of a second role that the run judges too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<Edition>,
     /// Features that the implementation claims.
@@ -235,18 +235,39 @@ impl Identity {
 }
 
 impl Claim {
-    /// The editions to judge by, of one API each.
+    /// The editions to judge by, of one role each.
     pub fn editions(&self) -> impl Iterator<Item = Edition> {
         [self.edition].into_iter().chain(self.also)
     }
 
-    /// The edition to judge an API by; none if it is not judged.
-    pub fn edition_of(&self, api: Api) -> Option<Edition> {
-        self.editions().find(|edition| edition.api() == api)
+    /// The roles that are judged.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
+        self.editions().map(Edition::role)
+    }
+
+    /// By which names the hub knows the role's implementation, to add to.
+    pub fn identity_mut(&mut self, role: Role) -> &mut Identity {
+        match role {
+            Role::Manager => &mut self.cluster_manager,
+            Role::Scheduler => &mut self.scheduler,
+        }
+    }
+
+    /// The edition to judge a role by; none if it is not judged.
+    pub fn edition_of(&self, role: Role) -> Option<Edition> {
+        self.editions().find(|edition| edition.role() == role)
     }
 }
 
 impl Scope {
+    /// The name of the role's implementation whose objects alone are judged; none if those of all are.
+    pub fn publisher(&self, role: Role) -> Option<&str> {
+        match role {
+            Role::Manager => self.cluster_manager.as_deref(),
+            Role::Scheduler => self.scheduler.as_deref(),
+        }
+    }
+
     /// Returns `true` if the profile is judged.
     pub fn holds(&self, profile: &ClusterProfile) -> bool {
         // Asked for each profile by nearly every rule: most runs judge the profiles of all managers.

@@ -9,5 +9,8 @@ pub mod hub;
 pub mod manager;
 pub mod member;
 mod mirror;
+mod reference;
 pub mod scheduler;
 mod server;
+
+pub use reference::{Reference, reference};

@@ -90,7 +90,12 @@ pub(crate) fn write_decision(
 
 /// Writes the badge of a report that nobody should rely on. Grey; `words` are our own.
 pub(crate) fn write_undecided(words: &str, edition: Edition, into: impl io::Write) -> io::Result<()> {
-    draw(edition.api().kind(), &format!("{words} ({edition})"), GREY, into)
+    draw(
+        edition.role().objects().name(),
+        &format!("{words} ({edition})"),
+        GREY,
+        into,
+    )
 }
 
 /// Draws it. All of it is our own text: nothing to escape.

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use evidence::{Asked, Kind, ReasonId, Window, api::Api, runs};
+use evidence::{Asked, Kind, ReasonId, Window, api::Role, runs};
 use jiff::SignedDuration;
 use judge::{
     Count, Decision, Judgement, Part, RuleVerdict, Tally, Verdict,
@@ -375,7 +375,7 @@ fn unjudged(rules: &Count) -> String {
 /// The number of judged objects, in words.
 fn over(report: &Report, profiles: usize) -> String {
     let profiles = count(profiles, "profile");
-    match report.evidence.header.claim.edition_of(Api::Placement) {
+    match report.evidence.header.claim.edition_of(Role::Scheduler) {
         Some(_) => format!(
             "{} and {profiles}",
             count(report.evidence.slices().count(), "slice")

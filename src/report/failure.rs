@@ -45,7 +45,10 @@ pub fn show_findings(page: &mut Page, verdict: &RuleVerdict) {
         page.gap();
         page.paragraph(2, &format!("… and {} of other kinds", count(hidden, "finding")));
     }
-    if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
+    if let Some(told) = verdict.unlisted.note() {
+        page.gap();
+        page.paragraph(2, &told);
+    } else if hidden > 0 || groups.iter().any(|group| group.findings.len() > SHOWN) {
         page.gap();
         page.paragraph(2, "JSON and JUnit reports list all findings");
     }
@@ -116,7 +119,7 @@ pub(super) fn in_plain_text(report: &Report, verdict: &RuleVerdict) -> String {
 pub(super) fn extent(verdict: &RuleVerdict) -> String {
     format!(
         "{}, {} examined",
-        count(verdict.findings.len(), "finding"),
+        count(verdict.found(), "finding"),
         thousands(verdict.examined)
     )
 }

@@ -57,8 +57,8 @@ fn lines(verdict: &RuleVerdict) -> Vec<String> {
         }
         lines.push(escape::short(&told, LONGEST).into_owned());
     }
-    if verdict.findings.len() > FINDINGS {
-        let more = number::count(verdict.findings.len() - FINDINGS, "more finding");
+    if verdict.found() > FINDINGS {
+        let more = number::count(verdict.found() - FINDINGS, "more finding");
         lines.push(format!("… and {more}"));
     }
     lines.push(format!("remedy: {}", facts.remedy));

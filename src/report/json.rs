@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, io};
 
 use evidence::{
-    Claim, Kind, ReasonId, Scope, Settled, Traffic, Unreadable, Window, api::Edition,
+    Claim, Kind, ReasonId, Scope, Settled, Traffic, Unreadable, Window,
+    api::{Edition, Role},
     policies::InstalledPolicy,
 };
 use jiff::Timestamp;
@@ -34,9 +35,11 @@ struct Document<'a> {
     judged_at: Timestamp,
     /// What it judged.
     evidence: Source<'a>,
+    /// Who was judged.
+    roles: Vec<Role>,
     /// The edition of the documents that it judged by.
     edition: Edition,
-    /// The edition of a second API, if the run judged two.
+    /// The edition of a second role, if the run judged two.
     #[serde(skip_serializing_if = "Option::is_none")]
     also: Option<Edition>,
     /// What the implementation claims.
@@ -198,6 +201,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             policies: header.hub.policies.as_deref(),
             file: report.file,
         },
+        roles: report.judgement.roles().collect(),
         edition: report.judgement.edition,
         also: report.judgement.also,
         claim: &header.claim,

@@ -15,6 +15,7 @@
 
 use std::io;
 
+use evidence::api::Role;
 use judge::{RuleVerdict, Verdict};
 use quick_xml::{
     Writer,
@@ -92,6 +93,7 @@ fn write_properties(
     let window = header.window;
     let run = [
         ("decision", Some(report.judgement.decision.name().to_owned())),
+        ("roles", Some(Role::names(report.judgement.roles()))),
         ("edition", Some(report.judgement.editions())),
         ("hub", Some(header.hub.source.clone())),
         ("hub.version", header.hub.server_version.clone()),

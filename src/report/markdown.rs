@@ -149,7 +149,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
     for (finding, remark) in all.take(SHOWN) {
         row(text, finding, remark);
     }
-    let hidden = (verdict.findings.len() + verdict.waived.len()).saturating_sub(SHOWN);
+    let hidden = (verdict.found() + verdict.waived.len()).saturating_sub(SHOWN);
     if hidden > 0 {
         let _ = writeln!(
             text,

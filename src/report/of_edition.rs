@@ -1,6 +1,6 @@
 //! The decision by each edition, for programs.
 
-use evidence::api::Edition;
+use evidence::api::{Edition, Role};
 use judge::{Decision, Judgement};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde::Serialize;
 /// The decision by one edition.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OfEdition {
+    pub(crate) role: Role,
     pub(crate) edition: Edition,
     pub(crate) decision: Decision,
 }
@@ -19,6 +20,7 @@ impl OfEdition {
         let parts = parts.iter().filter(|_| judgement.also.is_some());
         parts
             .map(|part| Self {
+                role: part.edition.role(),
                 edition: part.edition,
                 decision: part.decision,
             })

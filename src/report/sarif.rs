@@ -62,6 +62,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         "headline": decision::headline(report),
         "partial": report.judgement.partial,
         "scope": decision::scope(report),
+        "roles": report.judgement.roles().collect::<Vec<_>>(),
         "edition": report.judgement.editions(),
         "verdicts": tried,
     });

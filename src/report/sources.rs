@@ -174,7 +174,7 @@ pub(crate) fn first_address(source: &str, edition: Edition) -> Option<String> {
 /// The text of a document that an edition judges by: the newest of those until then.
 fn address_of(document: &str, edition: Edition) -> Option<&'static str> {
     let texts = TEXTS.iter().rev();
-    let of_edition = texts.filter(|text| text.since <= edition && text.since.api() == edition.api());
+    let of_edition = texts.filter(|text| text.since <= edition && text.since.role() == edition.role());
     let mut of_document = of_edition.filter(|text| text.document == document);
     of_document.next().map(|text| text.address)
 }

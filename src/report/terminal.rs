@@ -74,7 +74,7 @@ fn to_fix(page: &mut Page, report: &Report) {
     page.heading("fix in this order");
     for verdict in failing {
         let rule = verdict.rule;
-        let extent = count(verdict.findings.len(), "finding");
+        let extent = count(verdict.found(), "finding");
         page.marked(
             2,
             &format!("[{}]", verdict.applies.weight()),

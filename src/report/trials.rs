@@ -120,7 +120,7 @@ fn describe(verdict: &RuleVerdict) -> String {
     match verdict.verdict {
         Verdict::Pass => "ok".to_owned(),
         Verdict::Fail => "FAILED".to_owned(),
-        Verdict::Warn => format!("warn: {}", verdict.findings.len()),
+        Verdict::Warn => format!("warn: {}", verdict.found()),
         Verdict::Waived => format!("waived: {}", verdict.waived.len()),
         other => other.words().to_owned(),
     }

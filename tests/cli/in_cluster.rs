@@ -111,7 +111,7 @@ fn all_that_is_printed_or_applied_is_found_by_one_label() {
 fn a_role_for_placements_grants_neither_secrets_nor_dry_runs() {
     let printed = expect(
         0,
-        &["rbac", "--api", "placement", "--workload", "apps/v1/deployments"],
+        &["rbac", "--role", "scheduler", "--workload", "apps/v1/deployments"],
     );
     for unused in ["secrets", "patch", "update", "get, list"] {
         assert!(!printed.contains(unused), "{unused} in {printed}");
@@ -131,7 +131,7 @@ fn a_run_on_placements_asks_for_neither_secrets_nor_dry_runs() {
     // A single snapshot leaves rules inconclusive.
     expect(
         3,
-        &[&lab[..], &["--api", "placement", "--record", &file]].concat(),
+        &[&lab[..], &["--role", "scheduler", "--record", &file]].concat(),
     );
     let text = fs::read_to_string(evidence).expect("evidence");
     let header: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");

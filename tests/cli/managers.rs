@@ -72,7 +72,7 @@ fn published_decisions_follow_from_the_evidence_in_every_edition() {
     }
 }
 
-/// The editions of the API that was judged.
+/// The editions of the role that was judged.
 fn editions(folder: &Path) -> &'static [&'static str] {
     let report = fs::read_to_string(folder.join("report.json")).expect("a report");
     if report.contains(r#""edition": "placement-"#) {

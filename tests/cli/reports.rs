@@ -143,7 +143,7 @@ fn without_a_file_to_verify_it_with_a_report_is_not_fit() {
 }
 
 #[test]
-fn reports_on_different_apis_are_not_compared() {
+fn reports_on_different_roles_are_not_compared() {
     let folder = Folder::new();
     let (profiles, _) = folder.report(0, "profiles", &["--from", "conforming.yaml", "identity/"]);
     let placement = ["--from", "conforming.yaml", "--edition", "placement-2025-09"];
@@ -153,8 +153,8 @@ fn reports_on_different_apis_are_not_compared() {
             &["report", "diff", old, new],
             &[
                 "cannot be compared",
-                "ClusterProfile (edition standard)",
-                "PlacementDecision (edition placement-2025-09)",
+                "a manager (edition standard)",
+                "a scheduler (edition placement-2025-09)",
             ],
         );
     }

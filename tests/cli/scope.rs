@@ -25,13 +25,16 @@ fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
         &["of manager nope in namespace lab-fleet", there],
     );
     refused_in_the_lab(
-        &["--api", "placement", "--scheduler", "nope"],
+        &["--role", "scheduler", "--scheduler", "nope"],
         &[
             "no PlacementDecision of scheduler nope",
             "of scheduler reference-scheduler",
         ],
     );
-    refused_in_the_lab(&["--api", "all", "-n", "nope"], &["in namespace nope"]);
+    refused_in_the_lab(
+        &["--role", "manager,scheduler", "-n", "nope"],
+        &["in namespace nope"],
+    );
     // One of several may be misspelt, too.
     refused_in_the_lab(
         &["-n", "lab-fleet", "-n", "nope", "-n", "lab-flet"],
@@ -41,7 +44,7 @@ fn a_scope_without_objects_is_refused_at_once_with_what_there_is() {
             waits,
         ],
     );
-    let all = ["--api", "all", "-n", "lab-fleet", "-n", "nope"];
+    let all = ["--role", "manager,scheduler", "-n", "lab-fleet", "-n", "nope"];
     refused_in_the_lab(&all, &["in namespace nope; its"]);
 }
 
@@ -75,7 +78,7 @@ fn doctor_is_not_ready_for_a_scope_without_objects() {
 }
 
 #[test]
-fn flags_of_an_api_that_is_not_judged_are_refused() {
+fn flags_of_a_role_that_is_not_judged_are_refused() {
     for (flag, value) in [
         ("--scheduler", "s"),
         ("--scheduler-user", "s"),
@@ -83,7 +86,10 @@ fn flags_of_an_api_that_is_not_judged_are_refused() {
         ("--consumer-user", "u"),
         ("--workload", "apps/v1/deployments"),
     ] {
-        refused_in_the_lab(&[flag, value], &[flag, "for the API placement", "--api all"]);
+        refused_in_the_lab(
+            &[flag, value],
+            &[flag, "for the role scheduler", "--role manager,scheduler"],
+        );
     }
     for (flag, value) in [
         ("--cluster-manager", "m"),
@@ -94,31 +100,32 @@ fn flags_of_an_api_that_is_not_judged_are_refused() {
         ("--node-tolerance", "1"),
         ("--members", "from-secrets"),
     ] {
-        let placement = ["--api", "placement", flag, value];
-        refused_in_the_lab(&placement, &[flag, "for the API clusterprofile", "--api all"]);
+        let placement = ["--role", "scheduler", flag, value];
+        refused_in_the_lab(
+            &placement,
+            &[flag, "for the role manager", "--role scheduler,manager"],
+        );
     }
 }
 
 #[test]
-fn a_configuration_may_serve_runs_of_either_api() {
+fn a_configuration_may_serve_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.flag("conformance.yaml");
     let text = "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nconsumerUser: reader\n";
     fs::write(&config, text).expect("written");
     refused_in_the_lab(
         &["--config", &config],
-        &["line 3: `consumerUser` is for the API placement", "remove it"],
+        &["line 3: `consumerUser` is for the role scheduler", "remove it"],
     );
-    let done = call(
-        &[
-            &LAB[..],
-            &["--config", &config, "--api", "clusterprofile", "version/"],
-        ]
-        .concat(),
-    );
+    fs::write(&config, format!("{text}role: [manager, scheduler]\n")).expect("written");
+    let shown = expect(0, &["run", "--config", &config, "--print-config"]);
+    assert!(shown.contains("\nrole: [manager, scheduler]\n"), "{shown}");
+    fs::write(&config, text).expect("written");
+    let done = call(&[&LAB[..], &["--config", &config, "--role", "manager", "version/"]].concat());
     assert_eq!(done.code, Some(0), "{}", done.err);
     assert!(
-        done.err.contains("`consumerUser` gives way to --api"),
+        done.err.contains("`consumerUser` gives way to --role"),
         "{}",
         done.err
     );
@@ -133,6 +140,22 @@ fn slips_of_names_are_answered_with_what_there_is() {
     refused(
         &["run", "--from", "conforming.yaml", "--feature", "secrets"],
         &["unknown feature `secrets`", "consumer-secrets"],
+    );
+    refused(
+        &["run", "--from", "conforming.yaml", "--role", "manager,consumer"],
+        &["invalid value 'consumer'", "manager, scheduler"],
+    );
+    refused(
+        &[
+            "run",
+            "--from",
+            "conforming.yaml",
+            "--role",
+            "manager",
+            "--edition",
+            "placement-2025-09",
+        ],
+        &["is for the role scheduler", "add --role scheduler"],
     );
     refused(
         &["policies", "--edition", "placement-2025-09"],
@@ -163,7 +186,7 @@ fn a_kubeconfig_that_cannot_be_used_is_bad_usage() {
 #[test]
 fn what_a_file_is_not_judged_by_is_told() {
     let told = expect(0, &["run", "--from", "conforming.yaml", "--scheduler-user", "s"]);
-    let note = "note: --scheduler-user counts for nothing: it is for the API placement";
+    let note = "note: --scheduler-user counts for nothing: it is for the role scheduler";
     assert!(told.contains(note), "{told}");
     let told = expect(0, &["replay", "conforming.yaml", "--scheduler", "s"]);
     assert!(told.contains("note: --scheduler counts for nothing"), "{told}");

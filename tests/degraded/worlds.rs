@@ -8,7 +8,7 @@ use std::{
 
 use evidence::{
     Evidence, Kind, ObjectKey,
-    api::{Api, Edition},
+    api::{Edition, Role},
 };
 use judge::{RuleVerdict, Selection, judge, rules::find};
 use lab::{manager, scheduler};
@@ -21,7 +21,7 @@ pub type Verdicts = BTreeMap<&'static str, RuleVerdict>;
 /// What the lab does.
 #[derive(Clone, Copy, Debug)]
 pub struct Plot {
-    pub api: Api,
+    pub role: Role,
     pub edition: Edition,
     /// None for an honest implementation.
     pub fault: Option<&'static str>,
@@ -38,13 +38,13 @@ pub struct World {
 /// All that may be played: honest implementations first, and then each fault.
 pub fn plots() -> Vec<Plot> {
     let mut plots = Vec::new();
-    for api in [Api::ClusterProfile, Api::Placement] {
-        for (edition, is_driven) in api
+    for role in [Role::Manager, Role::Scheduler] {
+        for (edition, is_driven) in role
             .editions()
             .flat_map(|edition| [(edition, true), (edition, false)])
         {
             plots.push(Plot {
-                api,
+                role,
                 edition,
                 fault: None,
                 is_driven,
@@ -52,13 +52,13 @@ pub fn plots() -> Vec<Plot> {
         }
     }
     plots.extend(manager::faults().iter().map(|fault| Plot {
-        api: Api::ClusterProfile,
+        role: Role::Manager,
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: fault.needs_driver,
     }));
     plots.extend(scheduler::faults().iter().map(|fault| Plot {
-        api: Api::Placement,
+        role: Role::Scheduler,
         edition: fault.edition,
         fault: Some(fault.id),
         is_driven: find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver)),
@@ -86,9 +86,9 @@ pub fn play_all(plots: &[Plot]) -> Vec<World> {
 
 impl Plot {
     fn play(self) -> World {
-        let whole = match self.api {
-            Api::ClusterProfile => self.manager(),
-            Api::Placement => self.scheduler(),
+        let whole = match self.role {
+            Role::Manager => self.manager(),
+            Role::Scheduler => self.scheduler(),
         };
         World {
             plot: self,

@@ -17,7 +17,7 @@ use std::{
 use apiserver::{ApiServer, AuditLevel};
 use collect::clock::Clock;
 use envtest::Assets;
-use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Api, read_input};
+use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Role, read_input};
 use http::Method;
 use implementation::{Implementation, PROFILES, profile};
 use kube::Client;
@@ -248,7 +248,7 @@ fn driven_by_commands(world: World) {
         assert!(patient || waited.as_secs() < 30, "{step:?}");
     }
     let actions: BTreeSet<DriverAction> = driver.steps.iter().map(|step| step.action).collect();
-    assert_eq!(actions, DriverAction::of(Api::ClusterProfile).collect());
+    assert_eq!(actions, DriverAction::of(Role::Manager).collect());
     assert!(evidence.gaps(Kind::Driver).next().is_none());
 
     assert_eq!((world.joined(), world.journals()), (0, 0));

@@ -14,9 +14,8 @@ use evidence::{
     api::{Edition, names},
 };
 use lab::{
-    driver::SchedulerHooks,
     hub::{AuditLevel, Hub},
-    scheduler::{Fault, Scheduler, hub_definitions},
+    scheduler::{Fault, Scheduler, SchedulerHooks, hub_definitions},
 };
 use tokio_util::sync::CancellationToken;
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use envtest::Assets;
-use evidence::api::{Api, Edition};
+use evidence::api::{Edition, Role};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -116,7 +116,7 @@ impl Ground {
 
     /// Installs the policies of all editions, and waits until the last one is at work.
     async fn install(&self) {
-        let editions: Vec<(Edition, Vec<Value>)> = Api::ClusterProfile
+        let editions: Vec<(Edition, Vec<Value>)> = Role::Manager
             .editions()
             .map(|edition| (edition, printed(edition)))
             .collect();

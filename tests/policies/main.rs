@@ -11,7 +11,7 @@ use std::{
     process::ExitCode,
 };
 
-use evidence::api::{Api, Edition};
+use evidence::api::{Edition, Role};
 use judge::{Selection, Verdict, judge, rules};
 use kube_cel::cel::{IdedExpr, ParseErrors, parser::Parser};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
@@ -69,10 +69,7 @@ const BINDING: &str = "ValidatingAdmissionPolicyBinding";
 fn plays() -> (Vec<Play>, BTreeMap<LeftOut, usize>) {
     let mut plays = Vec::new();
     let mut left_out = BTreeMap::new();
-    for rule in rules::all()
-        .iter()
-        .filter(|rule| rule.api() == Api::ClusterProfile)
-    {
+    for rule in rules::all().iter().filter(|rule| rule.role() == Role::Manager) {
         for example in rules::example::Example::of(rule).unwrap() {
             match Play::of(rule, &example) {
                 Ok(play) => plays.push(play),
@@ -194,7 +191,7 @@ const LONGEST: usize = 4096;
 const LARGEST: usize = 64 * 1024;
 
 fn every_policy_compiles_and_is_small() {
-    for edition in Api::ClusterProfile.editions() {
+    for edition in Role::Manager.editions() {
         let objects = printed(edition);
         for policy in of_kind(&objects, POLICY) {
             let name = &policy["metadata"]["name"];

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
     DriverAction, Reason, ReasonId,
-    api::{Api, names},
+    api::{Role, names},
 };
 
 use super::plan::{DriverPlan, Fleet};
@@ -19,10 +19,10 @@ pub(super) struct Capabilities {
 }
 
 impl Capabilities {
-    /// Finds out what can be done by that plan, with those permissions, for the APIs that are judged.
-    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], apis: &[Api]) -> Self {
+    /// Finds out what can be done by that plan, with those permissions, for the roles that are judged.
+    pub fn of(plan: &DriverPlan, permissions: &Permissions, scope: &[String], roles: &[Role]) -> Self {
         let mut capabilities = Self::default();
-        for action in apis.iter().copied().flat_map(DriverAction::of) {
+        for action in roles.iter().copied().flat_map(DriverAction::of) {
             match missing(action, plan, permissions, scope) {
                 None => {
                     capabilities.supported.insert(action);

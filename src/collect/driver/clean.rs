@@ -8,7 +8,9 @@ use std::{
 };
 
 use evidence::{
-    Claim, DriverAction, ObjectKey, ObjectRef, PlacementRequest, api::Api, redact::without_credentials,
+    Claim, DriverAction, ObjectKey, ObjectRef, PlacementRequest,
+    api::{ObjectKind, Role},
+    redact::without_credentials,
     runs::LABEL_RUN,
 };
 use parking_lot::Mutex;
@@ -91,8 +93,8 @@ pub async fn clean(
     let access = hub.access().ok_or(CleanError::OwnHub)?;
     // A run on decisions may have been killed, whatever is judged now.
     let mut claim = claim.clone();
-    if claim.edition_of(Api::Placement).is_none() {
-        claim.also = Api::Placement.editions().next();
+    if claim.edition_of(Role::Scheduler).is_none() {
+        claim.also = Role::Scheduler.editions().next();
     }
     let target = target(&hub.timed(), clock, &hub.source, &claim, api_version).await?;
     clean_by(access, hub, &target, folder, driver_file, stop).await
@@ -201,8 +203,8 @@ impl Work<'_> {
                 format!("the placement {name} is taken back"),
                 self.call(run, DriverAction::Unplace, name).await,
             ),
-            UndoEntry::Profile { profile } => self.uncreate(run, Api::ClusterProfile, profile).await,
-            UndoEntry::Slice { slice } => self.uncreate(run, Api::Placement, slice).await,
+            UndoEntry::Profile { profile } => self.uncreate(run, ObjectKind::ClusterProfile, profile).await,
+            UndoEntry::Slice { slice } => self.uncreate(run, ObjectKind::PlacementDecision, slice).await,
             UndoEntry::Field(change) => (
                 format!(
                     "{} of ClusterProfile {}/{} is as before",
@@ -216,10 +218,15 @@ impl Work<'_> {
     }
 
     /// Deletes an object that the run has created.
-    async fn uncreate(&self, run: &str, api: Api, key: &ObjectKey) -> (String, Result<(), UndoError>) {
-        let gone = undo_creation(&self.hub.timed(), self.target, run, api, key).await;
+    async fn uncreate(
+        &self,
+        run: &str,
+        kind: ObjectKind,
+        key: &ObjectKey,
+    ) -> (String, Result<(), UndoError>) {
+        let gone = undo_creation(&self.hub.timed(), self.target, run, kind, key).await;
         (
-            format!("{} {}/{} goes", api.kind(), key.namespace, key.name),
+            format!("{} {}/{} goes", kind.name(), key.namespace, key.name),
             gone.map_err(UndoError::Hub),
         )
     }
@@ -267,9 +274,9 @@ async fn strangers(
     leftovers: &[String],
 ) -> Result<Vec<String>, CleanError> {
     let slices = target.placements.as_ref();
-    let slices = slices.map(|target| (Api::Placement, target.slices(None)));
+    let slices = slices.map(|target| (ObjectKind::PlacementDecision, target.slices(None)));
     let mut told = Vec::new();
-    for (api, path) in [(Api::ClusterProfile, target.profiles(None))]
+    for (kind, path) in [(ObjectKind::ClusterProfile, target.profiles(None))]
         .into_iter()
         .chain(slices)
     {
@@ -280,10 +287,10 @@ async fn strangers(
         match list(&hub.timed(), &path, each).await {
             Ok(_) => {}
             // Who cleans up after profiles need not see slices.
-            Err(failure) if api == Api::Placement && failure.code() == 403 => {
+            Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {
                 told.push(format!(
                     "the hub does not let this user list {}: those of other machines' runs may be left",
-                    api.plural()
+                    kind.plural()
                 ));
                 continue;
             }
@@ -294,14 +301,14 @@ async fn strangers(
         let mut seen = BTreeSet::new();
         for item in &*found.lock() {
             let run = item["metadata"]["labels"][LABEL_RUN].as_str().unwrap_or_default();
-            let object = ObjectRef::of_value(item, api.kind());
+            let object = ObjectRef::of_value(item, kind.name());
             let known = going_on.iter().any(|known| known == run)
                 || leftovers.iter().any(|told| told.contains(&object.path()));
             if !known && seen.insert(run.to_owned()) {
                 told.push(format!(
                     "{object} is of run {run}, of which nothing is written down here: once that run is over, `kubectl \
                      delete {} -A -l {LABEL_RUN}={run}`",
-                    api.plural()
+                    kind.plural()
                 ));
             }
         }

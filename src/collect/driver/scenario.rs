@@ -10,7 +10,10 @@ mod tampering;
 mod upgrade;
 mod with_member;
 
-use evidence::{DriverAction, Scenario, api::Api};
+use evidence::{
+    DriverAction, Scenario,
+    api::{ObjectKind, Role},
+};
 use futures::{
     FutureExt as _,
     future::{BoxFuture, join_all},
@@ -37,15 +40,15 @@ pub(super) async fn all(session: &Session<'_>) {
     };
     futures::join!(
         last,
-        foreigner::foreigner(session, Api::ClusterProfile, all.clone()),
-        foreigner::foreigner(session, Api::Placement, all),
+        foreigner::foreigner(session, ObjectKind::ClusterProfile, all.clone()),
+        foreigner::foreigner(session, ObjectKind::PlacementDecision, all),
     );
 }
 
 /// The scenarios that do not disturb each other.
 fn side_by_side<'a>(session: &'a Session<'_>) -> Vec<BoxFuture<'a, ()>> {
     let mut scenarios = Vec::new();
-    if !session.judges(Api::ClusterProfile) {
+    if !session.judges(Role::Manager) {
         return scenarios;
     }
     let mut add = |needs: &[DriverAction], scenario: BoxFuture<'a, ()>| {

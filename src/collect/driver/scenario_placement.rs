@@ -2,7 +2,7 @@
 
 use evidence::{
     DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome,
-    api::{Api, PlacementDecision},
+    api::{ObjectKind, PlacementDecision},
     runs::names_placement,
 };
 use tokio_util::sync::CancellationToken;
@@ -148,7 +148,7 @@ impl ScenarioPlacement {
             slices.iter().map(|slice| ObjectKey::of(*slice)).collect()
         });
         all.into_iter()
-            .for_each(|key| session.writes.touch(Api::Placement, key));
+            .for_each(|key| session.writes.touch(ObjectKind::PlacementDecision, key));
         session.writes.allow(&slice);
         Some(slice)
     }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, io, sync::Arc, time::Duration};
 
 use evidence::{
     Driver, DriverAction, DriverStep, ObjectKey, ObjectRef, PlacementRequest, Scenario, StepOutcome, Tracked,
-    api::{Api, PlacementDecision},
+    api::{ObjectKind, PlacementDecision, Role},
 };
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
@@ -38,8 +38,8 @@ const DELIVERY: Duration = Duration::from_secs(10);
 pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a DriverPlan,
-    /// The APIs that are judged, and that the hub serves.
-    apis: Vec<Api>,
+    /// The roles that are judged, and whose objects the hub serves.
+    roles: Vec<Role>,
     pub capabilities: Capabilities,
     pub stop: CancellationToken,
     pub pool: MemberPool,
@@ -80,13 +80,13 @@ pub(super) struct StuckMember {
 impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
-        let serves = |api: &Api| *api == Api::ClusterProfile || context.target.placements.is_some();
-        let mut apis = written(context.claim);
-        apis.retain(serves);
+        let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
+        let mut roles = written(context.claim);
+        roles.retain(serves);
         let scope = &context.scope.namespaces;
         Self {
-            capabilities: Capabilities::of(plan, context.permissions, scope, &apis),
-            apis,
+            capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
+            roles,
             pool: MemberPool::new(plan),
             writes: Writes::new(context.client, context.target),
             state: Mutex::default(),
@@ -106,9 +106,9 @@ impl<'a> Session<'a> {
         self.context.record.lock()
     }
 
-    /// Whether objects of that API are judged, and the hub serves them.
-    pub fn judges(&self, api: Api) -> bool {
-        self.apis.contains(&api)
+    /// Whether objects of that role are judged, and the hub serves them.
+    pub fn judges(&self, role: Role) -> bool {
+        self.roles.contains(&role)
     }
 
     /// What the watch has brought of slices.
@@ -354,8 +354,8 @@ impl<'a> Session<'a> {
             able: self.capabilities.supported,
             lacking: self.capabilities.missing,
             steps,
-            touched: self.writes.touched(Api::ClusterProfile),
-            touched_slices: self.writes.touched(Api::Placement),
+            touched: self.writes.touched(ObjectKind::ClusterProfile),
+            touched_slices: self.writes.touched(ObjectKind::PlacementDecision),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use evidence::{ObjectKey, ObjectRef, api::Api, runs::LABEL_RUN};
+use evidence::{ObjectKey, ObjectRef, api::ObjectKind, runs::LABEL_RUN};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub(super) struct Writes<'a> {
 struct Ours {
     /// The uids that may be written to.
     uids: HashSet<String>,
-    touched: BTreeMap<Api, BTreeSet<ObjectKey>>,
+    touched: BTreeMap<ObjectKind, BTreeSet<ObjectKey>>,
 }
 
 /// The run does not write to objects of others.
@@ -57,13 +57,13 @@ impl<'a> Writes<'a> {
     }
 
     /// The objects that were written to or created.
-    pub fn touched(&self, api: Api) -> BTreeSet<ObjectKey> {
-        self.ours.lock().touched.get(&api).cloned().unwrap_or_default()
+    pub fn touched(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
+        self.ours.lock().touched.get(&kind).cloned().unwrap_or_default()
     }
 
     /// Notes that an object is no longer the implementation's work alone.
-    pub fn touch(&self, api: Api, key: ObjectKey) {
-        self.ours.lock().touched.entry(api).or_default().insert(key);
+    pub fn touch(&self, kind: ObjectKind, key: ObjectKey) {
+        self.ours.lock().touched.entry(kind).or_default().insert(key);
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
@@ -88,9 +88,9 @@ impl<'a> Writes<'a> {
         expected: Option<&str>,
         wanted: Option<&str>,
     ) -> Result<String, Failure> {
-        self.claim(Api::ClusterProfile, &change.uid, &change.profile)?;
+        self.claim(ObjectKind::ClusterProfile, &change.uid, &change.profile)?;
         let patch = patch(change, expected, wanted);
-        let path = self.path(Api::ClusterProfile, &change.profile, change.status);
+        let path = self.path(ObjectKind::ClusterProfile, &change.profile, change.status);
         self.patch(&path, &patch).await
     }
 
@@ -110,19 +110,24 @@ impl<'a> Writes<'a> {
     }
 
     /// Deletes an object.
-    pub async fn delete(&self, api: Api, object: &ObjectRef) -> Result<(), Failure> {
+    pub async fn delete(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
         let key = ObjectKey::from(object);
-        self.claim(api, &object.uid, &key)?;
-        delete(self.client, &self.path(api, &key, false), &object.uid).await
+        self.claim(kind, &object.uid, &key)?;
+        delete(self.client, &self.path(kind, &key, false), &object.uid).await
     }
 
     /// Creates an object under that name.
-    pub async fn create(&self, api: Api, key: &ObjectKey, object: &Value) -> Result<ObjectRef, Failure> {
-        let path = self.target.collection(api, &key.namespace);
+    pub async fn create(
+        &self,
+        kind: ObjectKind,
+        key: &ObjectKey,
+        object: &Value,
+    ) -> Result<ObjectRef, Failure> {
+        let path = self.target.collection(kind, &key.namespace);
         let path = format!("{path}?fieldManager={OURSELVES}");
-        self.touch(api, key.clone());
+        self.touch(kind, key.clone());
         let created: Value = call(self.client, Method::POST, &path, Some(object)).await?;
-        let created = ObjectRef::of_value(&created, api.kind());
+        let created = ObjectRef::of_value(&created, kind.name());
         self.allow(&created);
         Ok(created)
     }
@@ -130,23 +135,24 @@ impl<'a> Writes<'a> {
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
         let key = ObjectKey::from(slice);
-        self.claim(Api::Placement, &slice.uid, &key)?;
+        self.claim(ObjectKind::PlacementDecision, &slice.uid, &key)?;
         let patch = json!([
             {"op": "test", "path": "/metadata/uid", "value": slice.uid},
             {"op": "add", "path": "/decisions", "value": []},
         ]);
-        self.patch(&self.path(Api::Placement, &key, false), &patch).await
+        self.patch(&self.path(ObjectKind::PlacementDecision, &key, false), &patch)
+            .await
     }
 
     /// Gives a profile a status. Gives the profile's new resourceVersion.
     pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<String, Failure> {
         let key = ObjectKey::from(profile);
-        self.claim(Api::ClusterProfile, &profile.uid, &key)?;
+        self.claim(ObjectKind::ClusterProfile, &profile.uid, &key)?;
         let patch = json!([
             {"op": "test", "path": "/metadata/uid", "value": profile.uid},
             {"op": "add", "path": "/status", "value": status},
         ]);
-        self.patch(&self.path(Api::ClusterProfile, &key, true), &patch)
+        self.patch(&self.path(ObjectKind::ClusterProfile, &key, true), &patch)
             .await
     }
 
@@ -157,9 +163,9 @@ impl<'a> Writes<'a> {
     }
 
     /// Notes that an object is about to be written to, which it must be allowed to be: checked once more for each write.
-    fn claim(&self, api: Api, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
+    fn claim(&self, kind: ObjectKind, uid: &str, key: &ObjectKey) -> Result<(), Failure> {
         let object = ObjectRef {
-            kind: api.kind().to_owned(),
+            kind: kind.name().to_owned(),
             namespace: key.namespace.clone(),
             name: key.name.clone(),
             uid: uid.to_owned(),
@@ -167,12 +173,12 @@ impl<'a> Writes<'a> {
         };
         self.check(&object)
             .map_err(|error| Failure::broken(error.to_string()))?;
-        self.touch(api, key.clone());
+        self.touch(kind, key.clone());
         Ok(())
     }
 
-    fn path(&self, api: Api, key: &ObjectKey, status: bool) -> String {
-        let objects = self.target.collection(api, &key.namespace);
+    fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
+        let objects = self.target.collection(kind, &key.namespace);
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))
     }
@@ -231,10 +237,10 @@ pub(super) async fn undo_creation(
     client: &TimedClient,
     target: &Target,
     run: &str,
-    api: Api,
+    kind: ObjectKind,
     key: &ObjectKey,
 ) -> Result<(), Failure> {
-    let path = Writes::new(client, target).path(api, key, false);
+    let path = Writes::new(client, target).path(kind, key, false);
     let found: Value = match get(client, &path).await {
         Err(failure) if failure.code() == 404 => return Ok(()),
         found => found?,
@@ -242,5 +248,5 @@ pub(super) async fn undo_creation(
     if found["metadata"]["labels"][LABEL_RUN] != run {
         return Ok(());
     }
-    delete(client, &path, &ObjectRef::of_value(&found, api.kind()).uid).await
+    delete(client, &path, &ObjectRef::of_value(&found, kind.name()).uid).await
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Claim, Permission,
-    api::{Api, names},
+    api::{Role, names},
 };
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -12,11 +12,9 @@ use tokio::time::timeout;
 
 use crate::connect::call::{TimedClient, ask};
 
-/// The APIs that are judged: a driver that may write writes to their objects.
-pub(crate) fn written(claim: &Claim) -> Vec<Api> {
-    let mut apis = Api::ALL.to_vec();
-    apis.retain(|api| claim.edition_of(*api).is_some());
-    apis
+/// The roles that are judged: a driver that may write writes to their objects.
+pub(crate) fn written(claim: &Claim) -> Vec<Role> {
+    claim.roles().collect()
 }
 
 /// The hub's answers.
@@ -36,8 +34,8 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
-    /// to objects of the APIs that are `written`.
-    pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Api]) -> Self {
+    /// to the objects of the roles that are `written`.
+    pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Role]) -> Self {
         let everywhere = [String::new()];
         let namespaces = if namespaces.is_empty() {
             &everywhere[..]
@@ -55,16 +53,17 @@ impl Permissions {
             for verb in ["get", "list", "watch", "update", "patch"] {
                 questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
             }
-            for api in written {
+            for role in written {
+                let plural = role.objects().plural();
                 for verb in ["create", "delete"] {
-                    questions.push(question(verb, names::GROUP, api.plural(), namespace));
+                    questions.push(question(verb, names::GROUP, plural, namespace));
                 }
-                questions.push(match api {
-                    Api::ClusterProfile => {
-                        let status = format!("{}/status", names::PLURAL);
+                questions.push(match role {
+                    Role::Manager => {
+                        let status = format!("{plural}/status");
                         question("patch", names::GROUP, &status, namespace)
                     }
-                    Api::Placement => question("patch", names::GROUP, api.plural(), namespace),
+                    Role::Scheduler => question("patch", names::GROUP, plural, namespace),
                 });
             }
             if !namespace.is_empty() {
@@ -104,7 +103,7 @@ impl Permissions {
         exactly.or(everywhere).map(|answer| answer.allowed)
     }
 
-    /// Whether the runner may read the CRDs of the APIs; true if the hub did not say.
+    /// Whether the runner may read the CRDs of profiles and slices; true if the hub did not say.
     pub fn may_read_definitions(&self) -> bool {
         self.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false)
     }

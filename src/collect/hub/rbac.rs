@@ -7,12 +7,12 @@ mod tests;
 use std::fmt::Write as _;
 
 use evidence::{
-    api::{Api, names},
+    api::{Role, names},
     labels::SUITE,
 };
 pub use manifest::{ServiceAccount, ServiceAccountError};
 
-use self::manifest::Role;
+use self::manifest::RbacRole;
 use super::wanted::Workloads;
 
 /// The evidence that a role gives access to, beside the profiles.
@@ -32,9 +32,9 @@ pub struct Grants {
     pub policies: bool,
     /// List these workloads, which needs a role for the cluster.
     pub workloads: Option<Workloads>,
-    /// The APIs to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
+    /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
-    pub mutations: Vec<Api>,
+    pub mutations: Vec<Role>,
     /// True if the role is for a monitor. It has another name than that of a run.
     pub monitor: bool,
 }
@@ -59,7 +59,7 @@ impl Grants {
         account.bound(&self.roles())
     }
 
-    fn roles(&self) -> Vec<Role<'_>> {
+    fn roles(&self) -> Vec<RbacRole<'_>> {
         if self.namespaces.is_empty() {
             return vec![self.role(None)];
         }
@@ -67,7 +67,7 @@ impl Grants {
         namespaces.map(|namespace| self.role(Some(namespace))).collect()
     }
 
-    fn role<'a>(&self, namespace: Option<&'a str>) -> Role<'a> {
+    fn role<'a>(&self, namespace: Option<&'a str>) -> RbacRole<'a> {
         let mut rules = String::new();
         let mut line = |text: &str| writeln!(rules, "{text}").expect("a string takes all that is written");
         let mut rule =
@@ -142,28 +142,29 @@ impl Grants {
                 "get, update, patch",
             );
         }
-        for api in &self.mutations {
-            let comment = match api {
-                Api::ClusterProfile => {
+        for role in &self.mutations {
+            let plural = role.objects().plural();
+            let comment = match role {
+                Role::Manager => {
                     "For a driver that may write: only to profiles that the run has joined or created."
                 }
-                Api::Placement => {
+                Role::Scheduler => {
                     "For a driver that may write: only to slices that the run has asked for or created."
                 }
             };
             rule(
                 Some(comment),
                 names::GROUP,
-                api.plural(),
+                plural,
                 None,
                 "get, create, patch, delete",
             );
-            if *api == Api::ClusterProfile {
-                let status = format!("{}/status", names::PLURAL);
+            if *role == Role::Manager {
+                let status = format!("{plural}/status");
                 rule(None, names::GROUP, &status, None, "patch");
             }
         }
-        Role {
+        RbacRole {
             of: if self.monitor { MONITOR } else { SUITE },
             namespace,
             rules,
@@ -181,7 +182,7 @@ pub fn member_manifest_bound_to(account: &ServiceAccount) -> String {
     account.bound(&[member_role()])
 }
 
-fn member_role() -> Role<'static> {
+fn member_role() -> RbacRole<'static> {
     let leases = "kube-controller-manager, kube-scheduler";
     let resources = [
         ("", "nodes", "", "list"),
@@ -197,7 +198,7 @@ fn member_role() -> Role<'static> {
         };
         rules += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
     }
-    Role {
+    RbacRole {
         of: MEMBER,
         namespace: None,
         rules: rules + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n",

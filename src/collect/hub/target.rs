@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Claim, ServedVersion,
-    api::{Api, Edition, names},
+    api::{Edition, ObjectKind, Role, names},
     crd::served_versions,
     policies::InstalledPolicy,
 };
@@ -59,7 +59,7 @@ pub(crate) struct PlacementTarget {
 impl Target {
     /// The path of the profiles, of one namespace or of all.
     pub fn profiles(&self, namespace: Option<&str>) -> String {
-        path(&self.version, namespace, Api::ClusterProfile)
+        path(&self.version, namespace, ObjectKind::ClusterProfile)
     }
 }
 
@@ -67,9 +67,9 @@ impl Target {
     /// Reads what a run can do without, where the runner may: the CRDs, and the suite's own policies.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
         if permissions.may_read_definitions() {
-            self.served = served_by_crd(client, Api::ClusterProfile).await;
+            self.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
             if let Some(placements) = &mut self.placements {
-                placements.served = served_by_crd(client, Api::Placement).await;
+                placements.served = served_by_crd(client, ObjectKind::PlacementDecision).await;
             }
         }
         if permissions.may_list_policies() {
@@ -77,25 +77,28 @@ impl Target {
         }
     }
 
-    /// The path of an API's objects in a namespace. Both APIs are served in versions of the same names.
-    pub fn collection(&self, api: Api, namespace: &str) -> String {
-        let placements = self.placements.as_ref().filter(|_| api == Api::Placement);
+    /// The path of a kind's objects in a namespace. Both kinds are served in versions of the same names.
+    pub fn collection(&self, kind: ObjectKind, namespace: &str) -> String {
+        let placements = self
+            .placements
+            .as_ref()
+            .filter(|_| kind == ObjectKind::PlacementDecision);
         let version = placements.map_or(&self.version, |target| &target.version);
-        path(version, Some(namespace), api)
+        path(version, Some(namespace), kind)
     }
 }
 
 impl PlacementTarget {
     /// The path of the slices, of one namespace or of all.
     pub fn slices(&self, namespace: Option<&str>) -> String {
-        path(&self.version, namespace, Api::Placement)
+        path(&self.version, namespace, ObjectKind::PlacementDecision)
     }
 }
 
-fn path(version: &str, namespace: Option<&str>, api: Api) -> String {
+fn path(version: &str, namespace: Option<&str>, kind: ObjectKind) -> String {
     let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
     let namespace = namespace.unwrap_or_default();
-    format!("/apis/{}/{version}/{namespace}{}", names::GROUP, api.plural())
+    format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
 }
 
 /// Asks the hub what it is. What its CRDs and policies say is not part of it: see [`Target::describe`].
@@ -134,7 +137,7 @@ pub(crate) async fn target(
     let (wanted, others) = candidates(&listed, api_version, claim.edition);
     let mut found = None;
     for version in wanted {
-        if serves(client, version, Api::ClusterProfile)
+        if serves(client, version, ObjectKind::ClusterProfile)
             .await
             .map_err(|failure| failed(&failure))?
         {
@@ -146,7 +149,7 @@ pub(crate) async fn target(
         // To tell a hub without profiles from one with other versions.
         let mut served = Vec::new();
         for version in others.iter().take(OTHER_VERSIONS) {
-            if serves(client, version, Api::ClusterProfile)
+            if serves(client, version, ObjectKind::ClusterProfile)
                 .await
                 .map_err(|failure| failed(&failure))?
             {
@@ -161,7 +164,7 @@ pub(crate) async fn target(
     };
     let placements = placements(client, &listed, claim, api_version).await;
     let placements = placements.map_err(|failure| failed(&failure))?;
-    if placements.is_none() && claim.edition.api() == Api::Placement {
+    if placements.is_none() && claim.edition.role() == Role::Scheduler {
         return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
     }
     Ok(Target {
@@ -181,12 +184,12 @@ async fn placements(
     claim: &Claim,
     api_version: Option<&str>,
 ) -> Result<Option<PlacementTarget>, Failure> {
-    let Some(edition) = claim.edition_of(Api::Placement) else {
+    let Some(edition) = claim.edition_of(Role::Scheduler) else {
         return Ok(None);
     };
     let (wanted, _) = candidates(listed, api_version, edition);
     for version in wanted {
-        if serves(client, version, Api::Placement).await? {
+        if serves(client, version, ObjectKind::PlacementDecision).await? {
             return Ok(Some(PlacementTarget {
                 version: version.to_owned(),
                 served: Vec::new(),
@@ -196,27 +199,27 @@ async fn placements(
     Ok(None)
 }
 
-/// The versions that the CRD of an API serves. Whoever may not read it (or finds the objects served by something else)
+/// The versions that the CRD of a kind serves. Whoever may not read it (or finds the objects served by something else)
 /// learns nothing of its rules.
-async fn served_by_crd(client: &TimedClient, api: Api) -> Vec<ServedVersion> {
+async fn served_by_crd(client: &TimedClient, kind: ObjectKind) -> Vec<ServedVersion> {
     let path = format!(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
-        api.plural(),
+        kind.plural(),
         names::GROUP
     );
     let crd = timeout(DEFINITION, get::<Value>(client, &path)).await;
     let crd = crd.ok().and_then(Result::ok).unwrap_or_default();
-    served_versions(&crd, api)
+    served_versions(&crd, kind)
 }
 
-/// Whether that version of the group has the API's objects: other kinds have versions in it too.
-async fn serves(client: &TimedClient, version: &str, api: Api) -> Result<bool, Failure> {
+/// Whether that version of the group has objects of that kind: other kinds have versions in it too.
+async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result<bool, Failure> {
     let path = format!("/apis/{}/{}", names::GROUP, segment(version));
     match get::<ApiResourceList>(client, &path).await {
         Ok(list) => Ok(list
             .resources
             .iter()
-            .any(|resource| resource.name == api.plural())),
+            .any(|resource| resource.name == kind.plural())),
         Err(failure) if failure.code() == 404 => Ok(false),
         Err(failure) => Err(failure),
     }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use evidence::{
     RequestBody,
-    api::{Api, names},
+    api::{ObjectKind, names},
 };
 use serde_json::{Map, Value};
 
 /// Reads a body: an object, a merge patch or an apply patch, or the operations of a JSON patch. None when it is of
 /// another shape.
-pub(super) fn read(body: &Value, verb: &str, api: Api) -> Option<RequestBody> {
+pub(super) fn read(body: &Value, verb: &str, kind: ObjectKind) -> Option<RequestBody> {
     let mut parts = BTreeSet::new();
-    if api == Api::Placement {
+    if kind == ObjectKind::PlacementDecision {
         note_references(body, &mut parts);
     }
     let object = match body {
@@ -151,14 +151,16 @@ mod tests {
     use super::*;
 
     fn parts(body: Value, verb: &str) -> Vec<String> {
-        read(&body, verb, Api::ClusterProfile).expect("a body").parts
+        read(&body, verb, ObjectKind::ClusterProfile)
+            .expect("a body")
+            .parts
     }
 
     #[test]
     fn an_object_tells_its_parts() {
         let body = json!({"apiVersion": "v", "kind": "ClusterProfile", "status": {}, "spec": {"clusterManager": {"name": "m"}},
             "metadata": {"name": "a", "labels": {"x-k8s.io/cluster-manager": "l"}, "creationTimestamp": null}});
-        let read = read(&body, "create", Api::ClusterProfile).expect("a body");
+        let read = read(&body, "create", ObjectKind::ClusterProfile).expect("a body");
         assert_eq!(read.name.as_deref(), Some("a"));
         assert_eq!(read.manager_label.as_deref(), Some("l"));
         assert_eq!(read.manager.as_deref(), Some("m"));
@@ -169,13 +171,20 @@ mod tests {
             parts(json!({"metadata": {"labels": null}, "status": {}}), "patch"),
             ["metadata.labels"]
         );
-        assert_eq!(super::read(&json!("text"), "patch", Api::ClusterProfile), None);
+        assert_eq!(
+            super::read(&json!("text"), "patch", ObjectKind::ClusterProfile),
+            None
+        );
     }
 
     #[test]
     fn a_slice_tells_what_its_references_hold() {
         let reference = json!({"clusterProfileRef": {"kind": "ClusterProfile", "name": "a"}});
-        let of = |body: Value, verb: &str| read(&body, verb, Api::Placement).expect("a body").parts;
+        let of = |body: Value, verb: &str| {
+            read(&body, verb, ObjectKind::PlacementDecision)
+                .expect("a body")
+                .parts
+        };
         let expected = [
             "decisions",
             "decisions.clusterProfileRef.kind",
@@ -198,7 +207,7 @@ mod tests {
             {"op": "remove", "path": "/status/conditions/0"},
             {"op": "move", "from": "/metadata/annotations/a", "path": "/metadata/finalizers"},
         ]);
-        let read = read(&body, "patch", Api::ClusterProfile).expect("a body");
+        let read = read(&body, "patch", ObjectKind::ClusterProfile).expect("a body");
         assert_eq!(read.manager_label.as_deref(), Some("l"));
         assert_eq!(read.manager.as_deref(), Some("m"));
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use evidence::api::{Api, names};
+use evidence::api::{ObjectKind, names};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -138,14 +138,14 @@ impl Event<'_> {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
     }
 
-    /// The API whose objects it is about; none if it is about others.
-    pub fn api(&self) -> Option<Api> {
+    /// The kind of the objects that it is about; none if it is about others.
+    pub fn kind(&self) -> Option<ObjectKind> {
         let target = self.object_ref.as_ref()?;
         if target.api_group.as_deref() != Some(names::GROUP) {
             return None;
         }
         let resource = target.resource.as_deref()?;
-        Api::ALL.into_iter().find(|api| api.plural() == resource)
+        ObjectKind::ALL.into_iter().find(|kind| kind.plural() == resource)
     }
 
     /// Whether it is about a request that writes.

@@ -8,7 +8,7 @@ use std::{
 
 use evidence::{
     Gap, Request, Window,
-    api::Api,
+    api::ObjectKind,
     leak::{Grade, leaks_in_text},
     redact::without_credentials,
 };
@@ -37,8 +37,8 @@ pub(super) struct Events {
     received: HashMap<String, Timestamp>,
     /// The same few names stand in each event.
     names: HashMap<String, Arc<str>>,
-    /// The APIs that any event is about.
-    known: HashSet<Api>,
+    /// The kinds of objects that any event is about.
+    known: HashSet<ObjectKind>,
     /// What the hub's own policies found in the writes.
     pub(super) broken: Broken,
 }
@@ -79,14 +79,14 @@ impl Events {
         let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
             return Taken::bad("it has no stageTimestamp");
         };
-        if let Some(api) = event.api() {
-            self.known.insert(api);
+        if let Some(kind) = event.kind() {
+            self.known.insert(kind);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
-                    let answered = self.answered(event, api, logged);
-                    if api == Api::ClusterProfile {
+                    let answered = self.answered(event, kind, logged);
+                    if kind == ObjectKind::ClusterProfile {
                         self.broken.take(event, &answered.request);
                     }
                     self.answered.push(answered);
@@ -105,7 +105,7 @@ impl Events {
         }
     }
 
-    fn answered(&mut self, event: &Event<'_>, api: Api, done: Timestamp) -> Answered {
+    fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
         let sent: Value = object(event.request_object);
         let stored: Head = object(event.response_object);
@@ -126,7 +126,7 @@ impl Events {
         let namespace = part(target.and_then(|target| target.namespace.as_deref()));
         let subresource = part(target.and_then(|target| target.subresource.as_deref()));
         Answered {
-            api,
+            kind,
             done,
             request: Request {
                 at: event.request_received_timestamp.unwrap_or(done),
@@ -143,7 +143,7 @@ impl Events {
                     .unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                body: body::read(&sent, verb, api),
+                body: body::read(&sent, verb, kind),
             },
             based_on: based_on.map(str::to_owned),
             stored: stored
@@ -162,9 +162,9 @@ impl Events {
         kept
     }
 
-    /// Whether any event is about that API's objects: else the policy may leave them out.
-    pub(super) fn knows(&self, api: Api) -> bool {
-        self.known.contains(&api)
+    /// Whether any event is about objects of that kind: else the policy may leave them out.
+    pub(super) fn knows(&self, kind: ObjectKind) -> bool {
+        self.known.contains(&kind)
     }
 
     /// Writes that were received long before the log's end, and of whose answers it does not tell.
@@ -191,7 +191,7 @@ impl Events {
         answered.sort_by_key(|answered| answered.request.at);
         let (profiles, slices): (Vec<_>, Vec<_>) = answered
             .into_iter()
-            .partition(|answered| answered.api == Api::ClusterProfile);
+            .partition(|answered| answered.kind == ObjectKind::ClusterProfile);
         let requests = |answered: Vec<Answered>| answered.into_iter().map(|one| one.request).collect();
         (requests(profiles), requests(slices))
     }

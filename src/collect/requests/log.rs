@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, io::BufRead, path::PathBuf};
 
-use evidence::{Gap, Requests, Window, api::Api};
+use evidence::{Gap, Requests, Window, api::ObjectKind};
 use jiff::SignedDuration;
 
 use super::{
@@ -24,8 +24,8 @@ pub struct AuditLog {
     pub requests: Requests,
     /// The same for slices of decisions.
     pub slice_requests: Requests,
-    /// The APIs of which it holds no request, not even one that reads: its policy may leave them out.
-    pub silent_on: Vec<Api>,
+    /// The kinds of objects of which it holds no request, not even one that reads: its policy may leave them out.
+    pub silent_on: Vec<ObjectKind>,
     /// Where requests may be missing within that span.
     pub gaps: Vec<Gap>,
     /// Whether the log ends in the middle of an event, as one does that is being written to.
@@ -93,7 +93,9 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
         from: first.covers.from,
         until: last.covers.until,
     };
-    let silent_on = Api::ALL.into_iter().filter(|api| !reading.events.knows(*api));
+    let silent_on = ObjectKind::ALL
+        .into_iter()
+        .filter(|kind| !reading.events.knows(*kind));
     let silent_on = silent_on.collect();
     gaps.extend(reading.events.unanswered(covers.until));
     let mut notes = reading.notes;

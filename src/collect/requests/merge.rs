@@ -2,7 +2,7 @@
 
 use evidence::{
     Asked, Evidence, Gap, Kind, Window,
-    api::{Api, names},
+    api::{ObjectKind, Role, names},
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -47,9 +47,9 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     let claim = &evidence.header.claim;
     let judged = silent_on
         .into_iter()
-        .filter(|api| claim.edition_of(*api).is_some());
-    gaps.extend(judged.map(|api| gap(None, None, &silent(api))));
-    let is_placement = claim.edition_of(Api::Placement).is_some();
+        .filter(|kind| claim.edition_of(kind.publisher()).is_some());
+    gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
+    let is_placement = claim.edition_of(Role::Scheduler).is_some();
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(gaps);
     evidence.requests = Some(requests);
@@ -57,12 +57,12 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     evidence.header.asked.insert(Kind::Requests, Asked::Yes);
 }
 
-fn silent(api: Api) -> String {
+fn silent(kind: ObjectKind) -> String {
     format!(
         "the audit log holds no request on {}s, not even one that reads: let the audit policy log `{}` of the group {} at \
          level Metadata or above",
-        api.kind(),
-        api.plural(),
+        kind.name(),
+        kind.plural(),
         names::GROUP
     )
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use evidence::api::Api;
+use evidence::api::ObjectKind;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -121,7 +121,7 @@ impl AuditSample {
         self.events += 1;
         let logged = event.stage_timestamp.or(event.request_received_timestamp);
         self.last = self.last.max(logged);
-        if event.api() != Some(Api::ClusterProfile) {
+        if event.kind() != Some(ObjectKind::ClusterProfile) {
             return;
         }
         self.knows_profiles = true;

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    AllowedWrite, Asked, ConsumerAccess, Kind, ReadableNamespace, Reason, ReasonId, Tracked as _, api::Api,
+    AllowedWrite, Asked, ConsumerAccess, Kind, ReadableNamespace, Reason, ReasonId, Tracked as _,
+    api::ObjectKind,
 };
 use futures::{FutureExt as _, StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ struct Question<'a> {
     user: &'a str,
     namespace: &'a str,
     verb: &'static str,
-    api: Api,
+    kind: ObjectKind,
 }
 
 impl Run<'_> {
@@ -48,18 +49,18 @@ impl Run<'_> {
         let referred: BTreeSet<String> = references.map(|to| to.namespace.to_string()).collect();
         let mut questions = Vec::new();
         for user in &users {
-            let question = |namespace, verb, api| Question {
+            let question = |namespace, verb, kind| Question {
                 user,
                 namespace,
                 verb,
-                api,
+                kind,
             };
             for namespace in &own {
-                questions.extend(WRITES.map(|verb| question(namespace, verb, Api::Placement)));
+                questions.extend(WRITES.map(|verb| question(namespace, verb, ObjectKind::PlacementDecision)));
             }
             let readable = referred
                 .iter()
-                .map(|name| question(name, "get", Api::ClusterProfile));
+                .map(|name| question(name, "get", ObjectKind::ClusterProfile));
             questions.extend(readable);
         }
         if questions.len() > MOST {
@@ -100,18 +101,18 @@ impl Run<'_> {
             let Some(of_user) = access.iter_mut().find(|access| access.user == question.user) else {
                 continue;
             };
-            match question.api {
-                Api::ClusterProfile => of_user.profiles.push(ReadableNamespace {
+            match question.kind {
+                ObjectKind::ClusterProfile => of_user.profiles.push(ReadableNamespace {
                     namespace: question.namespace.to_owned(),
                     readable: is_allowed,
                 }),
-                Api::Placement if is_allowed => {
+                ObjectKind::PlacementDecision if is_allowed => {
                     _ = of_user.writes.insert(AllowedWrite {
                         namespace: question.namespace.to_owned(),
                         verb: question.verb.to_owned(),
                     })
                 }
-                Api::Placement => {}
+                ObjectKind::PlacementDecision => {}
             }
         }
         self.evidence.consumer_access = access;
@@ -136,7 +137,7 @@ async fn answer(client: &TimedClient, question: &Question<'_>) -> Result<bool, F
             "groups": groups(question.user),
             "resourceAttributes": {
                 "verb": question.verb, "group": evidence::api::names::GROUP, "version": "*",
-                "resource": question.api.plural(), "namespace": question.namespace,
+                "resource": question.kind.plural(), "namespace": question.namespace,
             },
         },
     });

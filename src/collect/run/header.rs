@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Asked, FORMAT, Header, Kind, Reason, api::Api};
+use evidence::{Asked, FORMAT, Header, Kind, Reason, api::Role};
 
 use super::plan::Plan;
 use crate::{
@@ -88,7 +88,7 @@ impl Plan {
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
         ]);
-        if self.claim.edition_of(Api::Placement).is_some() {
+        if self.claim.edition_of(Role::Scheduler).is_some() {
             let timeline = asked[&Kind::Timeline].clone();
             let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
             let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);

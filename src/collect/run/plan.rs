@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use evidence::{Asked, Claim, Scope, api::Api};
+use evidence::{Asked, Claim, Scope, api::Role};
 
 use crate::{
     driver::DriverPlan,
@@ -44,8 +44,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The APIs that are judged, and to whose objects a driver writes if it `may`.
-    pub(super) fn written(&self, may: bool) -> Vec<Api> {
+    /// The roles that are judged, and to whose objects a driver writes if it `may`.
+    pub(super) fn written(&self, may: bool) -> Vec<Role> {
         if may { written(&self.claim) } else { Vec::new() }
     }
 

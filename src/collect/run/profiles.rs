@@ -2,7 +2,7 @@
 
 use evidence::{
     Asked, Driver, Evidence, Kind, Scope, Settled, Window,
-    api::{Api, PlacementDecision},
+    api::{PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
 use futures::{
@@ -132,9 +132,9 @@ impl Run<'_> {
 
     /// Refuses a scope that names what has no object.
     async fn check_scope(&self, record: &timeline::Shared, slices: &Slices) -> Result<(), CollectError> {
-        let holds = |api, scope: &Scope| match api {
-            Api::ClusterProfile => Some(record.lock().has(|profile| scope.holds(profile))),
-            Api::Placement => Some(slices.has(scope)),
+        let holds = |role, scope: &Scope| match role {
+            Role::Manager => Some(record.lock().has(|profile| scope.holds(profile))),
+            Role::Scheduler => Some(slices.has(scope)),
         };
         scope_check::check(&self.client(), &self.target, self.plan, holds).await
     }

@@ -7,7 +7,7 @@ use std::{
 
 use evidence::{
     Scope,
-    api::{Api, ClusterProfile, PlacementDecision, names},
+    api::{ClusterProfile, PlacementDecision, Role, names},
     redact::without_credentials,
 };
 use parking_lot::Mutex;
@@ -52,7 +52,7 @@ fn slice<'a>(slice: &'a PlacementDecision, scope: &Scope) -> Seen<'a> {
     }
 }
 
-/// The objects of an API, counted.
+/// The objects of a role, counted.
 #[derive(Default)]
 struct Found {
     all: usize,
@@ -105,14 +105,14 @@ struct Check<'a, H> {
     client: &'a TimedClient,
     target: &'a Target,
     scope: &'a Scope,
-    /// The APIs whose objects are judged.
-    judged: Vec<Api>,
-    /// Whether a scope holds an object of an API; none if that is unknown.
+    /// The roles whose objects are judged.
+    judged: Vec<Role>,
+    /// Whether a scope holds an object of a role; none if that is unknown.
     holds: H,
 }
 
 /// Refuses a plan whose scope names what has no object: each namespace has to have some, as one of several may be misspelt.
-/// `holds` says whether a scope holds an object of an API; where it does not know, the hub is asked.
+/// `holds` says whether a scope holds an object of a role; where it does not know, the hub is asked.
 ///
 /// # Errors
 /// [`CollectError::NothingInScope`], with what the hub has.
@@ -120,82 +120,81 @@ pub(crate) async fn check(
     client: &TimedClient,
     target: &Target,
     plan: &Plan,
-    holds: impl Fn(Api, &Scope) -> Option<bool>,
+    holds: impl Fn(Role, &Scope) -> Option<bool>,
 ) -> Result<(), CollectError> {
     let scope = &plan.scope;
     // A share may well be empty.
     if plan.wait || scope.shard.is_some() {
         return Ok(());
     }
-    let is_judged = |api: &Api| {
-        plan.claim.edition_of(*api).is_some() && (*api != Api::Placement || target.placements.is_some())
-    };
+    let is_judged = |role: &Role| *role != Role::Scheduler || target.placements.is_some();
     let check = Check {
         client,
         target,
         scope,
-        judged: Api::ALL.into_iter().filter(is_judged).collect(),
+        judged: plan.claim.roles().filter(is_judged).collect(),
         holds,
     };
     check.publishers().await?;
     check.namespaces().await
 }
 
-impl<H: Fn(Api, &Scope) -> Option<bool>> Check<'_, H> {
+impl<H: Fn(Role, &Scope) -> Option<bool>> Check<'_, H> {
     /// Refuses a publisher without objects: one that is named has to be there.
     async fn publishers(&self) -> Result<(), CollectError> {
-        for api in self.judged.iter().copied() {
-            let is_named = match api {
-                Api::ClusterProfile => self.scope.cluster_manager.is_some(),
-                Api::Placement => self.scope.scheduler.is_some(),
-            };
-            if !is_named || (self.holds)(api, self.scope) == Some(true) {
+        for role in self.judged.iter().copied() {
+            if self.scope.publisher(role).is_none() || (self.holds)(role, self.scope) == Some(true) {
                 continue;
             }
-            let found = self.everywhere(api).await;
+            let found = self.everywhere(role).await;
             let is_there = match &found {
                 // One may have come meanwhile.
                 Ok(found) => found.unreadable > 0 || !found.in_scope.is_empty(),
-                Err(_) => (self.holds)(api, self.scope).is_none(),
+                Err(_) => (self.holds)(role, self.scope).is_none(),
             };
             if !is_there {
-                return Err(nothing(api, self.scope, found));
+                return Err(nothing(role, self.scope, found));
             }
         }
         Ok(())
     }
 
-    /// Refuses namespaces without objects. Those of one API are enough.
+    /// Refuses namespaces without objects. Those of one role are enough.
     async fn namespaces(&self) -> Result<(), CollectError> {
         let of = |namespaces: Vec<String>| Scope {
             namespaces,
             ..self.scope.clone()
         };
-        let known = |api, namespace: &String| (self.holds)(api, &of(vec![namespace.clone()]));
+        let known = |role, namespace: &String| (self.holds)(role, &of(vec![namespace.clone()]));
         let mut empty = self.scope.namespaces.clone();
-        empty.retain(|namespace| !self.judged.iter().any(|api| known(*api, namespace) == Some(true)));
+        empty.retain(|namespace| {
+            !self
+                .judged
+                .iter()
+                .any(|role| known(*role, namespace) == Some(true))
+        });
         let mut first = None;
-        for api in self.judged.iter().copied() {
+        for role in self.judged.iter().copied() {
             if empty.is_empty() {
                 return Ok(());
             }
-            let found = self.everywhere(api).await;
+            let found = self.everywhere(role).await;
             empty.retain(|namespace| match &found {
                 Ok(found) => found.unreadable == 0 && !found.in_scope.contains(namespace),
-                Err(_) => known(api, namespace) == Some(false),
+                Err(_) => known(role, namespace) == Some(false),
             });
-            first.get_or_insert((api, found));
+            first.get_or_insert((role, found));
         }
         match first {
-            Some((api, found)) if !empty.is_empty() => Err(nothing(api, &of(empty), found)),
+            Some((role, found)) if !empty.is_empty() => Err(nothing(role, &of(empty), found)),
             _ => Ok(()),
         }
     }
 
-    /// Counts the objects of an API in the whole hub.
-    async fn everywhere(&self, api: Api) -> Result<Found, Failure> {
-        match (api, &self.target.placements) {
-            (Api::Placement, Some(placements)) => {
+    /// Counts the objects of a role in the whole hub.
+    async fn everywhere(&self, role: Role) -> Result<Found, Failure> {
+        match (role, &self.target.placements) {
+            (Role::Scheduler, Some(placements)) => {
                 count(self.client, &placements.slices(None), self.scope, slice).await
             }
             _ => count(self.client, &self.target.profiles(None), self.scope, profile).await,
@@ -203,33 +202,22 @@ impl<H: Fn(Api, &Scope) -> Option<bool>> Check<'_, H> {
     }
 }
 
-/// The error for a scope without objects of that API, on a hub where that was found.
-fn nothing(api: Api, scope: &Scope, found: Result<Found, Failure>) -> CollectError {
+/// The error for a scope without objects of that role, on a hub where that was found.
+fn nothing(role: Role, scope: &Scope, found: Result<Found, Failure>) -> CollectError {
     CollectError::NothingInScope {
-        wanted: wanted(api, scope),
+        wanted: wanted(role, scope),
         there: found.map_or_else(
             |failure| format!("those of the whole hub could not be listed: {failure}"),
-            |found| there(&found, api),
+            |found| there(&found, role),
         ),
     }
 }
 
-fn kind(api: Api) -> (&'static str, &'static str) {
-    match api {
-        Api::ClusterProfile => ("ClusterProfile", "manager"),
-        Api::Placement => ("PlacementDecision", "scheduler"),
-    }
-}
-
 /// What the scope asks for.
-fn wanted(api: Api, scope: &Scope) -> String {
-    let (mut text, publisher) = (kind(api).0.to_owned(), kind(api).1);
-    let named = match api {
-        Api::ClusterProfile => &scope.cluster_manager,
-        Api::Placement => &scope.scheduler,
-    };
-    if let Some(name) = named {
-        text += &format!(" of {publisher} {name}");
+fn wanted(role: Role, scope: &Scope) -> String {
+    let mut text = role.objects().name().to_owned();
+    if let Some(name) = scope.publisher(role) {
+        text += &format!(" of {role} {name}");
     }
     match scope.namespaces.as_slice() {
         [] => {}
@@ -240,14 +228,14 @@ fn wanted(api: Api, scope: &Scope) -> String {
 }
 
 /// What the hub has.
-fn there(found: &Found, api: Api) -> String {
-    let (kind, publisher) = kind(api);
+fn there(found: &Found, role: Role) -> String {
+    let kind = role.objects().name();
     if found.all == 0 {
         return format!("it has no {kind} at all");
     }
     let mut text = format!("its {kind}s are in {}", list_of("namespace", &found.namespaces));
     if !found.publishers.is_empty() {
-        text += &format!(", of {}", list_of(publisher, &found.publishers));
+        text += &format!(", of {}", list_of(role.name(), &found.publishers));
     }
     text
 }

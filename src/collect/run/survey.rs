@@ -12,7 +12,7 @@ use std::{
 
 use evidence::{
     Asked, Evidence, Kind, Scope,
-    api::{Api, ClusterProfile, names},
+    api::{ClusterProfile, Role, names},
     redact::without_credentials,
     runs::is_of_a_run,
 };
@@ -126,10 +126,10 @@ pub async fn survey(
             [] => found.profiles > 0,
             namespaces => namespaces.iter().any(|namespace| places.contains(namespace)),
         };
-        let holds = |api, scope: &Scope| match api {
-            Api::ClusterProfile if found.unreadable > 0 => None,
-            Api::ClusterProfile => Some(has_profile(scope)),
-            Api::Placement => None,
+        let holds = |role, scope: &Scope| match role {
+            Role::Manager if found.unreadable > 0 => None,
+            Role::Manager => Some(has_profile(scope)),
+            Role::Scheduler => None,
         };
         let client = hub.timed();
         let check = scope_check::check(&client, &target, plan, holds);

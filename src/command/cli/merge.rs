@@ -9,6 +9,7 @@ use anyhow::anyhow;
 use clap::{
     ArgMatches, Command, CommandFactory as _, FromArgMatches as _, error::ErrorKind, parser::ValueSource,
 };
+use evidence::api::Role;
 use report::escape;
 
 use super::{Cli, help::command_line};
@@ -18,7 +19,7 @@ use crate::command::{
         keys::{Key, WORDS, keys},
         show::shown,
     },
-    flags::apis::useless_for,
+    flags::roles,
     terminal::{color, exit::Failure},
 };
 
@@ -76,7 +77,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     };
     if let Some((_, flags)) = merged.subcommand() {
         let in_file = file.as_ref().zip(flags.get_one::<PathBuf>("config"));
-        check_apis(subcommand(&whole, name), flags, in_file)?;
+        check_roles(subcommand(&whole, name), flags, in_file)?;
     }
     let about = file.map(|file| file.about).unwrap_or_default();
     let mut cli = cli(&merged);
@@ -117,8 +118,8 @@ fn check(setting: &Setting, path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses flags that the run has no use for: they are of an API that it does not judge.
-fn check_apis(
+/// Refuses flags that the run has no use for: they are of a role that it does not judge.
+fn check_roles(
     command: &Command,
     flags: &ArgMatches,
     in_file: Option<(&File, &PathBuf)>,
@@ -126,11 +127,15 @@ fn check_apis(
     for flag in command.get_arguments() {
         let id = flag.get_id().as_str();
         let is_given = flags.value_source(id) == Some(ValueSource::CommandLine);
-        let Some(api) = useless_for(id, flags).filter(|_| is_given) else {
+        let Some(role) = roles::useless_for(id, flags).filter(|_| is_given) else {
             continue;
         };
         let told = |name: &str, leave: &str| {
-            format!("{name} is for the API {api}, which this run does not judge: {leave}, or add --api all")
+            let judged = roles::judged(flags).unwrap_or_default();
+            let wanted = Role::names(judged.into_iter().chain([role]));
+            format!(
+                "{name} is for the role {role}, which this run does not judge: {leave}, or add --role {wanted}"
+            )
         };
         let key = in_file.and_then(|(file, path)| {
             let mut settings = file.settings.iter();
@@ -202,9 +207,9 @@ fn tokens(file: &File, path: &Path, command: &Command, flags: &ArgMatches) -> To
             note(path, &key.name, flag.get_long().unwrap_or_default());
             continue;
         }
-        // A file may serve runs of either API.
-        if useless_for(key.id(), flags).is_some() && (is_given("api") || is_given("edition")) {
-            let flag = if is_given("api") { "api" } else { "edition" };
+        // A file may serve runs of other roles.
+        if roles::useless_for(key.id(), flags).is_some() && (is_given("roles") || is_given("edition")) {
+            let flag = if is_given("roles") { "role" } else { "edition" };
             note(path, &key.name, flag);
             continue;
         }

@@ -7,23 +7,23 @@ use clap::Args;
 use evidence::{
     About, Claim,
     api::{
-        Edition, Feature,
+        Edition, Feature, Role,
         syntax::{is_dns_label, is_label_value},
     },
 };
 
-use super::apis::{self, Apis};
+use super::roles;
 use crate::command::terminal::exit::Failure;
 
 /// The edition, and what the implementation claims.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct ClaimFlags {
-    /// The API to judge: clusterprofile, placement, or all that the hub serves [default: clusterprofile, or that of
-    /// --edition, or as recorded]
-    #[arg(long)]
-    pub api: Option<Apis>,
-    /// The edition of the documents: standard, 2026-07 or 2026-09; of placements, placement-2025-09 or placement-2026-09
+    /// Who is judged: manager, scheduler, or both, with a comma between them [default: manager, or that of --edition, or as
+    /// recorded]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser())]
+    pub roles: Vec<Role>,
+    /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09
     /// [default: standard, placement-2025-09, or as recorded]
     #[arg(long)]
     pub edition: Option<Edition>,
@@ -73,7 +73,7 @@ impl ClaimFlags {
     /// Overrides a claim, such as that of an evidence file, with what the flags say.
     ///
     /// # Errors
-    /// When the edition is not one of the API's, a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
+    /// When the edition is of another role, a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
     /// two ClusterSets.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         if let Some(both) = self
@@ -86,7 +86,7 @@ impl ClaimFlags {
             )));
         }
         let clustersets = self.clustersets()?;
-        apis::apply(self.api, self.edition, claim)?;
+        roles::apply(&self.roles, self.edition, claim)?;
         for feature in &self.features {
             claim.no_features.remove(feature);
             claim.features.insert(*feature);
@@ -124,7 +124,7 @@ impl ClaimFlags {
         Ok(())
     }
 
-    /// The flags that were given and that one API alone may have a use for, by their ids.
+    /// The flags that were given and that one role alone may have a use for, by their ids.
     pub fn given(&self) -> impl Iterator<Item = &'static str> {
         [
             ("features", !self.features.is_empty()),

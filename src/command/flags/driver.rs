@@ -18,14 +18,11 @@ use collect::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
 };
-use evidence::{
-    Claim, DriverAction,
-    api::{Api, Edition},
-};
+use evidence::{Claim, DriverAction, api::Role};
 use lab::{
-    driver::{BothHooks, ReferenceHooks, SchedulerHooks, StandIns},
-    manager::{Manager, Remote},
-    scheduler::{self, Scheduler},
+    driver::{BothHooks, StandIns},
+    manager::{ReferenceHooks, Remote},
+    scheduler::{self, SchedulerHooks},
 };
 
 use super::target::Target;
@@ -131,15 +128,11 @@ impl DriverFlags {
 /// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it; and a share of
 /// the fleet cannot be driven.
 fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
-    let driven = |api| match api {
-        Api::ClusterProfile => Manager::NAMESPACE,
-        Api::Placement => Scheduler::NAMESPACE,
-    };
-    let mut apis = plan.claim.editions().map(Edition::api);
+    let mut roles = plan.claim.roles();
     matches!(target, Target::Lab(_))
         && !plan.observe.is_zero()
         && plan.scope.shard.is_none()
-        && apis.all(|api| plan.scope.holds_namespace(driven(api)))
+        && roles.all(|role| plan.scope.holds_namespace(lab::reference(role).namespace))
 }
 
 impl FromStr for Choice {
@@ -257,19 +250,19 @@ impl Driving {
         Some(of_reference(hooks, fleet, *mutations))
     }
 
-    /// Checks that the driver can do anything for the API that is judged.
+    /// Checks that the driver can do anything for the role that is judged.
     ///
     /// # Errors
-    /// When only placements are judged, and the driver file has no hook for them.
+    /// When only a scheduler is judged, and the driver file has no hook for them.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
         let Driving::File { file, .. } = self else {
             return Ok(());
         };
         let of_placements = [DriverAction::Place, DriverAction::Restart];
         let is_useless = !of_placements.iter().any(|action| file.hooks.contains_key(action));
-        if is_useless && claim.edition.api() == Api::Placement {
+        if is_useless && claim.edition.role() == Role::Scheduler {
             return Err(Failure::usage(anyhow!(
-                "the driver file {} has no hook that --api placement uses: add `place` and `unplace`, or `restart`",
+                "the driver file {} has no hook that --role scheduler uses: add `place` and `unplace`, or `restart`",
                 file.path.display()
             )));
         }

@@ -1,6 +1,5 @@
 //! The flags that several subcommands share, and what they lead to.
 
-pub mod apis;
 pub mod audit;
 pub mod claim;
 pub mod config;
@@ -12,6 +11,8 @@ mod inputs;
 pub mod members;
 pub mod output;
 pub mod plan;
+pub mod roles;
+pub mod rule;
 pub mod scope;
 pub mod selection;
 pub mod shard;

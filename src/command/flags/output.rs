@@ -89,14 +89,14 @@ impl ReportFormat {
 }
 
 impl OutputFlags {
-    /// Checks that the report to submit is of one API: implementations of the two are compared apart.
+    /// Checks that the report to submit is of one role: implementations of different ones are compared apart.
     ///
     /// # Errors
-    /// When the claim is of two APIs.
+    /// When the claim is of several roles.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
         match (&self.files.submitted.report, claim.also) {
             (Some(_), Some(_)) => Err(Failure::usage(anyhow!(
-                "--report is about one API: judge with --api clusterprofile or --api placement"
+                "--report is about one role: judge with --role manager or --role scheduler"
             ))),
             _ => Ok(()),
         }

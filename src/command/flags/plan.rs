@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use collect::{Members, Plan, Wish, Workloads};
 use evidence::{
     Claim, Scope,
-    api::{Api, Feature},
+    api::{Feature, Role},
 };
 
 use super::{
@@ -100,7 +100,7 @@ impl PlanFlags {
         members: Members,
     ) -> Result<Plan, Failure> {
         let observe = target.default_observe();
-        let judges_profiles = claim.edition_of(Api::ClusterProfile).is_some();
+        let judges_profiles = claim.edition_of(Role::Manager).is_some();
         let secrets = if !judges_profiles {
             Wish::No(PLACEMENTS_ALONE.into())
         } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {

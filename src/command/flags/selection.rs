@@ -8,7 +8,8 @@ use judge::{
     rules::{self, Basis, Rule},
 };
 
-use crate::command::{rules::rule, terminal::exit::Failure};
+use super::rule;
+use crate::command::terminal::exit::Failure;
 
 /// Which rules to judge.
 #[derive(Clone, Debug, Default, Args)]

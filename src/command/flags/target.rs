@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
     Claim, Scope,
-    api::{Api, Edition, Feature, UnknownName},
+    api::{Edition, Feature, Role, UnknownName},
 };
 use judge::{
     Judgement, Verdict,
@@ -40,7 +40,7 @@ pub struct TargetFlags {
     /// Which hub to judge on [default: kubeconfig]
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
-    /// Use the reference manager as the implementation (with --api placement, the reference scheduler): reference, or
+    /// Use the reference manager as the implementation (with --role scheduler, the reference scheduler): reference, or
     /// reference=FAULT,… to break rules. A fault has the id of the rule that it breaks; the run says
     /// which faults only warn
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
@@ -157,17 +157,17 @@ impl Target {
                 list.push(name.to_owned());
             }
         };
-        if claim.edition_of(Api::Placement).is_some() {
+        for role in claim.roles().collect::<Vec<_>>() {
+            let name = lab::reference(role).name;
+            let identity = claim.identity_mut(role);
+            or_named(&mut identity.users, name);
+            or_named(&mut identity.field_managers, name);
+        }
+        if claim.edition_of(Role::Scheduler).is_some() {
             or_named(&mut claim.consumer_users, Scheduler::CONSUMER);
-            or_named(&mut claim.scheduler.users, Scheduler::NAME);
-            or_named(&mut claim.scheduler.field_managers, Scheduler::NAME);
         }
-        if claim.edition_of(Api::ClusterProfile).is_none() {
-            return;
-        }
-        or_named(&mut claim.cluster_manager.users, Manager::NAME);
-        or_named(&mut claim.cluster_manager.field_managers, Manager::NAME);
-        if !claim.no_features.contains(&Feature::ConsumerSecrets) {
+        if claim.edition_of(Role::Manager).is_some() && !claim.no_features.contains(&Feature::ConsumerSecrets)
+        {
             claim.features.insert(Feature::ConsumerSecrets);
             if claim.consumers.is_empty() {
                 claim.consumers = Manager::CONSUMERS.map(str::to_owned).into();
@@ -241,9 +241,9 @@ impl Reference {
         of_manager.chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
     }
 
-    /// The objects that its hub has to serve, for the APIs of that claim.
+    /// The objects that its hub has to serve, for the roles of that claim.
     pub fn hub_definitions(&self, claim: &Claim) -> Vec<CustomResourceDefinition> {
-        if claim.edition_of(Api::Placement).is_none() {
+        if claim.edition_of(Role::Scheduler).is_none() {
             return manager::hub_definitions(&self.faults);
         }
         let mut definitions = scheduler::hub_definitions(&self.scheduler_faults);
@@ -280,10 +280,9 @@ impl FromStr for Reference {
             scheduler_faults: Vec::new(),
         };
         for fault in faults.split(',').filter(|fault| !fault.is_empty()) {
-            if fault.starts_with("placement-") {
-                reference.scheduler_faults.push(scheduler::Fault::parse(fault)?);
-            } else {
-                reference.faults.push(Fault::parse(fault)?);
+            match Role::of_rule(fault) {
+                Role::Manager => reference.faults.push(Fault::parse(fault)?),
+                Role::Scheduler => reference.scheduler_faults.push(scheduler::Fault::parse(fault)?),
             }
         }
         Ok(reference)

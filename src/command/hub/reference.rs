@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 use collect::{Members, clock::Clock, driver::DriverPlan};
-use evidence::{Claim, api::Api};
+use evidence::{Claim, api::Role};
 use futures::future::OptionFuture;
 use kube::Client;
 use lab::{
@@ -16,12 +16,7 @@ use crate::command::{
     terminal::exit::Failure,
 };
 
-/// What the reference manager is called.
-const MANAGER: &str = "reference manager";
-/// What the reference scheduler is called.
-const SCHEDULER: &str = "reference scheduler";
-
-/// The reference implementations of the APIs that are judged, set up on a hub. Each has a client of its own.
+/// The reference implementations of the roles that are judged, set up on a hub. Each has a client of its own.
 pub struct References {
     manager: Option<(Manager, Client)>,
     scheduler: Option<(Scheduler, Client)>,
@@ -38,15 +33,15 @@ impl References {
         claim: &Claim,
         clock: Clock,
     ) -> Result<Self, Failure> {
-        let judges = |api| claim.edition_of(api).is_some();
+        let judges = |role| claim.edition_of(role).is_some();
         let mut references = Self {
             manager: None,
             scheduler: None,
         };
-        if judges(Api::ClusterProfile) {
+        if judges(Role::Manager) {
             references.manager = Some(set_up_manager(hub, reference.faults, clock).await?);
         }
-        if judges(Api::Placement) {
+        if judges(Role::Scheduler) {
             references.scheduler = Some(set_up_scheduler(hub, reference.scheduler_faults, clock).await?);
         }
         Ok(references)
@@ -74,11 +69,11 @@ impl References {
     pub async fn run(self) -> Failure {
         let manager = OptionFuture::from(
             self.manager
-                .map(async |(manager, client)| ended(MANAGER, manager.run(client).await)),
+                .map(async |(manager, client)| ended(Role::Manager, manager.run(client).await)),
         );
         let scheduler = OptionFuture::from(
             self.scheduler
-                .map(async |(scheduler, client)| ended(SCHEDULER, scheduler.run(client).await)),
+                .map(async |(scheduler, client)| ended(Role::Scheduler, scheduler.run(client).await)),
         );
         tokio::select! {
             Some(failure) = manager => failure,
@@ -97,12 +92,17 @@ pub async fn play(hub: &Hub, reference: Reference, claim: &Claim, clock: Clock) 
     }
 }
 
+/// A client of the role's reference implementation.
+fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
+    let name = lab::reference(role).name;
+    hub.client_as(name, name).map_err(Failure::no_hub)
+}
+
 async fn set_up_manager(hub: &Hub, faults: Vec<Fault>, clock: Clock) -> Result<(Manager, Client), Failure> {
-    let client = hub.client_as(Manager::NAME, Manager::NAME);
-    let client = client.map_err(Failure::no_hub)?;
+    let client = client(hub, Role::Manager)?;
     let mut manager = Manager::new(faults, clock);
     let set_up = manager.set_up(&client).await;
-    set_up.map_err(|error| failed(MANAGER, error))?;
+    set_up.map_err(|error| failed(Role::Manager, error))?;
     Ok((manager, client))
 }
 
@@ -111,23 +111,22 @@ async fn set_up_scheduler(
     faults: Vec<scheduler::Fault>,
     clock: Clock,
 ) -> Result<(Scheduler, Client), Failure> {
-    let client = hub.client_as(Scheduler::NAME, Scheduler::NAME);
-    let client = client.map_err(Failure::no_hub)?;
+    let client = client(hub, Role::Scheduler)?;
     let mut scheduler = Scheduler::new(faults, clock);
     let set_up = scheduler.set_up(&client).await;
-    set_up.map_err(|error| failed(SCHEDULER, error))?;
+    set_up.map_err(|error| failed(Role::Scheduler, error))?;
     Ok((scheduler, client))
 }
 
 /// Why a reference implementation runs no longer. It never ends by itself: if it does, it has failed.
-fn ended(what: &str, end: Result<(), ManagerError>) -> Failure {
+fn ended(role: Role, end: Result<(), ManagerError>) -> Failure {
     match end {
-        Err(error) => failed(what, error),
-        Ok(()) => Failure::could_not_run(anyhow!("the {what} ended")),
+        Err(error) => failed(role, error),
+        Ok(()) => Failure::could_not_run(anyhow!("the reference {role} ended")),
     }
 }
 
 /// Says that a reference implementation failed.
-fn failed(what: &str, error: ManagerError) -> Failure {
-    Failure::could_not_run(anyhow::Error::new(error).context(format!("the {what} failed")))
+fn failed(role: Role, error: ManagerError) -> Failure {
+    Failure::could_not_run(anyhow::Error::new(error).context(format!("the reference {role} failed")))
 }

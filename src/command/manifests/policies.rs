@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use evidence::{
     Claim, Scope,
-    api::{Api, Edition, Feature},
+    api::{Edition, Feature, Role},
     policies::LABEL_EDITION,
 };
 use judge::{
@@ -80,12 +80,12 @@ impl PrintPolicies {
     /// # Errors
     /// When no rule is left, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if self.edition.api() != Api::ClusterProfile {
+        if self.edition.role() != Role::Manager {
             return Err(Failure::usage(anyhow!(
-                "edition {} is one of the API {}: policies are made from rules on ClusterProfiles only; choose standard, \
+                "edition {} is for the role {}: policies are made from rules on ClusterProfiles only; choose standard, \
                  2026-07 or 2026-09",
                 self.edition,
-                self.edition.api()
+                self.edition.role()
             )));
         }
         let claim = Claim {

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use collect::{Grants, ServiceAccount, Workloads, member_manifest, member_manifest_bound_to};
-use evidence::api::Api;
+use evidence::api::Role;
 
 use crate::command::{
-    flags::{apis::Apis, plan, scope},
+    flags::{plan, roles, scope},
     terminal::{
         exit::{Exit, Failure},
         print::print,
@@ -18,9 +18,9 @@ pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
     #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
     namespaces: Vec<String>,
-    /// The APIs that the run judges [default: clusterprofile]
-    #[arg(long)]
-    api: Option<Apis>,
+    /// Who is judged: manager, scheduler, or both, with a comma between them
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser())]
+    roles: Vec<Role>,
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
     consumer_users: bool,
@@ -37,14 +37,14 @@ pub struct Rbac {
     #[arg(long)]
     no_probe: bool,
     /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined and to one of its own; with
-    /// `--api placement`, to slices instead
+    /// `--role scheduler`, to slices instead
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
     #[arg(long, conflicts_with_all = ["consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "api", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
     /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
@@ -58,19 +58,19 @@ impl Rbac {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        let apis = self.api.unwrap_or(Apis::ClusterProfile);
-        let written = Api::ALL
+        let judges = |role| self.roles.contains(&role);
+        let written = Role::ALL
             .into_iter()
-            .filter(|api| self.allow_mutations && apis.hold(*api));
+            .filter(|role| self.allow_mutations && judges(*role));
         let grants = Grants {
             namespaces: self.namespaces,
-            placements: matches!(self.api, Some(Apis::Placement | Apis::All)),
+            placements: judges(Role::Scheduler),
             consumer_access: self.consumer_users,
             policies: self.policies,
             workloads: self.workload,
             // No rule on placements needs Secrets or dry runs.
-            secrets: !self.no_secrets && !self.monitor && apis.hold(Api::ClusterProfile),
-            probe: !self.no_probe && !self.monitor && apis.hold(Api::ClusterProfile),
+            secrets: !self.no_secrets && !self.monitor && judges(Role::Manager),
+            probe: !self.no_probe && !self.monitor && judges(Role::Manager),
             mutations: written.collect(),
             monitor: self.monitor,
         };

@@ -112,6 +112,7 @@ impl Figures {
                     figures.findings_dropped += 1;
                 }
             }
+            figures.findings_dropped += verdict.unlisted.all();
         }
         for profile in evidence.inventory() {
             let owner = labels.owner_of(profile);

@@ -1,7 +1,7 @@
 //! The roles that this monitor needs, for whoever has not granted them.
 
 use collect::{CollectError, Grants, Plan};
-use evidence::api::Api;
+use evidence::api::Role;
 
 /// The roles of a monitor.
 pub struct Roles {
@@ -12,10 +12,10 @@ pub struct Roles {
 impl Roles {
     /// The roles for what the plan asks for.
     pub fn of(plan: &Plan) -> Self {
-        let placements = plan.claim.edition_of(Api::Placement).is_some();
+        let placements = plan.claim.edition_of(Role::Scheduler).is_some();
         let mut command = "clusterprofile-conformance rbac --monitor".to_owned();
         if placements {
-            command += " --api placement";
+            command += &format!(" --role {}", Role::names(plan.claim.roles()));
         }
         for namespace in &plan.scope.namespaces {
             command += &format!(" --namespace {namespace}");

@@ -22,7 +22,7 @@ use crate::command::{
 /// List the changes between two reports
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used, or the reports are on different APIs. A rule got worse if it \
+    after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used, or the reports are on different roles. A rule got worse if it \
                         newly fails, is inconclusive, is waived or warns, or is no longer judged."
 )]
 pub struct Diff {
@@ -50,7 +50,7 @@ impl Diff {
     /// Compares.
     ///
     /// # Errors
-    /// When a file cannot be used, or the reports are on different APIs.
+    /// When a file cannot be used, or the reports are on different roles.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits();
         let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?).map_err(Failure::usage)?;

@@ -126,7 +126,7 @@ fn submissions(reports: Vec<Found>, limits: &Limits) -> io::Result<Vec<Submissio
     for found in reports {
         let submission = submission(&found, limits)?;
         if submission.check.standing() == Standing::Holds && found.document.is_whole_run() {
-            for edition in found.document.edition.api().editions() {
+            for edition in found.document.edition.role().editions() {
                 let asked = found.in_edition(edition);
                 if !submitted.contains(&known_by(&asked.document)) {
                     submissions.extend(by_other_edition(&asked, &found.document, limits)?);

@@ -10,10 +10,12 @@ use judge::{
 use report::{page::Page, show_findings, yaml};
 use serde_json::Value;
 
-use super::rule::{by_edition, edition, editions, evidence, named};
-use crate::command::terminal::{
-    exit::{Exit, Failure},
-    print::{print, width},
+use crate::command::{
+    flags::rule::{by_edition, edition, editions, evidence, named},
+    terminal::{
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
 };
 
 /// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use evidence::api::Edition;
 use judge::rules::{PolicyFacts, Rule};
 
-use super::rule::{by_edition, editions, evidence, examples};
+use crate::command::flags::rule::{by_edition, editions, evidence, examples};
 
 const HEAD: &str = "\
 | Rule | Level | Basis | Editions | Evidence | What holds | Source | Policy | Examples |

@@ -4,22 +4,25 @@ use std::fmt::Write;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use evidence::api::{Api, Edition};
+use evidence::api::{Edition, Role};
 use judge::rules::{self, Rule};
 use serde_json::json;
 
-use super::{ledger, rule::examples};
-use crate::command::terminal::{
-    exit::{Exit, Failure},
-    print::print,
+use super::ledger;
+use crate::command::{
+    flags::{roles, rule::examples},
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
 };
 
 /// List the rules
 #[derive(Debug, Args)]
 pub struct List {
-    /// The API whose rules to list [default: clusterprofile, or that of --edition; for markdown, both]
-    #[arg(long)]
-    api: Option<Api>,
+    /// The role whose rules to list [default: manager, or that of --edition; for markdown, all]
+    #[arg(long, value_parser = roles::parser())]
+    role: Option<Role>,
     /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
     #[arg(long)]
     edition: Option<Edition>,
@@ -45,22 +48,22 @@ impl List {
     /// # Errors
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
-        if let (Some(api), Some(edition)) = (self.api, self.edition)
-            && edition.api() != api
+        if let (Some(role), Some(edition)) = (self.role, self.edition)
+            && edition.role() != role
         {
             return Err(Failure::usage(anyhow!(
-                "edition {edition} is one of the API {}: leave out --api, or name another edition",
-                edition.api()
+                "edition {edition} is for the role {}: leave out --role, or name another edition",
+                edition.role()
             )));
         }
-        let api = self.api.unwrap_or_default();
-        let edition = self.edition.unwrap_or(api.default_edition());
+        let role = self.role.unwrap_or_default();
+        let edition = self.edition.unwrap_or(role.default_edition());
         let text = match self.format {
             Format::Table => table(&rules_of(Some(edition)), edition),
             Format::Json => json(&rules_of(Some(edition)), edition),
             Format::Markdown => {
                 let mut rules = rules_of(self.edition);
-                rules.retain(|rule| self.api.is_none_or(|api| rule.api() == api));
+                rules.retain(|rule| self.role.is_none_or(|role| rule.role() == role));
                 ledger::markdown(&rules, self.edition)
             }
         };

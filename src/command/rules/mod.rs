@@ -3,4 +3,3 @@
 pub mod explain;
 mod ledger;
 pub mod list;
-pub mod rule;

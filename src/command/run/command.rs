@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Command};
-use evidence::{Claim, Evidence, Input, Limits, Scope, api::Api};
+use evidence::{Claim, Evidence, Input, Limits, Scope, api::Role};
 use judge::{Selection, judge};
 use report::escape;
 
@@ -16,7 +16,6 @@ use super::{
 };
 use crate::command::{
     flags::{
-        apis::useless_for_claim,
         audit,
         claim::ClaimFlags,
         config::ConfigFlags,
@@ -26,6 +25,7 @@ use crate::command::{
         members,
         output::OutputFlags,
         plan::PlanFlags,
+        roles::useless_for_claim,
         scope::ScopeFlags,
         selection::SelectionFlags,
         shard::ShardFlag,
@@ -131,7 +131,7 @@ impl Run {
                 "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
             )));
         }
-        if scope.shard.is_some() && claim.edition_of(Api::Placement).is_some() {
+        if scope.shard.is_some() && claim.edition_of(Role::Scheduler).is_some() {
             return Err(Failure::usage(anyhow!(
                 "placements cannot be judged in shares, as their references lead to other namespaces: leave out --shard"
             )));
@@ -281,16 +281,16 @@ pub fn from_files(
     )
 }
 
-/// Tells which flags count for nothing, as they are of an API that the evidence is not judged for. A configuration file may
-/// serve runs of either API, so this is no error.
+/// Tells which flags count for nothing, as they are of a role that the evidence is not judged for. A configuration file may
+/// serve runs of other roles, so this is no error.
 fn note_useless(claim: &ClaimFlags, scope: &ScopeFlags, judged: &Claim) {
     let flags = ScopeFlags::augment_args(ClaimFlags::augment_args(Command::new("")));
     for id in claim.given().chain(scope.given()) {
         let flag = flags.get_arguments().find(|flag| flag.get_id() == id);
         let name = flag.and_then(|flag| flag.get_long()).unwrap_or(id);
-        if let Some(api) = useless_for_claim(id, judged) {
+        if let Some(role) = useless_for_claim(id, judged) {
             anstream::eprintln!(
-                "note: --{name} counts for nothing: it is for the API {api}, which is not judged here"
+                "note: --{name} counts for nothing: it is for the role {role}, which is not judged here"
             );
         }
     }

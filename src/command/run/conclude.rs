@@ -76,7 +76,7 @@ pub fn conclude(
 }
 
 /// Tells which waivers count for nothing, as their rules are not of an edition that is judged. Runs of several editions and
-/// of both APIs may share a file, so this is no fault of a waiver.
+/// of several roles may share a file, so this is no fault of a waiver.
 fn note_foreign(waivers: &Waivers, claim: &Claim) {
     let foreign: BTreeSet<&str> = waivers
         .waivers

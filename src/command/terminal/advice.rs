@@ -114,7 +114,7 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         ReasonId::MayNotRead => "`clusterprofile-conformance rbac` prints the role",
         ReasonId::MayNotChange => "`clusterprofile-conformance rbac --allow-mutations` prints the role",
         ReasonId::MayNotChangeSlices => {
-            "`clusterprofile-conformance rbac --api placement --allow-mutations` prints the role"
+            "`clusterprofile-conformance rbac --role scheduler --allow-mutations` prints the role"
         }
         ReasonId::MemberForbids => "`clusterprofile-conformance rbac --members` prints the role",
         ReasonId::FeatureAbsent | ReasonId::FeatureNotClaimed => {

@@ -5,10 +5,10 @@ use std::{fmt, str::FromStr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Api;
+use super::Role;
 
-/// A version of an API's documents to judge by: they change, and implementations lag. Those of one [`Api`] stand
-/// together, oldest first.
+/// A version of the documents to judge a role by: they change, and implementations lag. Those of one role stand together,
+/// oldest first.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -80,7 +80,7 @@ impl UnknownName {
 }
 
 impl Edition {
-    /// All editions: those of each API together, oldest first.
+    /// All editions: those of each role together, oldest first.
     pub const ALL: [Edition; 5] = [
         Edition::Standard,
         Edition::Y2026M07,
@@ -89,11 +89,11 @@ impl Edition {
         Edition::Placement2026M09,
     ];
 
-    /// The API whose documents it is a version of.
-    pub fn api(self) -> Api {
+    /// The role that is judged by it.
+    pub fn role(self) -> Role {
         match self {
-            Edition::Standard | Edition::Y2026M07 | Edition::Y2026M09 => Api::ClusterProfile,
-            Edition::Placement2025M09 | Edition::Placement2026M09 => Api::Placement,
+            Edition::Standard | Edition::Y2026M07 | Edition::Y2026M09 => Role::Manager,
+            Edition::Placement2025M09 | Edition::Placement2026M09 => Role::Scheduler,
         }
     }
 

@@ -8,19 +8,21 @@ mod labels;
 pub mod list;
 mod metadata;
 pub mod names;
+mod object_kind;
 mod placement;
 mod profile;
+mod role;
 pub mod shape;
 mod sharing;
 pub mod syntax;
 mod told;
-mod which;
 mod writer;
 
 pub use edition::{Edition, Feature, UnknownEdition, UnknownName};
 pub use json::Json;
 pub use labels::{Labels, ProfileLabels};
 pub use metadata::{Metadata, Writer};
+pub use object_kind::ObjectKind;
 pub use placement::{
     ClusterDecision, ClusterProfileReference, OwnerReference, PlacementDecision, SliceMetadata,
 };
@@ -28,5 +30,5 @@ pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Property, Spec, Status,
     Version,
 };
+pub use role::Role;
 pub use told::no_longer_told;
-pub use which::Api;

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, Namespace, ObjectRef,
     Origin, Secret, Tracked, Unreadable, Version,
-    api::{Api, ClusterProfile, PlacementDecision, names},
+    api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
     runs::{left_out, of_other_runs},
@@ -365,9 +365,12 @@ impl<'a> Gatherer<'a> {
             Some(Untyped::Text(json)) => Cow::Owned(serde_json::from_slice(json).unwrap_or_default()),
             None => Cow::Owned(Value::Null),
         };
-        let served = |api| crd::served_versions(&crd, api);
+        let served = |kind| crd::served_versions(&crd, kind);
         let hub = &mut self.evidence.header.hub;
-        match (served(Api::ClusterProfile), served(Api::Placement)) {
+        match (
+            served(ObjectKind::ClusterProfile),
+            served(ObjectKind::PlacementDecision),
+        ) {
             (served, _) if !served.is_empty() => hub.served = served,
             (_, served) if !served.is_empty() => hub.placement_served = served,
             _ => self.ignore("CustomResourceDefinition of another kind".to_owned()),

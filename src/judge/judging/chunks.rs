@@ -44,32 +44,33 @@ pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Find
     let (each, whole): (Vec<usize>, Vec<usize>) =
         (0..rules.len()).partition(|place| of_each(place).is_some());
     let each: Vec<_> = each.iter().filter_map(of_each).collect();
+    let nothing = vec![Findings::default(); rules.len()];
     // What takes longest comes first.
     let work = whole.into_iter().map(Work::Whole);
     let work: Vec<Work> = work.chain(parts(&profiles, TURN).map(Work::Turn)).collect();
-    let found = side_by_side(&work, threads(evidence), |work| match work {
-        Work::Whole(place) => vec![(*place, rules[*place].findings(evidence))],
-        Work::Turn(profiles) => {
-            let mut found: Vec<_> = each
-                .iter()
-                .map(|(place, _)| (*place, Findings::default()))
-                .collect();
-            for chunk in parts(profiles, CHUNK) {
-                let chunk = Profiles::some(evidence, chunk);
-                for ((_, examine), (_, found)) in each.iter().zip(&mut found) {
-                    let mut of_chunk = Findings::default();
-                    examine(&chunk, &mut of_chunk);
-                    found.absorb(of_chunk);
+    let examine = |work: &Work| {
+        let mut found = nothing.clone();
+        match work {
+            Work::Whole(place) => found[*place] = rules[*place].findings(evidence),
+            Work::Turn(profiles) => {
+                for chunk in parts(profiles, CHUNK) {
+                    let chunk = Profiles::some(evidence, chunk);
+                    for (place, examine) in &each {
+                        let mut of_chunk = Findings::default();
+                        examine(&chunk, &mut of_chunk);
+                        found[*place].absorb(of_chunk);
+                    }
                 }
             }
-            found
         }
-    });
-    let mut totals = vec![Findings::default(); rules.len()];
-    for (place, found) in found.into_iter().flatten() {
-        totals[place].absorb(found);
-    }
-    totals
+        found
+    };
+    let join = |found: &mut Vec<Findings>, next: Vec<Findings>| {
+        for (found, next) in found.iter_mut().zip(next) {
+            found.absorb(next);
+        }
+    };
+    side_by_side(&work, threads(evidence), examine, join).unwrap_or(nothing)
 }
 
 /// Parts of so many histories, or a few more: the lives of one profile stay together.

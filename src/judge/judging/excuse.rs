@@ -2,17 +2,17 @@
 //!
 //! Replicators and consumers copy slices into other namespaces, and backups restore them, with all that a scheduler wrote.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{Api, PlacementDecision},
+    api::{PlacementDecision, Role},
 };
 
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     rules::Rule,
-    subjects::Conclusion,
+    subjects::{Conclusion, Finding},
     who::publisher::{Publishers, Whose},
 };
 
@@ -22,7 +22,7 @@ const ON_WRITERS: &str = "placement-ownership";
 /// Leaves out what is found by slices that others publish, and makes warnings of what is found by those that others may
 /// publish.
 pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
-    if rule.api() != Api::Placement || rule.suite() == ON_WRITERS || found.list.is_empty() {
+    if rule.role() != Role::Scheduler || rule.suite() == ON_WRITERS || found.list.is_empty() {
         return;
     }
     let publishers = Publishers::of::<PlacementDecision>(evidence);
@@ -46,7 +46,12 @@ pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
     let mut own = rule.findings(&own).conclude();
     if is_any(Whose::Unknown) {
         let sure = found.list.iter_mut().filter(|finding| !finding.advisory);
-        let doubtful = sure.filter(|finding| !own.list.iter().any(|own| own.is_like(finding)));
+        let own_faults: HashSet<_> = own.list.iter().map(Finding::fault).collect();
+        let doubtful = sure.filter(|finding| !own_faults.contains(&finding.fault()));
+        // What is not listed is as sure as what is its like among the own ones.
+        let unsure = found.unlisted.violations.saturating_sub(own.unlisted.violations);
+        found.unlisted.violations -= unsure;
+        found.unlisted.hints += unsure;
         if doubtful.map(|finding| finding.advisory = true).count() > 0 {
             let hint = "what is wrong with slices that several programs publish is a hint only";
             found.notes.push(SCHEDULER_NOT_NAMED.after(hint));

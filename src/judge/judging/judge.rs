@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
-    api::{Api, Feature},
+    api::{Feature, Role},
 };
 
 use super::excuse::excuse;
@@ -19,7 +19,7 @@ use crate::{
         verdict::Verdict,
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Findings, Level, Rule},
+    rules::{Applies, Conclusion, Finding, Findings, Level, Rule, Unlisted},
 };
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
@@ -37,7 +37,7 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
     let mut awaited = Awaited::default();
     for found in findings(&examined, evidence) {
-        if found.list.iter().all(|finding| finding.advisory) {
+        if found.list().iter().all(|finding| finding.advisory) {
             let open = found.open();
             awaited.profiles.extend(open.profiles.iter().cloned());
             awaited.slices.extend(open.slices.iter().cloned());
@@ -101,14 +101,14 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     judgement
 }
 
-/// Whether the evidence has judged objects of one API, and whether any of them still existed in the end.
-fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
-    match api {
-        Api::ClusterProfile => (
+/// Whether the evidence has judged objects of one role, and whether any of them still existed in the end.
+fn objects(evidence: &Evidence, role: Role) -> (bool, bool) {
+    match role {
+        Role::Manager => (
             evidence.histories().next().is_some(),
             evidence.inventory().next().is_some(),
         ),
-        Api::Placement => (
+        Role::Scheduler => (
             evidence.slice_histories().next().is_some(),
             evidence.slices().next().is_some(),
         ),
@@ -116,19 +116,19 @@ fn objects(evidence: &Evidence, api: Api) -> (bool, bool) {
 }
 
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
-fn is_any_touched(evidence: &Evidence, api: Api) -> bool {
+fn is_any_touched(evidence: &Evidence, role: Role) -> bool {
     let Some(driver) = &evidence.driver else {
         return false;
     };
     let scope = &evidence.header.scope;
     let is_in = |keys: &BTreeSet<ObjectKey>, object: ObjectRef| keys.contains(&ObjectKey::from(&object));
-    match api {
-        Api::ClusterProfile => evidence.profiles.iter().any(|history| {
+    match role {
+        Role::Manager => evidence.profiles.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds(&version.object))
                 && is_in(&driver.touched, history.last().object_ref())
         }),
-        Api::Placement => evidence.slices.iter().any(|history| {
+        Role::Scheduler => evidence.slices.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds_slice(&version.object))
                 && is_in(&driver.touched_slices, history.last().object_ref())
@@ -151,6 +151,7 @@ fn without_examining(
             examined: 0,
             reasons,
             findings: Vec::new(),
+            unlisted: Unlisted::default(),
             waived: Vec::new(),
             doubts: Vec::new(),
             notes: Vec::new(),
@@ -186,6 +187,7 @@ fn conclude(
 ) -> RuleVerdict {
     let mut found = findings.conclude();
     excuse(rule, evidence, &mut found);
+    found.notes.extend(found.unlisted.note());
     found.doubts.extend(missing(rule, evidence));
     let (verdict, reasons) = weigh(rule, applies.level, evidence, &found);
     RuleVerdict {
@@ -195,6 +197,7 @@ fn conclude(
         examined: found.examined,
         reasons,
         findings: found.list,
+        unlisted: found.unlisted,
         waived: Vec::new(),
         doubts: found.doubts,
         notes: found.notes,
@@ -273,18 +276,23 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
 fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
-    if let Some(told) = weigh_found(level, &found.list, &found.doubts, evidence.header.claim.strict) {
+    if let Some(told) = weigh_found(
+        level,
+        (&found.list, found.unlisted),
+        &found.doubts,
+        evidence.header.claim.strict,
+    ) {
         return told;
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
-    let (was_any, is_any) = objects(evidence, rule.api());
-    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.api())) {
+    let (was_any, is_any) = objects(evidence, rule.role());
+    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.role())) {
         return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
-    let kind = rule.api().kind();
+    let kind = rule.role().objects().name();
     if !was_any {
         let told = format!("there is no {kind} to examine");
         return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
@@ -294,10 +302,10 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
         None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
-    let left = match (is_any, rule.api()) {
+    let left = match (is_any, rule.role()) {
         (true, _) => "",
-        (false, Api::ClusterProfile) => "; no profile was left when the window ended",
-        (false, Api::Placement) => "; no decision was left when the window ended",
+        (false, Role::Manager) => "; no profile was left when the window ended",
+        (false, Role::Scheduler) => "; no decision was left when the window ended",
     };
     (verdict, vec![reason.in_words(format!("{reason}{left}"))])
 }
@@ -305,11 +313,11 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
     level: Level,
-    found: &[Finding],
+    (found, unlisted): (&[Finding], Unlisted),
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
-    if found.iter().any(|finding| !finding.advisory) {
+    if unlisted.violations > 0 || found.iter().any(|finding| !finding.advisory) {
         let counts = match level {
             Level::Must => true,
             Level::Should => strict,
@@ -320,7 +328,7 @@ pub(crate) fn weigh_found(
     if !doubts.is_empty() {
         return Some((Verdict::Inconclusive, doubts.to_vec()));
     }
-    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
+    (unlisted.hints > 0 || !found.is_empty()).then_some((Verdict::Warn, Vec::new()))
 }
 
 #[cfg(test)]

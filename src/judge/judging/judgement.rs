@@ -1,6 +1,9 @@
 //! All verdicts on one body of evidence, and the decision.
 
-use evidence::{Reason, ReasonId, Scope, api::Edition};
+use evidence::{
+    Reason, ReasonId, Scope,
+    api::{Edition, Role},
+};
 
 use crate::{
     judging::{
@@ -9,7 +12,7 @@ use crate::{
         verdict::Verdict,
         waivers::WaiverOutcome,
     },
-    rules::{Applies, Basis, Finding, Level, Rule},
+    rules::{Applies, Basis, Finding, Level, Rule, Unlisted},
 };
 
 /// The verdict on one rule, with its basis.
@@ -25,8 +28,10 @@ pub struct RuleVerdict {
     pub examined: usize,
     /// Why it did not pass, fail or warn. For a waived rule, the reasons of its waivers.
     pub reasons: Vec<Reason>,
-    /// The violations that are not waived.
+    /// The first violations and hints that are not waived.
     pub findings: Vec<Finding>,
+    /// How many more there are. Only a waiver for all objects covers them.
+    pub unlisted: Unlisted,
     /// The waived violations, each with the index of its waiver in [`Judgement::waivers`].
     pub waived: Vec<(Finding, usize)>,
     /// Unavailable evidence, which keeps the rule from passing even if all its violations are waived.
@@ -70,11 +75,13 @@ pub struct Judgement {
 impl Judgement {
     /// Names what was judged: `ClusterProfile`, `PlacementDecision` or both.
     pub fn subject(&self) -> String {
-        let kinds = [self.edition]
-            .into_iter()
-            .chain(self.also)
-            .map(|edition| edition.api().kind());
+        let kinds = self.roles().map(|role| role.objects().name());
         kinds.collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The roles that were judged.
+    pub fn roles(&self) -> impl Iterator<Item = Role> {
+        [self.edition].into_iter().chain(self.also).map(Edition::role)
     }
 
     /// Names the editions, such as `standard` or `standard and placement-2025-09`.
@@ -147,6 +154,11 @@ impl RuleVerdict {
     /// Whether the edition's documents state the rule, or it follows from them.
     pub fn basis(&self) -> Basis {
         self.applies.basis
+    }
+
+    /// How many violations and hints are not waived.
+    pub fn found(&self) -> usize {
+        self.findings.len() + self.unlisted.all()
     }
 
     /// Why it did not pass, fail or warn, in one sentence; none if it did.

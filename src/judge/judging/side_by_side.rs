@@ -1,42 +1,79 @@
-//! Does independent work on several threads, and keeps its order.
+//! Does independent work on several threads, and joins what comes of it in the order of the work.
 
 use std::{
-    iter,
+    collections::BTreeMap,
     panic::resume_unwind,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
-/// Returns what `work` makes of each item, in the order of the items. Each thread takes the next item when it is done
-/// with one, so that long ones hold up nobody.
+/// Joins what `work` makes of the items, in the order of the items; none if there are none. Each thread takes the next item
+/// when it is done with one, so that long ones hold up nobody. What neighbours gave is joined as soon as both are there,
+/// so that what waits takes little memory.
 ///
 /// # Panics
-/// With the panic of `work`, if any.
+/// With the panic of `work` or of `join`, if any.
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
     work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+    join: impl Fn(&mut R, R) + Sync,
+) -> Option<R> {
     let next = AtomicUsize::new(0);
-    let take_turns = || -> Vec<(usize, R)> {
-        let turns = iter::from_fn(|| {
+    let done = Mutex::new(Done(BTreeMap::new()));
+    let take_turns = || {
+        loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
-            Some((place, work(items.get(place)?)))
-        });
-        turns.collect()
+            let Some(item) = items.get(place) else { return };
+            let result = work(item);
+            // Who panics while joining ends the whole.
+            let Ok(mut done) = done.lock() else { return };
+            done.add(place, result, &join);
+        }
     };
-    let mut done = thread::scope(|scope| {
+    thread::scope(|scope| {
         // This thread takes turns too, so that all is done where no other one can be started, as in a browser.
         let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
-        let mut done = take_turns();
+        take_turns();
         for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            other.join().unwrap_or_else(|panic| resume_unwind(panic));
         }
-        done
     });
-    done.sort_unstable_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, result)| result).collect()
+    let Done(mut stretches) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Some(stretches.pop_first()?.1.joined)
+}
+
+/// What came of items that are neighbours.
+struct Stretch<R> {
+    /// The place behind the last of them.
+    end: usize,
+    joined: R,
+}
+
+/// What is done, by the place of the first item of each stretch.
+struct Done<R>(BTreeMap<usize, Stretch<R>>);
+
+impl<R> Done<R> {
+    fn add(&mut self, place: usize, result: R, join: impl Fn(&mut R, R)) {
+        let end = place + 1;
+        let mut own = Stretch { end, joined: result };
+        if let Some(next) = self.0.remove(&end) {
+            own.end = next.end;
+            join(&mut own.joined, next.joined);
+        }
+        let before = self.0.range_mut(..place).next_back();
+        match before.filter(|(_, before)| before.end == place) {
+            Some((_, before)) => {
+                before.end = own.end;
+                join(&mut before.joined, own.joined);
+            }
+            None => _ = self.0.insert(place, own),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -45,24 +82,45 @@ mod tests {
 
     use super::*;
 
+    /// What comes of each item, in a list.
+    fn listed<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+        let work = |item: &T| vec![work(item)];
+        side_by_side(items, threads, work, Vec::extend).unwrap_or_default()
+    }
+
     #[test]
-    fn results_come_in_the_order_of_the_items() {
+    fn results_are_joined_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
         for threads in [0, 1, 2, 200] {
-            let doubled = side_by_side(&items, threads, |item| item * 2);
+            let doubled = listed(&items, threads, |item| item * 2);
             assert!(
                 doubled.iter().copied().eq((0..100).map(|item| item * 2)),
                 "{threads}"
             );
         }
-        assert!(side_by_side(&[] as &[usize], 2, |item| *item).is_empty());
+        assert!(listed(&[] as &[usize], 2, |item| *item).is_empty());
+    }
+
+    #[test]
+    fn neighbours_are_joined_whoever_comes_first() {
+        let mut done = Done(BTreeMap::new());
+        for place in [3, 1, 5, 4, 0, 2] {
+            done.add(place, vec![place], Vec::extend);
+            assert!(done.0.len() <= 3);
+        }
+        let stretches: Vec<_> = done
+            .0
+            .into_iter()
+            .map(|(at, stretch)| (at, stretch.joined))
+            .collect();
+        assert_eq!(stretches, [(0, vec![0, 1, 2, 3, 4, 5])]);
     }
 
     #[test]
     fn items_are_worked_on_at_the_same_time() {
         // Neither ends before the other has begun.
         let both = Barrier::new(2);
-        let leaders = side_by_side(&[0, 1], 2, |_| both.wait().is_leader());
+        let leaders = listed(&[0, 1], 2, |_| both.wait().is_leader());
         assert_eq!(leaders.iter().filter(|leads| **leads).count(), 1);
     }
 
@@ -70,7 +128,7 @@ mod tests {
     fn a_panic_is_passed_on_with_its_words() {
         for threads in [1, 2] {
             let judged = catch_unwind(|| {
-                side_by_side(&[1, 2, 3], threads, |item| {
+                listed(&[1, 2, 3], threads, |item| {
                     assert_ne!(*item, 2, "rule {item} is broken");
                 })
             });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::{
     ObjectRef, Scope,
-    api::{Api, UnknownName},
+    api::{Role, UnknownName},
     user_file,
     user_file::UserFileError,
 };
@@ -168,22 +168,25 @@ impl Waiver {
         }
     }
 
-    /// Whether a run of that scope covers everything that the waiver is for, of a rule on objects of that API.
-    pub(crate) fn is_within(&self, scope: &Scope, api: Api) -> bool {
+    /// Whether a run of that scope covers everything that the waiver is for, of a rule on that role.
+    pub(crate) fn is_within(&self, scope: &Scope, role: Role) -> bool {
         let namespace = self
             .object
             .as_deref()
             .and_then(|object| Some(object.split_once('/')?.0));
-        let is_of_all = match api {
-            Api::ClusterProfile => scope.cluster_manager.is_none() || scope.manager_by_default,
-            Api::Placement => scope.scheduler.is_none(),
-        };
+        let is_by_default = role == Role::Manager && scope.manager_by_default;
+        let is_of_all = scope.publisher(role).is_none() || is_by_default;
         is_of_all
             && (scope.namespaces.is_empty()
                 || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
             && scope
                 .shard
                 .is_none_or(|shard| namespace.is_some_and(|namespace| shard.holds(namespace)))
+    }
+
+    /// Whether it is for all objects of a rule, also those of findings that are not listed.
+    pub(crate) fn covers_all(&self, rule: &str) -> bool {
+        self.rule == rule && self.object.is_none()
     }
 
     pub(crate) fn covers(&self, rule: &str, finding: &Finding) -> bool {

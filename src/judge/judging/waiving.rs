@@ -45,7 +45,7 @@ impl Judgement {
             .find(|verdict| verdict.rule.id == waiver.rule);
         let is_judged = |verdict: &RuleVerdict| {
             matches!(verdict.verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn)
-                && waiver.is_within(&self.scope, verdict.rule.api())
+                && waiver.is_within(&self.scope, verdict.rule.role())
         };
         !self.partial && verdict.is_some_and(is_judged)
     }
@@ -82,12 +82,22 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
             None => verdict.findings.push(finding),
         }
     }
+    let of_all = outcomes
+        .iter_mut()
+        .find(|outcome| !outcome.expired && outcome.waiver.covers_all(rule.id));
+    if let Some(outcome) = of_all {
+        outcome.waived += std::mem::take(&mut verdict.unlisted).all();
+    }
     if verdict.waived.is_empty() {
         return;
     }
-    (verdict.verdict, verdict.reasons) =
-        weigh_found(verdict.level(), &verdict.findings, &verdict.doubts, strict)
-            .unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
+    (verdict.verdict, verdict.reasons) = weigh_found(
+        verdict.level(),
+        (&verdict.findings, verdict.unlisted),
+        &verdict.doubts,
+        strict,
+    )
+    .unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
 }
 
 /// Returns why a rule counts as waived: the reasons of the waivers that cover it.

@@ -31,7 +31,7 @@ pub struct Facts {
     /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
     #[serde(default)]
     pub added: Option<Date>,
-    /// The first edition that has the rule. It names the API, too.
+    /// The first edition that has the rule. It tells the role, too.
     pub since: Edition,
     /// The last edition that has the rule; none if the newest has it.
     #[serde(default)]
@@ -196,8 +196,8 @@ impl Facts {
 
     /// The editions from `since` to `until`, each with the newest difference.
     fn since_until(&self) -> Vec<Applies> {
-        let of_api = self.since.api().editions();
-        let with_rule = of_api
+        let of_role = self.since.role().editions();
+        let with_rule = of_role
             .filter(|edition| self.since <= *edition && self.until.is_none_or(|until| *edition <= until));
         with_rule
             .map(|edition| {

@@ -1,16 +1,21 @@
 //! All rules in the order of the reports: binds each id to its file and its function.
 //!
-//! The function of `suite/name` is in the folder `suite`. Its documentation begins with the id, so grep finds it.
+//! The function of `suite/name` is in the folder `role/suite`. Its documentation begins with the id, so grep finds it.
 
 use std::sync::LazyLock;
 
-use evidence::{Evidence, Kind, api::Api};
+use evidence::{Evidence, Kind, api::Role};
 use jiff::civil::Date;
 
 use super::{
-    access, clustersets, conditions, consumers, facts::Facts, identity, lifecycle, placement_labels,
-    placement_lifecycle, placement_ownership, placement_references, placement_slices, placement_updates,
-    properties, updates, version,
+    facts::Facts,
+    manager::{
+        access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
+    },
+    scheduler::{
+        placement_labels, placement_lifecycle, placement_ownership, placement_references, placement_slices,
+        placement_updates,
+    },
 };
 use crate::{
     subjects::{Findings, Profiles},
@@ -30,7 +35,7 @@ pub(crate) enum Quantifier {
 /// One rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// `suite/rule`, the path of its file under `suites/` without the ending.
+    /// `suite/rule`.
     pub id: &'static str,
     /// Its facts.
     pub facts: Facts,
@@ -38,163 +43,173 @@ pub struct Rule {
     pub(crate) quantifier: Quantifier,
 }
 
-/// Binds ids to functions; the file comes from the id.
+/// A rule's id, the text of its file and its function.
+type Binding = (&'static str, &'static str, Quantifier);
+
+/// Binds ids to functions; the file comes from the role and the id.
 macro_rules! rules {
-    ($($id:literal => $quantifier:ident($function:path),)*) => {
-        [$(($id, include_str!(concat!("../suites/", $id, ".yaml")), Quantifier::$quantifier($function))),*]
+    ($role:literal: $($id:literal => $quantifier:ident($function:path),)*) => {
+        &[$((
+            $id,
+            include_str!(concat!("../suites/", $role, "/", $id, ".yaml")),
+            Quantifier::$quantifier($function),
+        )),*]
     };
 }
 
+const MANAGER: &[Binding] = rules! { "manager":
+    "identity/manager-label-present" => EachProfile(identity::manager_label_present),
+    "identity/manager-label-matches" => EachProfile(identity::manager_label_matches),
+    "identity/manager-label-from-creation" => EachProfile(identity::manager_label_from_creation),
+    "identity/manager-name-usable" => EachProfile(identity::manager_name_usable),
+    "identity/manager-immutable" => EachProfile(identity::manager_immutable),
+    "identity/manager-unique" => Fleet(identity::manager_unique),
+    "identity/one-manager-per-profile" => Fleet(identity::one_manager_per_profile),
+    "identity/name-unique" => Fleet(identity::name_unique),
+    "identity/one-profile-per-cluster" => Fleet(identity::one_profile_per_cluster),
+    "identity/name-follows-guidance" => EachProfile(identity::name_follows_guidance),
+    "identity/display-name-kept" => Fleet(identity::display_name_kept),
+    "identity/member-id-non-empty" => EachProfile(identity::member_id_non_empty),
+    "identity/member-id-set" => EachProfile(identity::member_id_set),
+    "identity/member-id-from-creation" => EachProfile(identity::member_id_from_creation),
+    "identity/member-id-stable" => EachProfile(identity::member_id_stable),
+    "identity/member-id-unique" => Fleet(identity::member_id_unique),
+    "identity/member-id-no-tie" => Fleet(identity::member_id_no_tie),
+    "clustersets/namespace-labelled" => Fleet(clustersets::namespace_labelled),
+    "clustersets/one-set-per-namespace" => EachProfile(clustersets::one_set_per_namespace),
+    "clustersets/one-set-per-cluster" => Fleet(clustersets::one_set_per_cluster),
+    "version/reported" => EachProfile(version::reported),
+    "version/well-formed" => EachProfile(version::well_formed),
+    "version/matches-member" => Fleet(version::matches_member),
+    "version/follows-upgrade" => Fleet(version::follows_upgrade),
+    "properties/cluster-endpoints-present" => EachProfile(properties::cluster_endpoints_present),
+    "properties/cluster-endpoints-well-formed" => EachProfile(properties::cluster_endpoints_well_formed),
+    "properties/cluster-endpoints-are-a-list" => EachProfile(properties::cluster_endpoints_are_a_list),
+    "properties/cluster-endpoints-reachable" => Fleet(properties::cluster_endpoints_reachable),
+    "properties/location-immutable" => EachProfile(properties::location_immutable),
+    "properties/node-count-well-formed" => EachProfile(properties::node_count_well_formed),
+    "properties/node-count-matches-member" => Fleet(properties::node_count_matches_member),
+    "properties/node-types-well-formed" => EachProfile(properties::node_types_well_formed),
+    "properties/metrics-endpoints-well-formed" => EachProfile(properties::metrics_endpoints_well_formed),
+    "properties/custom-resource-groups-well-formed" => EachProfile(properties::custom_resource_groups_well_formed),
+    "properties/custom-resource-groups-match-member" => Fleet(properties::custom_resource_groups_match_member),
+    "properties/honours-only-labelled" => Fleet(properties::honours_only_labelled),
+    "properties/cluster-properties-propagated" => Fleet(properties::cluster_properties_propagated),
+    "properties/cluster-properties-verbatim" => Fleet(properties::cluster_properties_verbatim),
+    "properties/cluster-id-well-formed" => EachProfile(properties::cluster_id_well_formed),
+    "properties/cluster-id-stable" => EachProfile(properties::cluster_id_stable),
+    "properties/clusterset-immutable" => EachProfile(properties::clusterset_immutable),
+    "properties/observed-time-sane" => EachProfile(properties::observed_time_sane),
+    "properties/well-known-spelling" => EachProfile(properties::well_known_spelling),
+    "conditions/control-plane-healthy-reported" => EachProfile(conditions::control_plane_healthy_reported),
+    "conditions/joined-reported" => EachProfile(conditions::joined_reported),
+    "conditions/well-formed" => EachProfile(conditions::well_formed),
+    "conditions/transition-time-kept" => EachProfile(conditions::transition_time_kept),
+    "conditions/transition-time-moves" => EachProfile(conditions::transition_time_moves),
+    "conditions/observed-generation-not-ahead" => EachProfile(conditions::observed_generation_not_ahead),
+    "conditions/healthy-needs-joined" => EachProfile(conditions::healthy_needs_joined),
+    "conditions/status-follows-joined" => EachProfile(conditions::status_follows_joined),
+    "conditions/healthy-agrees-with-member" => Fleet(conditions::healthy_agrees_with_member),
+    "conditions/healthy-follows-outage" => Fleet(conditions::healthy_follows_outage),
+    "conditions/joined-follows-leave" => Fleet(conditions::joined_follows_leave),
+    "conditions/not-flapping" => EachProfile(conditions::not_flapping),
+    "access/provider-named" => EachProfile(access::provider_named),
+    "access/server-is-url" => EachProfile(access::server_is_url),
+    "access/ca-data-is-certificates" => Fleet(access::ca_data_is_certificates),
+    "access/ca-data-current" => Fleet(access::ca_data_current),
+    "access/no-secrets" => EachProfile(access::no_secrets),
+    "access/no-secrets-elsewhere" => EachProfile(access::no_secrets_elsewhere),
+    "access/no-local-paths" => EachProfile(access::no_local_paths),
+    "access/server-told" => EachProfile(access::server_told),
+    "access/not-environment-specific" => EachProfile(access::not_environment_specific),
+    "access/portable" => Fleet(access::portable),
+    "access/tls-verified" => EachProfile(access::tls_verified),
+    "access/exec-extension-well-formed" => EachProfile(access::exec_extension_well_formed),
+    "access/additional-args-well-formed" => EachProfile(access::additional_args_well_formed),
+    "access/additional-envs-well-formed" => EachProfile(access::additional_envs_well_formed),
+    "access/proxy-url-well-formed" => EachProfile(access::proxy_url_well_formed),
+    "access/not-deprecated-only" => EachProfile(access::not_deprecated_only),
+    "access/within-v1alpha2-limits" => EachProfile(access::within_v1alpha2_limits),
+    "access/plugin-yields-credential" => Fleet(access::plugin_yields_credential),
+    "consumers/secret-namespace-labelled" => Fleet(consumers::secret_namespace_labelled),
+    "consumers/secret-names-profile" => Fleet(consumers::secret_names_profile),
+    "consumers/secret-has-kubeconfig" => Fleet(consumers::secret_has_kubeconfig),
+    "consumers/secret-single-consumer" => Fleet(consumers::secret_single_consumer),
+    "consumers/consumer-name-unique" => Fleet(consumers::consumer_name_unique),
+    "consumers/kubeconfig-self-contained" => Fleet(consumers::kubeconfig_self_contained),
+    "consumers/kubeconfig-points-at-member" => Fleet(consumers::kubeconfig_points_at_member),
+    "consumers/kubeconfig-works" => Fleet(consumers::kubeconfig_works),
+    "consumers/least-privilege" => Fleet(consumers::least_privilege),
+    "consumers/declared-consumer-served" => Fleet(consumers::declared_consumer_served),
+    "consumers/secrets-retired" => Fleet(consumers::secrets_retired),
+    "consumers/secret-labelled" => Fleet(consumers::secret_labelled),
+    "updates/status-writes-within-budget" => EachProfile(updates::status_writes_within_budget),
+    "updates/average-rate" => EachProfile(updates::average_rate),
+    "updates/writes-within-burst" => EachProfile(updates::writes_within_burst),
+    "updates/no-empty-writes" => Fleet(updates::no_empty_writes),
+    "updates/status-by-subresource" => EachProfile(updates::status_by_subresource),
+    "updates/distinct-appliers" => Fleet(updates::distinct_appliers),
+    "updates/no-dynamic-data" => EachProfile(updates::no_dynamic_data),
+    "updates/restart-within-burst" => Fleet(updates::restart_within_burst),
+    "updates/scale-within-budget" => Fleet(updates::scale_within_budget),
+    "lifecycle/join-creates-profile" => Fleet(lifecycle::join_creates_profile),
+    "lifecycle/join-fills-status" => Fleet(lifecycle::join_fills_status),
+    "lifecycle/deleted-profile-restored" => Fleet(lifecycle::deleted_profile_restored),
+    "lifecycle/status-restored" => Fleet(lifecycle::status_restored),
+    "lifecycle/label-restored" => Fleet(lifecycle::label_restored),
+    "lifecycle/foreign-profiles-untouched" => Fleet(lifecycle::foreign_profiles_untouched),
+    "lifecycle/restart-keeps-profiles" => Fleet(lifecycle::restart_keeps_profiles),
+    "lifecycle/heal-restores-status" => Fleet(lifecycle::heal_restores_status),
+};
+
+const SCHEDULER: &[Binding] = rules! { "scheduler":
+    "placement-slices/size" => Fleet(placement_slices::size),
+    "placement-slices/decisions-present" => Fleet(placement_slices::decisions_present),
+    "placement-slices/key-shared" => Fleet(placement_slices::key_shared),
+    "placement-slices/key-valid" => Fleet(placement_slices::key_valid),
+    "placement-slices/key-one-decision" => Fleet(placement_slices::key_one_decision),
+    "placement-slices/index-is-number" => Fleet(placement_slices::index_is_number),
+    "placement-slices/index-complete" => Fleet(placement_slices::index_complete),
+    "placement-slices/index-all-or-none" => Fleet(placement_slices::index_all_or_none),
+    "placement-slices/no-needless-slices" => Fleet(placement_slices::no_needless_slices),
+    "placement-slices/cluster-once" => Fleet(placement_slices::cluster_once),
+    "placement-slices/name-deterministic" => Fleet(placement_slices::name_deterministic),
+    "placement-references/resolve" => Fleet(placement_references::resolve),
+    "placement-references/resolve-across-time" => Fleet(placement_references::resolve_across_time),
+    "placement-references/name-valid" => Fleet(placement_references::name_valid),
+    "placement-references/namespace-readable" => Fleet(placement_references::namespace_readable),
+    "placement-references/of-one-inventory" => Fleet(placement_references::of_one_inventory),
+    "placement-references/selected-is-alive" => Fleet(placement_references::selected_is_alive),
+    "placement-references/no-legacy-keys" => Fleet(placement_references::no_legacy_keys),
+    "placement-labels/scheduler-named" => Fleet(placement_labels::scheduler_named),
+    "placement-labels/scheduler-stable" => Fleet(placement_labels::scheduler_stable),
+    "placement-labels/placement-key-usable" => Fleet(placement_labels::placement_key_usable),
+    "placement-labels/placement-key-matches-workload" => Fleet(placement_labels::placement_key_matches_workload),
+    "placement-labels/no-unknown-multicluster-labels" => Fleet(placement_labels::no_unknown_multicluster_labels),
+    "placement-labels/reason-is-public" => Fleet(placement_labels::reason_is_public),
+    "placement-ownership/one-writer" => Fleet(placement_ownership::one_writer),
+    "placement-ownership/consumers-read-only" => Fleet(placement_ownership::consumers_read_only),
+    "placement-ownership/consumers-cannot-write" => Fleet(placement_ownership::consumers_cannot_write),
+    "placement-ownership/foreign-decisions-untouched" => Fleet(placement_ownership::foreign_decisions_untouched),
+    "placement-ownership/not-a-conversation" => Fleet(placement_ownership::not_a_conversation),
+    "placement-updates/stable-order" => Fleet(placement_updates::stable_order),
+    "placement-updates/no-empty-writes" => Fleet(placement_updates::no_empty_writes),
+    "placement-updates/not-churning" => Fleet(placement_updates::not_churning),
+    "placement-updates/no-torn-reschedule" => Fleet(placement_updates::no_torn_reschedule),
+    "placement-updates/index-follows-order" => Fleet(placement_updates::index_follows_order),
+    "placement-lifecycle/placed" => Fleet(placement_lifecycle::placed),
+    "placement-lifecycle/crosses-the-limit" => Fleet(placement_lifecycle::crosses_the_limit),
+    "placement-lifecycle/unplaced" => Fleet(placement_lifecycle::unplaced),
+    "placement-lifecycle/none-selected" => Fleet(placement_lifecycle::none_selected),
+    "placement-lifecycle/restored" => Fleet(placement_lifecycle::restored),
+    "placement-lifecycle/restart-keeps" => Fleet(placement_lifecycle::restart_keeps),
+    "placement-lifecycle/owner-collects" => Fleet(placement_lifecycle::owner_collects),
+};
+
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let bindings: Vec<(&'static str, &'static str, Quantifier)> = rules! {
-        "identity/manager-label-present" => EachProfile(identity::manager_label_present),
-        "identity/manager-label-matches" => EachProfile(identity::manager_label_matches),
-        "identity/manager-label-from-creation" => EachProfile(identity::manager_label_from_creation),
-        "identity/manager-name-usable" => EachProfile(identity::manager_name_usable),
-        "identity/manager-immutable" => EachProfile(identity::manager_immutable),
-        "identity/manager-unique" => Fleet(identity::manager_unique),
-        "identity/one-manager-per-profile" => Fleet(identity::one_manager_per_profile),
-        "identity/name-unique" => Fleet(identity::name_unique),
-        "identity/one-profile-per-cluster" => Fleet(identity::one_profile_per_cluster),
-        "identity/name-follows-guidance" => EachProfile(identity::name_follows_guidance),
-        "identity/display-name-kept" => Fleet(identity::display_name_kept),
-        "identity/member-id-non-empty" => EachProfile(identity::member_id_non_empty),
-        "identity/member-id-set" => EachProfile(identity::member_id_set),
-        "identity/member-id-from-creation" => EachProfile(identity::member_id_from_creation),
-        "identity/member-id-stable" => EachProfile(identity::member_id_stable),
-        "identity/member-id-unique" => Fleet(identity::member_id_unique),
-        "identity/member-id-no-tie" => Fleet(identity::member_id_no_tie),
-        "clustersets/namespace-labelled" => Fleet(clustersets::namespace_labelled),
-        "clustersets/one-set-per-namespace" => EachProfile(clustersets::one_set_per_namespace),
-        "clustersets/one-set-per-cluster" => Fleet(clustersets::one_set_per_cluster),
-        "version/reported" => EachProfile(version::reported),
-        "version/well-formed" => EachProfile(version::well_formed),
-        "version/matches-member" => Fleet(version::matches_member),
-        "version/follows-upgrade" => Fleet(version::follows_upgrade),
-        "properties/cluster-endpoints-present" => EachProfile(properties::cluster_endpoints_present),
-        "properties/cluster-endpoints-well-formed" => EachProfile(properties::cluster_endpoints_well_formed),
-        "properties/cluster-endpoints-are-a-list" => EachProfile(properties::cluster_endpoints_are_a_list),
-        "properties/cluster-endpoints-reachable" => Fleet(properties::cluster_endpoints_reachable),
-        "properties/location-immutable" => EachProfile(properties::location_immutable),
-        "properties/node-count-well-formed" => EachProfile(properties::node_count_well_formed),
-        "properties/node-count-matches-member" => Fleet(properties::node_count_matches_member),
-        "properties/node-types-well-formed" => EachProfile(properties::node_types_well_formed),
-        "properties/metrics-endpoints-well-formed" => EachProfile(properties::metrics_endpoints_well_formed),
-        "properties/custom-resource-groups-well-formed" => EachProfile(properties::custom_resource_groups_well_formed),
-        "properties/custom-resource-groups-match-member" => Fleet(properties::custom_resource_groups_match_member),
-        "properties/honours-only-labelled" => Fleet(properties::honours_only_labelled),
-        "properties/cluster-properties-propagated" => Fleet(properties::cluster_properties_propagated),
-        "properties/cluster-properties-verbatim" => Fleet(properties::cluster_properties_verbatim),
-        "properties/cluster-id-well-formed" => EachProfile(properties::cluster_id_well_formed),
-        "properties/cluster-id-stable" => EachProfile(properties::cluster_id_stable),
-        "properties/clusterset-immutable" => EachProfile(properties::clusterset_immutable),
-        "properties/observed-time-sane" => EachProfile(properties::observed_time_sane),
-        "properties/well-known-spelling" => EachProfile(properties::well_known_spelling),
-        "conditions/control-plane-healthy-reported" => EachProfile(conditions::control_plane_healthy_reported),
-        "conditions/joined-reported" => EachProfile(conditions::joined_reported),
-        "conditions/well-formed" => EachProfile(conditions::well_formed),
-        "conditions/transition-time-kept" => EachProfile(conditions::transition_time_kept),
-        "conditions/transition-time-moves" => EachProfile(conditions::transition_time_moves),
-        "conditions/observed-generation-not-ahead" => EachProfile(conditions::observed_generation_not_ahead),
-        "conditions/healthy-needs-joined" => EachProfile(conditions::healthy_needs_joined),
-        "conditions/status-follows-joined" => EachProfile(conditions::status_follows_joined),
-        "conditions/healthy-agrees-with-member" => Fleet(conditions::healthy_agrees_with_member),
-        "conditions/healthy-follows-outage" => Fleet(conditions::healthy_follows_outage),
-        "conditions/joined-follows-leave" => Fleet(conditions::joined_follows_leave),
-        "conditions/not-flapping" => EachProfile(conditions::not_flapping),
-        "access/provider-named" => EachProfile(access::provider_named),
-        "access/server-is-url" => EachProfile(access::server_is_url),
-        "access/ca-data-is-certificates" => Fleet(access::ca_data_is_certificates),
-        "access/ca-data-current" => Fleet(access::ca_data_current),
-        "access/no-secrets" => EachProfile(access::no_secrets),
-        "access/no-secrets-elsewhere" => EachProfile(access::no_secrets_elsewhere),
-        "access/no-local-paths" => EachProfile(access::no_local_paths),
-        "access/server-told" => EachProfile(access::server_told),
-        "access/not-environment-specific" => EachProfile(access::not_environment_specific),
-        "access/portable" => Fleet(access::portable),
-        "access/tls-verified" => EachProfile(access::tls_verified),
-        "access/exec-extension-well-formed" => EachProfile(access::exec_extension_well_formed),
-        "access/additional-args-well-formed" => EachProfile(access::additional_args_well_formed),
-        "access/additional-envs-well-formed" => EachProfile(access::additional_envs_well_formed),
-        "access/proxy-url-well-formed" => EachProfile(access::proxy_url_well_formed),
-        "access/not-deprecated-only" => EachProfile(access::not_deprecated_only),
-        "access/within-v1alpha2-limits" => EachProfile(access::within_v1alpha2_limits),
-        "access/plugin-yields-credential" => Fleet(access::plugin_yields_credential),
-        "consumers/secret-namespace-labelled" => Fleet(consumers::secret_namespace_labelled),
-        "consumers/secret-names-profile" => Fleet(consumers::secret_names_profile),
-        "consumers/secret-has-kubeconfig" => Fleet(consumers::secret_has_kubeconfig),
-        "consumers/secret-single-consumer" => Fleet(consumers::secret_single_consumer),
-        "consumers/consumer-name-unique" => Fleet(consumers::consumer_name_unique),
-        "consumers/kubeconfig-self-contained" => Fleet(consumers::kubeconfig_self_contained),
-        "consumers/kubeconfig-points-at-member" => Fleet(consumers::kubeconfig_points_at_member),
-        "consumers/kubeconfig-works" => Fleet(consumers::kubeconfig_works),
-        "consumers/least-privilege" => Fleet(consumers::least_privilege),
-        "consumers/declared-consumer-served" => Fleet(consumers::declared_consumer_served),
-        "consumers/secrets-retired" => Fleet(consumers::secrets_retired),
-        "consumers/secret-labelled" => Fleet(consumers::secret_labelled),
-        "updates/status-writes-within-budget" => EachProfile(updates::status_writes_within_budget),
-        "updates/average-rate" => EachProfile(updates::average_rate),
-        "updates/writes-within-burst" => EachProfile(updates::writes_within_burst),
-        "updates/no-empty-writes" => Fleet(updates::no_empty_writes),
-        "updates/status-by-subresource" => EachProfile(updates::status_by_subresource),
-        "updates/distinct-appliers" => Fleet(updates::distinct_appliers),
-        "updates/no-dynamic-data" => EachProfile(updates::no_dynamic_data),
-        "updates/restart-within-burst" => Fleet(updates::restart_within_burst),
-        "updates/scale-within-budget" => Fleet(updates::scale_within_budget),
-        "lifecycle/join-creates-profile" => Fleet(lifecycle::join_creates_profile),
-        "lifecycle/join-fills-status" => Fleet(lifecycle::join_fills_status),
-        "lifecycle/deleted-profile-restored" => Fleet(lifecycle::deleted_profile_restored),
-        "lifecycle/status-restored" => Fleet(lifecycle::status_restored),
-        "lifecycle/label-restored" => Fleet(lifecycle::label_restored),
-        "lifecycle/foreign-profiles-untouched" => Fleet(lifecycle::foreign_profiles_untouched),
-        "lifecycle/restart-keeps-profiles" => Fleet(lifecycle::restart_keeps_profiles),
-        "lifecycle/heal-restores-status" => Fleet(lifecycle::heal_restores_status),
-        "placement-slices/size" => Fleet(placement_slices::size),
-        "placement-slices/decisions-present" => Fleet(placement_slices::decisions_present),
-        "placement-slices/key-shared" => Fleet(placement_slices::key_shared),
-        "placement-slices/key-valid" => Fleet(placement_slices::key_valid),
-        "placement-slices/key-one-decision" => Fleet(placement_slices::key_one_decision),
-        "placement-slices/index-is-number" => Fleet(placement_slices::index_is_number),
-        "placement-slices/index-complete" => Fleet(placement_slices::index_complete),
-        "placement-slices/index-all-or-none" => Fleet(placement_slices::index_all_or_none),
-        "placement-slices/no-needless-slices" => Fleet(placement_slices::no_needless_slices),
-        "placement-slices/cluster-once" => Fleet(placement_slices::cluster_once),
-        "placement-slices/name-deterministic" => Fleet(placement_slices::name_deterministic),
-        "placement-references/resolve" => Fleet(placement_references::resolve),
-        "placement-references/resolve-across-time" => Fleet(placement_references::resolve_across_time),
-        "placement-references/name-valid" => Fleet(placement_references::name_valid),
-        "placement-references/namespace-readable" => Fleet(placement_references::namespace_readable),
-        "placement-references/of-one-inventory" => Fleet(placement_references::of_one_inventory),
-        "placement-references/selected-is-alive" => Fleet(placement_references::selected_is_alive),
-        "placement-references/no-legacy-keys" => Fleet(placement_references::no_legacy_keys),
-        "placement-labels/scheduler-named" => Fleet(placement_labels::scheduler_named),
-        "placement-labels/scheduler-stable" => Fleet(placement_labels::scheduler_stable),
-        "placement-labels/placement-key-usable" => Fleet(placement_labels::placement_key_usable),
-        "placement-labels/placement-key-matches-workload" => Fleet(placement_labels::placement_key_matches_workload),
-        "placement-labels/no-unknown-multicluster-labels" => Fleet(placement_labels::no_unknown_multicluster_labels),
-        "placement-labels/reason-is-public" => Fleet(placement_labels::reason_is_public),
-        "placement-ownership/one-writer" => Fleet(placement_ownership::one_writer),
-        "placement-ownership/consumers-read-only" => Fleet(placement_ownership::consumers_read_only),
-        "placement-ownership/consumers-cannot-write" => Fleet(placement_ownership::consumers_cannot_write),
-        "placement-ownership/foreign-decisions-untouched" => Fleet(placement_ownership::foreign_decisions_untouched),
-        "placement-ownership/not-a-conversation" => Fleet(placement_ownership::not_a_conversation),
-        "placement-updates/stable-order" => Fleet(placement_updates::stable_order),
-        "placement-updates/no-empty-writes" => Fleet(placement_updates::no_empty_writes),
-        "placement-updates/not-churning" => Fleet(placement_updates::not_churning),
-        "placement-updates/no-torn-reschedule" => Fleet(placement_updates::no_torn_reschedule),
-        "placement-updates/index-follows-order" => Fleet(placement_updates::index_follows_order),
-        "placement-lifecycle/placed" => Fleet(placement_lifecycle::placed),
-        "placement-lifecycle/crosses-the-limit" => Fleet(placement_lifecycle::crosses_the_limit),
-        "placement-lifecycle/unplaced" => Fleet(placement_lifecycle::unplaced),
-        "placement-lifecycle/none-selected" => Fleet(placement_lifecycle::none_selected),
-        "placement-lifecycle/restored" => Fleet(placement_lifecycle::restored),
-        "placement-lifecycle/restart-keeps" => Fleet(placement_lifecycle::restart_keeps),
-        "placement-lifecycle/owner-collects" => Fleet(placement_lifecycle::owner_collects),
-    }
-    .into();
+    let bindings = [MANAGER, SCHEDULER].into_iter().flatten();
     bindings
-        .into_iter()
-        .map(|(id, text, quantifier)| {
+        .map(|&(id, text, quantifier)| {
             // The files are compiled in, and a test parses each of them.
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
             Rule {
@@ -231,9 +246,9 @@ impl Rule {
         }
     }
 
-    /// The API that it is about: its editions are all of one.
-    pub fn api(&self) -> Api {
-        self.facts.since.api()
+    /// The role that it is about: its editions are all of one.
+    pub fn role(&self) -> Role {
+        self.facts.since.role()
     }
 
     /// What it examines and finds in the evidence. A rule on single profiles also finds what was wrong with those that the
@@ -247,9 +262,8 @@ impl Rule {
                     let mut found = Findings::default();
                     examine(&Profiles::all(evidence), &mut found);
                     // What these do not tell is no doubt: the rule is judged by all others.
-                    if !found.list.is_empty() {
-                        findings.examined += found.examined;
-                        findings.list.extend(found.list);
+                    if !found.list().is_empty() {
+                        findings.report_all(found);
                     }
                 }
             }
@@ -280,6 +294,11 @@ impl Rule {
         }
     }
 
+    /// The path of its file in the repository.
+    pub fn file(&self) -> String {
+        format!("suites/{}/{}.yaml", self.role(), self.id)
+    }
+
     /// The part of the id before the slash.
     pub fn suite(&self) -> &'static str {
         self.id.split('/').next().unwrap_or(self.id)
@@ -293,6 +312,8 @@ mod tests {
         fs,
         path::{Path, PathBuf},
     };
+
+    use evidence::api::Role;
 
     use super::all;
 
@@ -316,7 +337,9 @@ mod tests {
     /// The functions of a suite's files, each with the first line of its documentation.
     fn functions(suite: &str) -> Vec<(String, String)> {
         let mut functions = Vec::new();
-        let entries = fs::read_dir(source(suite)).expect("a folder for each suite");
+        let folders = Role::ALL.map(|role| source(role.name()).join(suite));
+        let folder = folders.iter().find(|folder| folder.is_dir());
+        let entries = fs::read_dir(folder.expect("a folder for each suite")).expect("it can be listed");
         let paths = entries.map(|entry| entry.expect("an entry").path());
         for file in paths.filter(|path| path.is_file()) {
             let text = fs::read_to_string(file).expect("a source file");

@@ -27,6 +27,10 @@ use crate::{
     time::{Micros, SECOND, Seen, Set, Timeline, timestamp, why_missed},
 };
 
+/// With how many of the looks before it one is compared: runs look at most a few times within the grace. Only a file that
+/// somebody made holds more.
+const RECENT: usize = 200;
+
 /// A judged profile and its member.
 pub(crate) struct Pair<'a> {
     evidence: &'a Evidence,
@@ -455,6 +459,7 @@ impl<'a, P: Clone, M: Clone> Looks<'_, '_, 'a, P, M> {
         let is_recent = |other: &usize| self.series[*other].latest >= since;
         if let Some(other) = (self.begin..last)
             .rev()
+            .take(RECENT)
             .take_while(is_recent)
             .find(|other| self.is_behind(*other, last))
         {

@@ -1,9 +1,11 @@
 //! The results of one rule.
 
+mod bounded;
 mod findings;
 
 use std::collections::BTreeSet;
 
+pub use bounded::Unlisted;
 use evidence::ObjectRef;
 pub(crate) use findings::Length;
 pub use findings::{Conclusion, Findings};
@@ -75,12 +77,9 @@ impl Finding {
         self.observed(observed)
     }
 
-    /// Whether another finding is of the same fault, whatever was expected and observed, and as sure.
-    pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.object == other.object
-            && self.path == other.path
-            && self.message == other.message
-            && self.advisory == other.advisory
+    /// What it has in common with findings of the same fault, whatever was expected and observed, that are as sure.
+    pub(crate) fn fault(&self) -> (&ObjectRef, &str, &str, bool) {
+        (&self.object, &self.path, &self.message, self.advisory)
     }
 
     /// Makes it a warning only: the evidence hints at a violation without proving it.

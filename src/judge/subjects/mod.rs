@@ -5,5 +5,5 @@ mod profiles;
 pub(crate) mod sets;
 
 pub(crate) use finding::Length;
-pub use finding::{Conclusion, Finding, Findings};
+pub use finding::{Conclusion, Finding, Findings, Unlisted};
 pub(crate) use profiles::{ByName, Name, Profile, Profiles, by_name, has_status, name, without_condition};

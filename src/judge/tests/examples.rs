@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
-use evidence::{ReasonId, api::Api};
+use evidence::{ReasonId, api::Role};
 use judge::{
     RuleVerdict, Selection, Verdict, judge, rules,
     rules::{
@@ -26,8 +26,7 @@ fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
     rules::all()
         .iter()
         .map(|rule| {
-            let examples =
-                Example::of(rule).unwrap_or_else(|error| panic!("suites/{}.yaml: {error}", rule.id));
+            let examples = Example::of(rule).unwrap_or_else(|error| panic!("{}: {error}", rule.file()));
             (rule, examples)
         })
         .collect()
@@ -105,8 +104,10 @@ fn every_example_is_taken_as_it_says() {
             }
             for complaint in found {
                 complaints.push(format!(
-                    "suites/{}.yaml, example `{}` ({}): {complaint}",
-                    rule.id, example.name, example.edition
+                    "{}, example `{}` ({}): {complaint}",
+                    rule.file(),
+                    example.name,
+                    example.edition
                 ));
             }
         }
@@ -198,11 +199,11 @@ fn a_conforming_world_trips_no_rule() {
     });
     let mut passed = BTreeSet::new();
     let named = json!([{"metadata": {"name": "m-1"}}]);
-    let profiles = [named, busy, driven()].map(|world| (Api::ClusterProfile, world));
-    let placements = [placed(), placed_by_driver()].map(|world| (Api::Placement, world));
+    let profiles = [named, busy, driven()].map(|world| (Role::Manager, world));
+    let placements = [placed(), placed_by_driver()].map(|world| (Role::Scheduler, world));
     let worlds = profiles.iter().chain(&placements);
     for (world, edition) in
-        worlds.flat_map(|(api, world)| api.editions().map(move |edition| (world, edition)))
+        worlds.flat_map(|(role, world)| role.editions().map(move |edition| (world, edition)))
     {
         let example = json!({"name": "conforming", "passes": world});
         let example = Example::parse(&example, edition).expect("a world");
@@ -368,26 +369,21 @@ fn every_rule_has_examples_of_both_kinds() {
             |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
         assert!(
             count(|e| matches!(e, Expectation::Passes)) >= 2,
-            "suites/{}.yaml needs two examples that pass",
-            rule.id
+            "{} needs two examples that pass",
+            rule.file()
         );
         assert!(
             count(|e| matches!(e, Expectation::Fails { .. })) >= 2,
-            "suites/{}.yaml needs two examples that fail",
-            rule.id
+            "{} needs two examples that fail",
+            rule.file()
         );
         let names: BTreeSet<&str> = examples.iter().map(|example| example.name.as_str()).collect();
-        assert_eq!(
-            names.len(),
-            examples.len(),
-            "suites/{}.yaml uses a name twice",
-            rule.id
-        );
+        assert_eq!(names.len(), examples.len(), "{} uses a name twice", rule.file());
         for name in names {
             assert!(
                 is_headline(name, char::is_uppercase),
-                "suites/{}.yaml: the name `{name}` is no lower-case line",
-                rule.id
+                "{}: the name `{name}` is no lower-case line",
+                rule.file()
             );
         }
     }
@@ -395,27 +391,28 @@ fn every_rule_has_examples_of_both_kinds() {
 
 #[test]
 fn every_rule_file_is_registered_once() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
-    let mut files = BTreeSet::new();
-    for suite in std::fs::read_dir(&folder).expect("suites/ is there") {
-        let suite = suite.expect("it can be listed").path();
-        for file in std::fs::read_dir(&suite).expect("a suite is a folder") {
-            let path = file.expect("it can be listed").path();
-            let id = path
-                .strip_prefix(&folder)
-                .expect("it is below")
-                .with_extension("");
-            assert_eq!(
-                path.extension().and_then(|e| e.to_str()),
-                Some("yaml"),
-                "{path:?}"
-            );
-            files.insert(id.to_string_lossy().replace('\\', "/"));
-        }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let within = |folder: PathBuf| {
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        entries.map(|entry| entry.expect("it can be listed").path())
+    };
+    let roles = within(root.join("suites"));
+    let files = roles.flat_map(within).flat_map(within).map(|path| {
+        let path = path.strip_prefix(root).expect("it is below");
+        path.to_string_lossy().replace('\\', "/")
+    });
+    let mut files: Vec<String> = files.collect();
+    files.sort();
+    let mut registered: Vec<String> = rules::all().iter().map(Rule::file).collect();
+    registered.sort();
+    assert_eq!(registered, files);
+}
+
+#[test]
+fn the_id_of_a_rule_tells_its_role() {
+    for rule in rules::all() {
+        assert_eq!(Role::of_rule(rule.id), rule.role(), "{}", rule.id);
     }
-    let ids: Vec<String> = rules::all().iter().map(|rule| rule.id.to_owned()).collect();
-    assert_eq!(ids.iter().cloned().collect::<BTreeSet<_>>(), files);
-    assert_eq!(ids.len(), files.len(), "an id is registered twice");
 }
 
 #[test]
@@ -457,7 +454,7 @@ fn facts_are_complete_and_read_alike() {
             .chain(sources)
             .chain(reasonings)
         {
-            assert!(!text.contains("TODO"), "suites/{id}.yaml: fill in `{text}`");
+            assert!(!text.contains("TODO"), "{}: fill in `{text}`", rule.file());
         }
         // A field is written as the API does.
         let names_field = |word: &str| word.contains('.') || word.contains(char::is_uppercase);

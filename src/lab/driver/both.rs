@@ -7,7 +7,7 @@ use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
 use tokio_util::sync::CancellationToken;
 
-use super::{ReferenceHooks, SchedulerHooks};
+use crate::{manager::ReferenceHooks, scheduler::SchedulerHooks};
 
 /// Drives the reference manager and the reference scheduler.
 pub struct BothHooks {

@@ -13,6 +13,7 @@ mod certificates;
 mod driven;
 mod faults;
 mod fleet;
+mod hooks;
 mod kubeconfig;
 mod lifetime;
 mod members;
@@ -24,6 +25,7 @@ mod world;
 pub use driven::{Remote, RemoteError};
 pub use faults::{Fault, FaultInfo, adapt_definitions, faults, hub_definitions};
 pub use fleet::FleetMember;
+pub use hooks::ReferenceHooks;
 pub use lifetime::Manager;
 
 pub use crate::client::RequestError as ManagerError;

@@ -12,13 +12,14 @@
 //! * `inventory`: the profiles, and what consumers may do;
 //! * `workload`: the objects for which the scheduler decides;
 //! * `selection`: which clusters a workload gets; `slices`: how they are published;
-//! * `controller`: the rounds; `remote`: the remote control; `events`: what it and the script ask for;
+//! * `controller`: the rounds; `remote`: the remote control, and `hooks`: how a driver uses it; `events`: what it and the script ask for;
 //! * `lapses`: misbehaviour that faults ask for, and `fault_hooks`: how it acts on the slices of others.
 
 mod controller;
 mod events;
 mod fault_hooks;
 mod faults;
+mod hooks;
 mod inventory;
 mod lapses;
 mod lifetime;
@@ -31,6 +32,7 @@ mod workload;
 mod world;
 
 pub use faults::{Fault, FaultInfo, faults, hub_definitions};
+pub use hooks::SchedulerHooks;
 pub use lifetime::Scheduler;
 pub use placement::Clusters;
 pub use remote::{Remote, RemoteError};

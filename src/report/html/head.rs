@@ -1,5 +1,6 @@
 //! The decision and its basis.
 
+use evidence::api::Role;
 use judge::{Count, rules::Level};
 
 use super::{
@@ -103,6 +104,7 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Hub", Some(header.hub.source.clone())),
         ("Hub version", header.hub.server_version.clone()),
         ("API version", header.hub.api_version.clone()),
+        ("Role", Some(Role::names(claim.roles()).replace(',', ", "))),
         ("Edition", Some(editions.join(", "))),
         ("Observed", window),
         ("Cost to the hub", cost(report)),

@@ -105,7 +105,7 @@ impl<'a> Suite<'a> {
         };
         let found = verdicts
             .iter()
-            .map(|verdict| verdict.findings.len() + verdict.waived.len())
+            .map(|verdict| verdict.found() + verdict.waived.len())
             .sum();
         Self {
             name: verdicts.first().map_or("", |verdict| verdict.rule.suite()),
@@ -140,7 +140,7 @@ impl<'a> Cell<'a> {
 fn extent(verdict: &RuleVerdict) -> String {
     let mut parts = Vec::new();
     if !verdict.findings.is_empty() {
-        parts.push(count(verdict.findings.len(), "finding"));
+        parts.push(count(verdict.found(), "finding"));
     }
     if !verdict.waived.is_empty() {
         parts.push(format!("{} waived", thousands(verdict.waived.len())));

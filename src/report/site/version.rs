@@ -186,6 +186,7 @@ fn facts(submission: &Submission) -> Vec<Fact> {
                 Some(format!("none: {why}"))
             }),
         ),
+        ("Role", Some(document.edition.role().to_string())),
         ("Edition", Some(document.edition.to_string())),
         ("Judged", Some(utc(document.date))),
         ("Observed", watched),

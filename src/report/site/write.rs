@@ -156,7 +156,7 @@ fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match (submission.standing(), document.entries()) {
         (Standing::Holds, Ok(entries)) => badge::write_decision(
-            document.edition.api().kind(),
+            document.edition.role().objects().name(),
             document.decision,
             &tally(&entries),
             document.edition.name(),

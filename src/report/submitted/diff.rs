@@ -49,24 +49,24 @@ impl RuleChange {
     }
 }
 
-/// Reports on different APIs have no rule in common: neither is better or worse.
+/// Reports on different roles have no rule in common: neither is better or worse.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the reports cannot be compared: the first is on {} (edition {old}), the second on {} (edition {new})",
-    .old.api().kind(),
-    .new.api().kind()
+    "the reports cannot be compared: the first is on a {} (edition {old}), the second on a {} (edition {new})",
+    .old.role(),
+    .new.role()
 )]
 pub struct Incomparable {
     old: Edition,
     new: Edition,
 }
 
-/// Compares two reports on the same API, of whichever versions of the suite and editions.
+/// Compares two reports on the same role, of whichever versions of the suite and editions.
 ///
 /// # Errors
-/// When they are on different APIs.
+/// When they are on different roles.
 pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
-    if old.edition.api() != new.edition.api() {
+    if old.edition.role() != new.edition.role() {
         return Err(Incomparable {
             old: old.edition,
             new: new.edition,

@@ -99,7 +99,7 @@ impl World {
             kubeconfig: "{}".to_owned(),
         };
         let claim = Claim {
-            also: Api::Placement.editions().next(),
+            also: Role::Scheduler.editions().next(),
             ..Claim::default()
         };
         let target = target(&self.hub.timed(), Clock::system(), &self.hub.source, &claim, None).await;

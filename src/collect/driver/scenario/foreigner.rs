@@ -3,7 +3,7 @@
 
 use evidence::{
     DriverAction, ObjectKey, ObjectRef, Scenario,
-    api::{Api, names},
+    api::{ObjectKind, names},
     runs::LABEL_RUN,
 };
 use serde_json::{Value, json};
@@ -21,27 +21,31 @@ use crate::{
 };
 
 /// The scenario: the object is there until all others are over.
-pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over: watch::Receiver<bool>) {
-    let (action, first) = match api {
-        Api::ClusterProfile => (DriverAction::PutForeigner, DriverAction::Join),
-        Api::Placement => (DriverAction::PutForeignSlice, DriverAction::Place),
+pub(super) async fn foreigner(
+    session: &Session<'_>,
+    kind: ObjectKind,
+    mut all_are_over: watch::Receiver<bool>,
+) {
+    let (action, first) = match kind {
+        ObjectKind::ClusterProfile => (DriverAction::PutForeigner, DriverAction::Join),
+        ObjectKind::PlacementDecision => (DriverAction::PutForeignSlice, DriverAction::Place),
     };
     if !session.capabilities.support(&[action]) {
         return;
     }
     let place = if session.capabilities.support(&[first]) {
         select! {
-            place = place(session, api) => Some(place),
+            place = place(session, kind) => Some(place),
             _ = all_are_over.wait_for(|over| *over) => None,
         }
     } else {
         None
     };
     let mut step = session.begin(Scenario::Foreigner, action, "", None);
-    let Some(namespace) = place.or_else(|| any_place(session, api)) else {
-        let reason = match api {
-            Api::ClusterProfile => "there is no profile of the implementation to put it beside",
-            Api::Placement => "there is no slice of the scheduler to put it beside",
+    let Some(namespace) = place.or_else(|| any_place(session, kind)) else {
+        let reason = match kind {
+            ObjectKind::ClusterProfile => "there is no profile of the implementation to put it beside",
+            ObjectKind::PlacementDecision => "there is no slice of the scheduler to put it beside",
         };
         session.skip_step(step, reason);
         return;
@@ -54,9 +58,9 @@ pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over:
         namespace,
         name: format!("conformance-{}-foreign", session.plan.run),
     };
-    let undo = match api {
-        Api::ClusterProfile => UndoEntry::Profile { profile: key.clone() },
-        Api::Placement => UndoEntry::Slice { slice: key.clone() },
+    let undo = match kind {
+        ObjectKind::ClusterProfile => UndoEntry::Profile { profile: key.clone() },
+        ObjectKind::PlacementDecision => UndoEntry::Slice { slice: key.clone() },
     };
     let undo = match session.record_undo(undo) {
         Ok(undo) => undo,
@@ -65,20 +69,22 @@ pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over:
             return;
         }
     };
-    let put = match api {
-        Api::ClusterProfile => put_profile(session, &key).await,
-        Api::Placement => put_slice(session, &key).await,
+    let put = match kind {
+        ObjectKind::ClusterProfile => put_profile(session, &key).await,
+        ObjectKind::PlacementDecision => put_slice(session, &key).await,
     };
     match put {
         Ok(object) => {
             let (uid, version) = (&object.uid, &object.resource_version);
-            match api {
-                Api::ClusterProfile => session.delivered(&session.context.record, uid, version).await,
-                Api::Placement => session.delivered(&session.context.slices, uid, version).await,
+            match kind {
+                ObjectKind::ClusterProfile => session.delivered(&session.context.record, uid, version).await,
+                ObjectKind::PlacementDecision => {
+                    session.delivered(&session.context.slices, uid, version).await
+                }
             }
-            match api {
-                Api::ClusterProfile => step.profile = Some(object),
-                Api::Placement => step.slice = Some(object),
+            match kind {
+                ObjectKind::ClusterProfile => step.profile = Some(object),
+                ObjectKind::PlacementDecision => step.slice = Some(object),
             }
             session.did(&mut step, Called::done());
             let deadline = step.deadline();
@@ -96,7 +102,7 @@ pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over:
         session.context.client,
         session.context.target,
         &session.plan.run,
-        api,
+        kind,
         &key,
     )
     .await
@@ -104,7 +110,7 @@ pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over:
         Ok(()) => session.undone(undo),
         Err(failure) => session.report_leftover(format!(
             "{} {}/{} of the run's own is still there: {failure}",
-            api.kind(),
+            kind.name(),
             key.namespace,
             key.name,
         )),
@@ -112,11 +118,11 @@ pub(super) async fn foreigner(session: &Session<'_>, api: Api, mut all_are_over:
 }
 
 /// The namespace of the first object that the implementation makes for the run.
-async fn place(session: &Session<'_>, api: Api) -> String {
+async fn place(session: &Session<'_>, kind: ObjectKind) -> String {
     loop {
-        let place = match api {
-            Api::ClusterProfile => session.first_place(),
-            Api::Placement => scenario_placement::first_place(session),
+        let place = match kind {
+            ObjectKind::ClusterProfile => session.first_place(),
+            ObjectKind::PlacementDecision => scenario_placement::first_place(session),
         };
         if let Some(namespace) = place {
             return namespace;
@@ -126,8 +132,8 @@ async fn place(session: &Session<'_>, api: Api) -> String {
 }
 
 /// The namespace of any object that is there.
-fn any_place(session: &Session<'_>, api: Api) -> Option<String> {
-    if api == Api::Placement {
+fn any_place(session: &Session<'_>, kind: ObjectKind) -> Option<String> {
+    if kind == ObjectKind::PlacementDecision {
         return scenario_placement::any_place(session);
     }
     let scope = session.context.scope;
@@ -154,7 +160,10 @@ async fn put_profile(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef
         "metadata": metadata(session, key, names::LABEL_MANAGER, OURSELVES),
         "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
     });
-    let created = session.writes.create(Api::ClusterProfile, key, &profile).await?;
+    let created = session
+        .writes
+        .create(ObjectKind::ClusterProfile, key, &profile)
+        .await?;
     let resource_version = session.writes.set_status(&created, &status(session)).await?;
     Ok(ObjectRef {
         resource_version,
@@ -173,7 +182,10 @@ async fn put_slice(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, 
         "schedulerName": OURSELVES,
         "decisions": [],
     });
-    session.writes.create(Api::Placement, key, &slice).await
+    session
+        .writes
+        .create(ObjectKind::PlacementDecision, key, &slice)
+        .await
 }
 
 /// A status like any other: who fills the empty ones of others would be found out too, but so is who overwrites.

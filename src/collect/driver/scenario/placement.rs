@@ -1,6 +1,6 @@
 //! A scheduler is asked for a few clusters, and then for none. In between, the run tampers with the slices.
 
-use evidence::{DriverAction, Scenario, StepOutcome, api::Api};
+use evidence::{DriverAction, Scenario, StepOutcome, api::ObjectKind};
 
 use super::{
     scale::{join_many, leave_all},
@@ -119,7 +119,7 @@ async fn tamper(session: &Session<'_>, placement: &ScenarioPlacement, action: Dr
     };
     step.slice = Some(slice.clone());
     let outcome: Result<(), Failure> = match action {
-        DriverAction::DeleteSlice => session.writes.delete(Api::Placement, &slice).await,
+        DriverAction::DeleteSlice => session.writes.delete(ObjectKind::PlacementDecision, &slice).await,
         _ => match session.writes.empty(&slice).await {
             Ok(version) => {
                 let seen = &session.context.slices;

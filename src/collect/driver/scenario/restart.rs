@@ -1,6 +1,6 @@
 //! The implementation restarts, with a member and a placement of the run's own among those that it keeps.
 
-use evidence::{DriverAction, Scenario, api::Api};
+use evidence::{DriverAction, Scenario, api::Role};
 use tokio::sync::watch;
 
 use super::{placement::with_placement, with_member::with_member};
@@ -15,7 +15,7 @@ pub(super) async fn restart(session: &Session<'_>, mut others_are_over: watch::R
         // The sender is gone if the run goes down.
         let _ = others_are_over.wait_for(|over| *over).await;
     };
-    let joins = session.judges(Api::ClusterProfile) && session.capabilities.support(&[DriverAction::Join]);
+    let joins = session.judges(Role::Manager) && session.capabilities.support(&[DriverAction::Join]);
     if !joins {
         wait().await;
         return restart_with_placement(session).await;

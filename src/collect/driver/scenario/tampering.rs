@@ -2,7 +2,7 @@
 
 use evidence::{
     Change, DriverAction, DriverStep, ObjectKey, ObjectRef, Scenario, StepOutcome,
-    api::{Api, ClusterProfile, names},
+    api::{ClusterProfile, ObjectKind, names},
 };
 
 use super::with_member::{NO_PROFILE, with_member};
@@ -46,7 +46,7 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
                 return;
             }
         };
-        let deleted = session.writes.delete(Api::ClusterProfile, &profile).await;
+        let deleted = session.writes.delete(ObjectKind::ClusterProfile, &profile).await;
         session.did(&mut step, called(deleted));
         if step.outcome == StepOutcome::Done {
             member.forget_profile();

@@ -57,7 +57,7 @@ impl fmt::Display for ServiceAccount {
 
 impl ServiceAccount {
     /// Writes the account, the roles and their bindings in YAML. The account's namespace has to exist.
-    pub(super) fn bound(&self, roles: &[Role]) -> String {
+    pub(super) fn bound(&self, roles: &[RbacRole]) -> String {
         let Self { namespace, name } = self;
         let of = roles.first().map_or(SUITE, |role| role.of);
         let mut yaml = format!(
@@ -81,7 +81,7 @@ impl ServiceAccount {
 }
 
 /// A role for the cluster, or for one namespace.
-pub(super) struct Role<'a> {
+pub(super) struct RbacRole<'a> {
     /// What it is for: the label `app.kubernetes.io/name`, with which its name begins.
     pub of: &'static str,
     /// None: the cluster.
@@ -90,7 +90,7 @@ pub(super) struct Role<'a> {
     pub rules: String,
 }
 
-impl Role<'_> {
+impl RbacRole<'_> {
     fn kind(&self) -> &'static str {
         match self.namespace {
             Some(_) => "Role",

@@ -21,7 +21,7 @@ fn asks_for_no_more_than_is_used() {
         namespaces: vec!["a".to_owned(), "true".to_owned()],
         secrets: true,
         probe: true,
-        mutations: Api::ALL.to_vec(),
+        mutations: Role::ALL.to_vec(),
         placements: true,
         policies: true,
         ..Grants::default()

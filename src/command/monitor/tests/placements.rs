@@ -1,10 +1,11 @@
 //! A monitor of placement decisions.
 
+use evidence::api::Role;
 use kube::api::DeleteParams;
 use lab::scheduler::{Fault, Scheduler, hub_definitions};
 
 use super::*;
-use crate::command::flags::apis::{self, Apis};
+use crate::command::flags::roles;
 
 /// The script of the scheduler ends before.
 const SCRIPT: u64 = 18 * 60;
@@ -18,9 +19,9 @@ impl World {
         Self { hub, clock }
     }
 
-    pub(super) fn monitor_of(&self, apis: Apis) -> Monitor {
+    pub(super) fn monitor_of(&self, roles: &[Role]) -> Monitor {
         let mut claim = Claim::default();
-        apis::apply(Some(apis), None, &mut claim).expect("an edition");
+        roles::apply(roles, None, &mut claim).expect("an edition");
         let mut monitor = self.monitor();
         monitor.shared = Arc::new(Shared::new(self.clock, &claim));
         monitor.settings.plan = plan(claim, Scope::default(), None);
@@ -85,7 +86,7 @@ async fn of_slices(shared: &Shared, namespace: &str, level: &str, rule: &str) ->
 #[tokio::test(start_paused = true)]
 async fn a_conforming_scheduler_is_told_to_break_nothing() {
     let world = World::with_placements(&[]).await;
-    let monitor = world.monitor_of(Apis::Placement);
+    let monitor = world.monitor_of(&[Role::Scheduler]);
     let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(SCRIPT).await;
@@ -127,7 +128,7 @@ async fn a_fault_of_a_scheduler_is_a_series() {
     ] {
         let fault = Fault::parse(id).expect("a fault");
         let world = World::with_placements(std::slice::from_ref(&fault)).await;
-        let monitor = world.monitor_of(Apis::Placement);
+        let monitor = world.monitor_of(&[Role::Scheduler]);
         let shared = Arc::clone(&monitor.shared);
         let seen = async {
             after(SCRIPT).await;
@@ -153,7 +154,7 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         deleted.expect("deleted");
     };
     world.create_slice(None).await;
-    let monitor = world.monitor_of(Apis::All);
+    let monitor = world.monitor_of(&Role::ALL);
     let shared = Arc::clone(&monitor.shared);
     let seen = async {
         let of_slice = async || of_slices(&shared, "default", "SHOULD", rule).await;

@@ -1,9 +1,9 @@
 //! A monitor that lacks rights names the role that grants them.
 
 use apiserver::{AccessRule, User};
+use evidence::api::Role;
 
 use super::*;
-use crate::command::flags::apis::Apis;
 
 impl World {
     /// Gives `viewer` all rights, except for some resources.
@@ -58,11 +58,11 @@ async fn a_hub_that_forbids_the_list_is_a_clear_error() {
 #[tokio::test(start_paused = true)]
 async fn the_role_for_placements_is_printed_wherever_they_are_judged() {
     let world = World::with_placements(&[]).await;
-    for apis in [Apis::Placement, Apis::All] {
-        let told = world.refusal(world.monitor_of(apis)).await;
+    for roles in [&[Role::Scheduler][..], &Role::ALL] {
+        let told = world.refusal(world.monitor_of(roles)).await;
         assert!(
             told.contains("resources: [placementdecisions]"),
-            "{apis:?}: {told}"
+            "{roles:?}: {told}"
         );
     }
 }
@@ -96,7 +96,7 @@ async fn grants_that_are_taken_away_are_waited_for() {
 async fn a_new_observation_that_is_forbidden_names_the_command_that_prints_the_role() {
     let world = World::with_placements(&[]).await;
     world.grant_all_but(&[]);
-    let (monitor, hub) = (world.monitor_of(Apis::Placement), world.viewer());
+    let (monitor, hub) = (world.monitor_of(&[Role::Scheduler]), world.viewer());
     let shared = Arc::clone(&monitor.shared);
     let seen = async {
         after(60).await;
@@ -108,7 +108,7 @@ async fn a_new_observation_that_is_forbidden_names_the_command_that_prints_the_r
         after(60).await;
         let (status, why) = get(&shared, "/readyz").await;
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{why}");
-        let command = "`clusterprofile-conformance rbac --monitor --api placement`";
+        let command = "`clusterprofile-conformance rbac --monitor --role scheduler`";
         assert!(why.contains(command), "{why}");
         world.grant_all_but(&[]);
         after(60).await;

@@ -98,6 +98,27 @@ fn what_was_not_seen_is_not_waived_with_what_was() {
 }
 
 #[test]
+fn what_is_not_listed_is_waived_only_with_all_objects() {
+    let more = |judgement: &mut Judgement| {
+        let mut verdicts = judgement.verdicts.iter_mut();
+        let verdict = verdicts.find(|verdict| verdict.rule.id == RULE).expect("judged");
+        verdict.unlisted.violations = 3;
+    };
+    let some = waived_of(more, "object: '*/*', expires: 2027-01-01");
+    assert_eq!(
+        (verdict(&some).verdict, verdict(&some).found()),
+        (Verdict::Fail, 3)
+    );
+    assert_eq!(some.decision, Decision::NotConformant);
+    let all = waived_of(more, "expires: 2027-01-01");
+    assert_eq!(
+        (verdict(&all).verdict, verdict(&all).found()),
+        (Verdict::Waived, 0)
+    );
+    assert_eq!(all.waivers[0].waived, 5);
+}
+
+#[test]
 fn a_waiver_is_idle_only_where_its_rule_was_judged_on_all_that_it_is_for() {
     let elsewhere = "object: elsewhere/*, expires: 2027-01-01";
     let complaint = |judgement: Judgement| judgement.waivers[0].complaint();

@@ -1,6 +1,6 @@
 //! An example's audit log.
 
-use evidence::{Request, Requests, Window, api::Api};
+use evidence::{Request, Requests, Window, api::Role};
 use serde_json::{Value, json};
 
 use super::{
@@ -12,10 +12,10 @@ use super::{
 
 /// Reads all requests, repeated ones as often as they occur, in order of time. Those that say less are by the manager on
 /// the first profile, or by the scheduler on the first slice.
-pub(super) fn all(texts: &[Value], covers: Window, api: Api) -> Result<Requests, Flaw> {
-    let (user, name) = match api {
-        Api::ClusterProfile => (MANAGER, "a"),
-        Api::Placement => (SCHEDULER, "web-0"),
+pub(super) fn all(texts: &[Value], covers: Window, role: Role) -> Result<Requests, Flaw> {
+    let (user, name) = match role {
+        Role::Manager => (MANAGER, "a"),
+        Role::Scheduler => (SCHEDULER, "web-0"),
     };
     let mut events = Vec::new();
     for text in texts {

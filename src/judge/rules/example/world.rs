@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
     ProbeOutcome, ServedVersion, UnlabelledSecret, Window,
-    api::{Api, ClusterProfile, Edition, Feature, PlacementDecision, names},
+    api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names},
     runs::of_other_runs,
 };
 use jiff::SignedDuration;
@@ -125,9 +125,9 @@ const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
 impl World {
     /// Reads a world: a list of profiles (of slices, in an edition of placements), or a mapping.
     pub(super) fn parse(value: &Value, edition: Edition) -> Result<Self, Flaw> {
-        let mapping = match (value, edition.api()) {
-            (Value::Array(slices), Api::Placement) => json!({"slices": slices}),
-            (Value::Array(profiles), Api::ClusterProfile) => json!({"profiles": profiles}),
+        let mapping = match (value, edition.role()) {
+            (Value::Array(slices), Role::Scheduler) => json!({"slices": slices}),
+            (Value::Array(profiles), Role::Manager) => json!({"profiles": profiles}),
             (other, _) => other.clone(),
         };
         Ok(serde_json::from_value(mapping)?)
@@ -147,12 +147,12 @@ impl World {
             until: moment(length),
         };
 
-        let api = edition.api();
+        let role = edition.role();
         let mut stage = Stage::<ClusterProfile>::new(edition, self.writers.is_none());
         let mut slices = Stage::<PlacementDecision>::new(edition, self.writers.is_none());
-        let default_slice = (api == Api::Placement).then(|| json!({}));
+        let default_slice = (role == Role::Scheduler).then(|| json!({}));
         let listed = self.slices.as_deref().unwrap_or(default_slice.as_slice());
-        for overlay in &self.profiles(api, listed) {
+        for overlay in &self.profiles(role, listed) {
             stage.list(overlay)?;
         }
         for overlay in listed {
@@ -160,7 +160,7 @@ impl World {
         }
         let first = stage.first().cloned();
         for step in self.steps.iter().flatten() {
-            match step.kind().unwrap_or(api.kind()) {
+            match step.kind().unwrap_or(role.objects().name()) {
                 names::KIND => stage.play(step, length)?,
                 names::PLACEMENT_KIND => slices.play(step, length)?,
                 other => return Err(Flaw::Step(format!("there are no objects of kind {other}"))),
@@ -183,11 +183,11 @@ impl World {
         let probes = self.probes.iter().flatten().map(ProbeText::probe).collect();
         let requests = self.requests.as_ref();
         let requests = requests
-            .map(|texts| requests::all(texts, window, api))
+            .map(|texts| requests::all(texts, window, role))
             .transpose()?;
-        let (requests, slice_requests) = match api {
-            Api::ClusterProfile => (requests, None),
-            Api::Placement => (None, requests),
+        let (requests, slice_requests) = match role {
+            Role::Manager => (requests, None),
+            Role::Scheduler => (None, requests),
         };
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
@@ -225,11 +225,11 @@ impl World {
     }
 
     /// The overlays of the profiles: those that the world lists, or those that its slices refer to.
-    fn profiles(&self, api: Api, slices: &[Value]) -> Vec<Value> {
-        match (&self.profiles, api) {
+    fn profiles(&self, role: Role, slices: &[Value]) -> Vec<Value> {
+        match (&self.profiles, role) {
             (Some(profiles), _) => profiles.clone(),
-            (None, Api::ClusterProfile) => vec![json!({})],
-            (None, Api::Placement) => {
+            (None, Role::Manager) => vec![json!({})],
+            (None, Role::Scheduler) => {
                 let steps = self.steps.iter().flatten();
                 let moved = steps.filter(|step| step.kind() != Some(names::KIND));
                 let moved = moved.filter_map(Step::slice_overlay);
@@ -243,7 +243,7 @@ impl World {
     }
 
     fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, Flaw> {
-        let is_placement = edition.api() == Api::Placement;
+        let is_placement = edition.role() == Role::Scheduler;
         let given = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),

@@ -9,7 +9,10 @@ use std::{
 use evidence::{Awaited, ObjectKey, ObjectRef, Reason, api::ClusterProfile};
 use jiff::SignedDuration;
 
-use super::Finding;
+use super::{
+    Finding,
+    bounded::{Bounded, Unlisted},
+};
 use crate::{reasons::nothing_happened, time::Micros};
 
 /// What one rule examined and found in some evidence.
@@ -20,8 +23,7 @@ use crate::{reasons::nothing_happened, time::Micros};
 pub struct Findings {
     /// How many things (mostly objects) were examined.
     pub examined: usize,
-    /// The violations.
-    pub list: Vec<Finding>,
+    found: Bounded,
     doubts: Vec<Doubt>,
     not_asked: Option<Reason>,
     not_applicable: Option<NotApplicable>,
@@ -37,8 +39,10 @@ pub struct Findings {
 pub struct Conclusion {
     /// How many things (mostly objects) were examined.
     pub examined: usize,
-    /// The violations.
+    /// The first violations and hints, in their order.
     pub list: Vec<Finding>,
+    /// How many more there are.
+    pub unlisted: Unlisted,
     /// Why the evidence was insufficient, each cause once.
     pub doubts: Vec<Reason>,
     /// The necessary evidence that was not requested, if so. Counts only if nothing was examined.
@@ -103,9 +107,20 @@ impl Findings {
         }
     }
 
-    /// Adds a violation.
+    /// The first violations and hints, in their order.
+    pub fn list(&self) -> &[Finding] {
+        self.found.list()
+    }
+
+    /// Adds a violation or a hint. If too many of its sort are listed, it is counted only.
     pub fn report(&mut self, finding: Finding) {
-        self.list.push(finding);
+        self.found.push(finding);
+    }
+
+    /// Adds what was examined and found elsewhere, but nothing that was doubtful there.
+    pub(crate) fn report_all(&mut self, other: Self) {
+        self.examined += other.examined;
+        self.found.append(other.found);
     }
 
     /// Records why the evidence is insufficient.
@@ -244,7 +259,7 @@ impl Findings {
     /// Adds what the rule found in another part of the evidence, which comes after this one.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.examined += other.examined;
-        self.list.extend(other.list);
+        self.found.append(other.found);
         for Doubt { when, reason } in other.doubts {
             self.doubt(when, reason);
         }
@@ -275,7 +290,7 @@ impl Findings {
         let counts = |when: When| match when {
             When::Always => true,
             When::NothingExamined => examined == 0,
-            When::NothingFound => self.list.is_empty(),
+            When::NothingFound => self.found.list().is_empty(),
         };
         let mut doubts: Vec<Reason> = Vec::new();
         for doubt in self.doubts.into_iter().filter(|doubt| counts(doubt.when)) {
@@ -307,7 +322,8 @@ impl Findings {
             not_asked: self.not_asked,
             not_applicable: self.not_applicable.map(|told| told.reason),
             notes: notes.chain(short).collect(),
-            list: self.list,
+            unlisted: self.found.unlisted(),
+            list: self.found.into_list(),
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn worlds() -> Vec<Growing> {
 
 type Kind = (&'static str, usize, fn(usize) -> Value);
 
-const PROFILES: [Kind; 27] = [
+const PROFILES: [Kind; 32] = [
     (
         "profiles of a dump",
         150,
@@ -34,6 +34,19 @@ const PROFILES: [Kind; 27] = [
     }),
     ("versions of a profile", 250, |count| {
         watched(json!({"steps": [version("a", count)]}))
+    }),
+    ("versions of two profiles of one cluster", 200, |count| {
+        let of = |name: &str, phase: usize| {
+            let name = name.to_owned();
+            move |n: usize| {
+                let property =
+                    json!({"name": "cluster.clusterset.k8s.io", "value": format!("c{}", (n + phase) % 7)});
+                json!({"at": seconds(30 * n + phase), "change": {"metadata": {"name": name}, "status": {"properties": [property]}}})
+            }
+        };
+        let (one, two) = (of("p0", 1), of("p1", 5));
+        let steps: Vec<Value> = (0..count).flat_map(|n| [one(n), two(n)]).collect();
+        watched(json!({"profiles": profiles(2), "steps": steps}))
     }),
     ("lives of a profile", 100, |count| {
         let lives = (0..count).flat_map(|n| {
@@ -87,6 +100,14 @@ const PROFILES: [Kind; 27] = [
         let look = |n| json!({"at": seconds(30 * n), "version": format!("v1.{n}.0"), "nodes": n});
         watched(json!({"members": [{"looks": each(count, look)}], "steps": [version("a", 20)]}))
     }),
+    ("looks at a member within a grace", 400, |count| {
+        let look = |n| json!({"at": format!("{n}ms"), "version": format!("v1.{n}.0"), "nodes": n});
+        watched(json!({"members": [{"looks": each(count, look)}], "steps": [version("a", 20)]}))
+    }),
+    ("members of no profile", 80, |count| {
+        let member = |n| json!({"profile": format!("x{n}"), "looks": [{"at": "1s"}]});
+        watched(json!({"profiles": profiles(count), "members": each(count, member)}))
+    }),
     ("members", 80, |count| {
         let member = |n| json!({"profile": format!("p{n}"), "looks": [{"at": "1s"}]});
         watched(json!({"profiles": profiles(count), "members": each(count, member)}))
@@ -110,6 +131,12 @@ const PROFILES: [Kind; 27] = [
     }),
     ("requests", 500, |count| {
         watched(json!({"requests": requests(count), "steps": [version("a", 20)]}))
+    }),
+    ("creations of one name", 1_500, |count| {
+        let create = |n| json!({"at": seconds(2 * n), "verb": "create", "name": "x"});
+        let change = |n| json!({"at": seconds(2 * n + 1), "verb": "update", "name": "x"});
+        let requests: Vec<Value> = (0..count).flat_map(|n| [create(n), change(n)]).collect();
+        watched(json!({"requests": requests}))
     }),
     ("requests of as many users", 500, |count| {
         let request = |n| json!({"at": seconds(n), "user": format!("u{n}"), "subresource": "status"});
@@ -137,6 +164,12 @@ const PROFILES: [Kind; 27] = [
     ("restarts", 100, |count| {
         let restart = |n| json!({"action": "restart", "at": seconds(20 * n)});
         watched(json!({"driver": {"steps": each(count, restart)}}))
+    }),
+    ("versions of a tampered profile", 200, |count| {
+        let change = json!({"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v0.0.0"});
+        let tamper =
+            |n| json!({"action": "tamper-status", "at": seconds(20 * n), "profile": "a", "change": change});
+        watched(json!({"steps": [version("a", count)], "driver": {"steps": each(count, tamper)}}))
     }),
     ("probes", 100, |count| {
         let probe = |n| json!({"name": format!("p{n}"), "method": "update", "answer": "refused"});

@@ -9,7 +9,7 @@ use std::{
 
 use evidence::{
     Asked, Digester, Evidence, Gap, Kind, ObjectRef, Origin, ProfileHistory, Shard, Share, Window,
-    api::{Api, Edition, Feature, names},
+    api::{Edition, Feature, Role, names},
     merge::{MergeError, OF_FIRST_SHARE, Part, merge},
     read_input,
 };
@@ -153,9 +153,7 @@ fn check(whole: &Evidence, count: u32, what: &str) {
 fn examples_are_judged_alike_in_shares() {
     let mut tried = 0;
     // Placements are not judged in shares: a run refuses it.
-    let rules = rules::all()
-        .iter()
-        .filter(|rule| rule.api() == Api::ClusterProfile);
+    let rules = rules::all().iter().filter(|rule| rule.role() == Role::Manager);
     for rule in rules {
         for example in Example::of(rule).expect("examples") {
             let evidence = example.evidence();
@@ -171,7 +169,7 @@ fn examples_are_judged_alike_in_shares() {
             }
             tried += 1;
             let whole = listed(evidence.clone());
-            check(&whole, 3, &format!("suites/{}.yaml, `{}`", rule.id, example.name));
+            check(&whole, 3, &format!("{}, `{}`", rule.file(), example.name));
         }
     }
     assert!(tried > 100, "{tried} examples");

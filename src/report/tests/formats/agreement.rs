@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use evidence::{
     Digester,
-    api::{Api, Edition},
+    api::{Edition, Role},
     read_input,
 };
 use serde_json::{Value, json};
@@ -37,23 +37,25 @@ fn waivers_and_an_early_end_are_told_alike_in_all_formats() {
     World::violating().report(|report| agree("waived", report));
 }
 
-/// Each API has a decision of its own, and the run's is the worst.
+/// Each role has a decision of its own, and the run's is the worst.
 #[test]
-fn the_decision_by_each_edition_is_in_all_formats() {
+fn the_decision_on_each_role_is_in_all_formats() {
     let mut world = World::violating();
     world.evidence.header.cut_short = None;
-    let also = Api::Placement.default_edition();
+    let also = Role::Scheduler.default_edition();
     world.evidence.header.claim.also = Some(also);
     let world = World::of(world.evidence);
     world.report(|report| {
         let of_each = json!([
-            {"edition": Edition::Standard, "decision": "not-conformant"},
-            {"edition": also, "decision": "inconclusive"},
+            {"role": "manager", "edition": Edition::Standard, "decision": "not-conformant"},
+            {"role": "scheduler", "edition": also, "decision": "inconclusive"},
         ]);
         let json: Value = serde_json::from_str(&written_as("json", report)).expect("JSON");
         assert_eq!(json["decisions"], of_each);
+        assert_eq!(json["roles"], json!(["manager", "scheduler"]));
         let sarif: Value = serde_json::from_str(&written_as("sarif", report)).expect("SARIF");
         assert_eq!(sarif["runs"][0]["properties"]["decisions"], of_each);
+        assert_eq!(sarif["runs"][0]["properties"]["roles"], json["roles"]);
         let junit = written_as("junit", report);
         let junit = junit_parser::from_reader(junit.as_bytes()).expect("JUnit");
         assert!(!junit.suites.is_empty());
@@ -62,6 +64,7 @@ fn the_decision_by_each_edition_is_in_all_formats() {
                 let mut all = suite.properties.vec.iter();
                 all.find(|(known, _)| known == name).map(|(_, value)| &**value)
             };
+            assert_eq!(property("roles"), Some("manager,scheduler"));
             assert_eq!(property("decision.standard"), Some("not-conformant"));
             assert_eq!(property(&format!("decision.{also}")), Some("inconclusive"));
         }

@@ -12,10 +12,7 @@ use std::{
 use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ObjectKey};
 use futures::{FutureExt as _, future::BoxFuture};
-use lab::{
-    driver::ReferenceHooks,
-    manager::{self, Fault, Remote},
-};
+use lab::manager::{self, Fault, ReferenceHooks, Remote};
 
 use super::{super::*, Life};
 

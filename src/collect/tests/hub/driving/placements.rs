@@ -3,9 +3,8 @@
 use collect::driver::{Call, Called, Hooks};
 use evidence::{ObjectKey, PlacementRequest, api::Edition};
 use lab::{
-    driver::SchedulerHooks,
     manager,
-    scheduler::{self, Fault},
+    scheduler::{self, Fault, SchedulerHooks},
 };
 
 use super::*;

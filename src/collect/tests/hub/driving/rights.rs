@@ -1,7 +1,7 @@
 //! A run that drives uses each right that its role grants, and asks for nothing else.
 
 use collect::Grants;
-use evidence::api::Api;
+use evidence::api::Role;
 
 use super::{
     super::rights::Bound,
@@ -13,7 +13,7 @@ use super::{
 async fn drive_manager(mutations: bool) {
     let world = World::new().await;
     let manager = Manager::new(&world, Habits::default()).await;
-    let written = mutations.then_some(Api::ClusterProfile);
+    let written = mutations.then_some(Role::Manager);
     let grants = Grants {
         mutations: written.into_iter().collect(),
         ..Grants::default()
@@ -46,7 +46,7 @@ async fn a_driver_of_placements_uses_its_role() {
     let grants = Grants {
         namespaces: plan.scope.namespaces.clone(),
         placements: true,
-        mutations: vec![Api::Placement],
+        mutations: vec![Role::Scheduler],
         ..Grants::default()
     };
     let bound = Bound::to(world, |account| grants.manifest_bound_to(account)).await;

@@ -1,7 +1,7 @@
 //! What the implementation is made to do, and what is noted of it.
 
 use collect::driver::OwnMember;
-use evidence::api::Api;
+use evidence::api::Role;
 
 use super::*;
 
@@ -19,7 +19,7 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
     let driver = seen.driver();
     assert_eq!(
         driver.able.len(),
-        DriverAction::of(Api::ClusterProfile).count(),
+        DriverAction::of(Role::Manager).count(),
         "{:?}",
         driver.lacking
     );

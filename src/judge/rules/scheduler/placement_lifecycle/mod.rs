@@ -1,0 +1,15 @@
+//! The suite `placement-lifecycle`: decisions from their request to their end, after tampering, and after a restart of the
+//! scheduler.
+
+mod answer;
+mod limit;
+mod owners;
+mod placed;
+mod restart;
+mod restored;
+
+pub(in crate::rules) use limit::crosses_the_limit;
+pub(in crate::rules) use owners::owner_collects;
+pub(in crate::rules) use placed::{none_selected, placed, unplaced};
+pub(in crate::rules) use restart::restart_keeps;
+pub(in crate::rules) use restored::restored;
