@@ -3,66 +3,54 @@
 //! It gets, lists and watches, asks what it may do, and sends dry runs. It stores nothing on the hub, unless a plan lets
 //! it tamper with profiles of members that it joined itself ([`driver`]). From members it only reads, and sends self
 //! reviews. It runs credential plugins only if the plan names them ([`plugins`]).
+//!
+//! The folders, each of which knows only those above it:
+//!
+//! - [`clock`] and `subprocess`: time, and programs that are run within limits;
+//! - [`connect`]: kubeconfigs, credentials, and requests that are sent again;
+//! - `watch`: lists and watches, and the histories that they bring;
+//! - [`requests`]: the hub's audit log;
+//! - [`plugins`]: credential plugins of access providers;
+//! - `hub`: what a hub serves and allows, its Namespaces and Secrets, and the roles that this takes;
+//! - `progress`: who hears of a run while it goes on;
+//! - `members`: asks members themselves;
+//! - [`driver`]: makes the implementation act;
+//! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it;
+//! - [`ongoing`]: the same for as long as a monitor lives.
 
-mod after_window;
-mod backoff;
-mod call;
 pub mod clock;
 pub mod connect;
-mod consumers;
-mod digester;
 pub mod driver;
-mod error;
-mod exec_credential;
-#[cfg(fuzzing)]
-pub mod fuzzing;
-mod header;
-mod hidden;
-mod lines;
-mod list;
+mod hub;
 mod members;
-pub mod missing;
-mod namespaces;
 pub mod ongoing;
-mod patience;
-mod permissions;
-mod plan;
 pub mod plugins;
-mod policies;
-mod private_file;
-mod probe;
-mod rbac;
-mod record;
+mod progress;
 pub mod requests;
-mod restored;
-mod room;
 mod run;
-mod scope_check;
-mod secrets;
-mod settle;
-mod share;
-mod skew;
-mod slices;
-mod snapshot;
-mod splitter;
 mod subprocess;
-mod survey;
-mod target;
-mod timeline;
-mod toll;
-mod words;
-mod workloads;
+mod watch;
 
-pub use digester::new_digester;
-pub use error::CollectError;
+pub use connect::{messages::MalformedFile, request_cost::Meter};
+pub use hub::{
+    digester::new_digester,
+    error::CollectError,
+    missing,
+    rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to},
+    wanted::{Wish, Workloads},
+};
 pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
     reach_members, read_members,
 };
-pub use plan::{Plan, Progress, Quiet, Wish, Workloads};
-pub use rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest, member_manifest_bound_to};
-pub use run::collect;
-pub use snapshot::Snapshot;
-pub use survey::{Inventory, Survey, survey};
-pub use toll::Meter;
-pub use words::MalformedFile;
+pub use progress::{
+    listener::{Progress, Quiet},
+    snapshot::Snapshot,
+};
+pub use run::{
+    collect,
+    plan::Plan,
+    survey::{Inventory, Survey, survey},
+};
+#[cfg(fuzzing)]
+pub use watch::fuzzing;

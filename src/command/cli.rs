@@ -1,10 +1,28 @@
 //! The command line as a whole.
 
+mod completions;
+mod help;
+mod man;
+pub mod merge;
+mod version;
+
+use std::ffi::OsString;
+
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use super::{
-    Exit, Failure, claim, color, completions, config, crd, doctor, explain, hub, list, man, monitor,
-    policies, rbac, replay, report, run, schema, sonobuoy, version,
+use crate::command::{
+    doctor,
+    flags::{claim, config::ConfigFlags},
+    hub::serve as hub,
+    manifests::{crd, policies, rbac, schema},
+    monitor, report,
+    rules::{explain, list},
+    run::{command as run, replay},
+    sonobuoy,
+    terminal::{
+        color,
+        exit::{Exit, Failure},
+    },
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -46,7 +64,7 @@ enum Command {
 
 impl Cli {
     /// Returns what a configuration file can fill in, and no flag.
-    pub(super) fn configured(&mut self) -> Option<(&mut config::ConfigFlags, &mut claim::ClaimFlags)> {
+    pub(super) fn configured(&mut self) -> Option<(&mut ConfigFlags, &mut claim::ClaimFlags)> {
         match &mut self.command {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
             Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),
@@ -56,11 +74,11 @@ impl Cli {
         }
     }
 
-    /// Carries out the command.
+    /// Carries out the command. `again` carries out another command line, as a plugin of Sonobuoy does.
     ///
     /// # Errors
     /// When it could not be carried out; the failure knows its exit code.
-    pub fn execute(self) -> Result<Exit, Failure> {
+    pub fn execute(self, again: fn(&[OsString]) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
         match self.command {
             Command::Run(run) => run.execute(),
             Command::Doctor(doctor) => doctor.execute(),
@@ -74,7 +92,7 @@ impl Cli {
             Command::Policies(policies) => policies.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
-            Command::Sonobuoy(plugin) => plugin.execute(),
+            Command::Sonobuoy(plugin) => plugin.execute(&Self::command(), again),
             Command::Completions(completions) => completions.execute(Self::command()),
             Command::ManPages(pages) => pages.execute(Self::command()),
             Command::Version(version) => version.execute(),

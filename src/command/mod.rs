@@ -1,54 +1,27 @@
-//! The command line: one file per subcommand, and one per group of flags that several of them share.
+//! The command line: a folder for each group of subcommands, and one for the flags that several of them share.
+//!
+//! - `terminal`: how the command is called, colors, signals, errors and exit codes;
+//! - `rules`: `list` and `explain`;
+//! - `flags`: what several subcommands take, and what it leads to;
+//! - `hub`: test hubs and the reference implementations on them, and `hub`;
+//! - `sonobuoy`, `report`, `doctor`, `monitor`: the subcommands of these names;
+//! - `run`: `run` and `replay`, from a hub or a file to reports;
+//! - `config`: the configuration file;
+//! - `manifests`: `crd`, `rbac`, `policies` and `schema`, which print files for others;
+//! - `cli`: the command line as a whole, with `completions`, `man` and `version`.
 
-mod advice;
-mod audit;
-mod called;
-mod claim;
-mod clean;
 mod cli;
-mod color;
-mod completions;
-mod conclude;
 mod config;
-mod crd;
 mod doctor;
-mod driver;
-mod duration;
-mod evidence_files;
-mod exit;
-mod explain;
+mod flags;
 mod hub;
-mod input;
-mod ledger;
-mod list;
-mod man;
-mod members;
+mod manifests;
 mod monitor;
-mod observe;
-mod output;
-mod plan;
-mod policies;
-mod print;
-mod progress;
-mod rbac;
-mod recording;
-mod reference;
-mod replay;
 mod report;
-mod roles;
-mod rule;
+mod rules;
 mod run;
-mod schema;
-mod scope;
-mod selection;
-mod shard;
-mod signals;
-mod size;
 mod sonobuoy;
-mod target;
-mod version;
-mod waivers;
+mod terminal;
 
-pub use cli::Cli;
-pub use config::merged;
-pub use exit::{Exit, Failure};
+pub use cli::merge::merged;
+pub use terminal::exit::{Exit, Failure};

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use kube::client::AuthError;
 
-use super::ClientError;
+use super::error::ClientError;
 
 /// Describes the root of an error in one line. Errors of credential plugins come without the plugin's output and
 /// arguments, which may hold a token.
@@ -32,7 +32,7 @@ pub fn cause(error: &kube::Error) -> String {
 const CUT_OFF: &str = "close_notify";
 
 /// Whether the two sides could not agree on a secure connection. One that was cut off later had been secure.
-pub fn is_tls(error: &kube::Error) -> bool {
+pub(crate) fn is_tls(error: &kube::Error) -> bool {
     if text_of_root(error).contains(CUT_OFF) {
         return false;
     }
@@ -57,7 +57,7 @@ pub fn is_tls(error: &kube::Error) -> bool {
 }
 
 /// Whether there was no connection, or it broke off. Missing credentials do not count.
-pub fn is_cut_off(error: &kube::Error) -> bool {
+pub(super) fn is_cut_off(error: &kube::Error) -> bool {
     match error {
         kube::Error::Service(error) => !error.is::<AuthError>() && !error.is::<ClientError>(),
         kube::Error::HyperError(_) => true,

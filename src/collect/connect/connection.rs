@@ -10,15 +10,14 @@ use std::{
 use evidence::Traffic;
 use kube::Client;
 
-use super::{ConnectError, HubAccess, KubeconfigOptions, kubeconfig, own_credentials::with_credentials};
-use crate::{
+use super::{
     call::{REQUEST_TIMEOUT, TimedClient},
-    toll::{Meter, Toll},
+    error::ConnectError,
+    hub_access::HubAccess,
+    kubeconfig::{self, KubeconfigOptions, request_timeout},
+    own_credentials::with_credentials,
+    request_cost::{Meter, RequestCost},
 };
-
-/// How the suite names itself to a hub. A name that looks like curl or a browser would be answered with indented
-/// JSON, nearly twice as long.
-pub const USER_AGENT: &str = concat!("clusterprofile-conformance/", env!("CARGO_PKG_VERSION"));
 
 /// A client for a hub, and what the hub is called.
 pub struct Connection {
@@ -28,7 +27,7 @@ pub struct Connection {
     pub source: String,
     request_timeout: Duration,
     access: Option<HubAccess>,
-    toll: Arc<Toll>,
+    cost: Arc<RequestCost>,
     /// What the kubeconfig led to; none if it is unknown.
     way: Option<u64>,
     /// Makes the waits of runners differ, so that a hub that comes back is not asked by all of them together.
@@ -64,7 +63,7 @@ impl Connection {
             source,
             request_timeout: REQUEST_TIMEOUT,
             access,
-            toll: Arc::default(),
+            cost: Arc::default(),
             way: None,
             seed: 0,
         }
@@ -80,8 +79,8 @@ impl Connection {
 
     /// The client, with the time that its requests may take.
     pub(crate) fn timed(&self) -> TimedClient {
-        let toll = Arc::clone(&self.toll);
-        TimedClient::new(self.client.clone(), self.request_timeout, toll, self.seed)
+        let cost = Arc::clone(&self.cost);
+        TimedClient::new(self.client.clone(), self.request_timeout, cost, self.seed)
     }
 
     /// True if the kubeconfig, or the pod's service account, leads elsewhere than when this connection was made: to another
@@ -93,27 +92,18 @@ impl Connection {
     }
 
     /// What all requests by this connection have cost the hub so far, those of the client's other users excepted.
-    pub fn traffic(&self) -> Traffic {
-        self.toll.traffic()
+    pub(crate) fn traffic(&self) -> Traffic {
+        self.cost.traffic()
     }
 
     /// Reads the same at any time.
     pub fn meter(&self) -> Meter {
-        Meter::of(&self.toll)
+        Meter::of(&self.cost)
     }
 
     /// How other programs reach the hub; none where it is the suite's own.
     pub fn access(&self) -> Option<&HubAccess> {
         self.access.as_ref()
-    }
-}
-
-/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
-pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
-    match given {
-        None => REQUEST_TIMEOUT,
-        Some(Duration::ZERO) => Duration::MAX,
-        Some(limit) => limit,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Why a connection failed, and what to do about it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use super::ExecError;
+use super::exec_credential::AnswerFlaw;
 
 /// Why there is no connection to a hub. No message holds a secret of a kubeconfig.
 #[derive(Debug, thiserror::Error)]
@@ -160,4 +160,57 @@ fn listed(known: &[String]) -> String {
             format!("are {}{more}", names.join(", "))
         }
     }
+}
+
+/// Why the plugin of a kubeconfig gave no credential. Shows nothing that the plugin printed, nor its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExecError {
+    /// The kubeconfig names no program.
+    #[error("the credential plugin has no command in the kubeconfig")]
+    NoCommand,
+    /// The program does not start.
+    #[error("the credential plugin `{command}` could not be started: {reason}")]
+    NotStarted {
+        /// The program.
+        command: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// It ended with an error.
+    #[error("the kubeconfig's credential plugin `{command}` failed ({status})")]
+    Failed {
+        /// The program.
+        command: String,
+        /// How it ended.
+        status: String,
+    },
+    /// It did not end.
+    #[error(
+        "the kubeconfig's credential plugin `{command}` gave no credential within {} s and was ended; it may wait for \
+         somebody to log in",
+        limit.as_secs()
+    )]
+    Late {
+        /// The program.
+        command: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// Its answer is no ExecCredential with a credential, or is too large.
+    #[error("the answer of the credential plugin `{command}` could not be read: it {flaw}")]
+    Unreadable {
+        /// The program.
+        command: String,
+        /// What is wrong with it.
+        flaw: AnswerFlaw,
+    },
+    /// The user has a predecessor of plugins, whose command nothing would bound.
+    #[error(
+        "the kubeconfig's auth-provider `{name}` runs a command, which kubectl refuses since v1.26; \
+         have the kubeconfig name a credential plugin (`exec`)"
+    )]
+    AuthProvider {
+        /// The name of the auth-provider.
+        name: String,
+    },
 }

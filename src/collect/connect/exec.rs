@@ -17,12 +17,14 @@ use tokio::{process::Command, sync::Mutex};
 use tokio_util::sync::CancellationToken;
 use zeroize::Zeroizing;
 
-use super::ClientError;
+use super::{
+    error::{ClientError, ExecError},
+    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
+    messages::one_line,
+};
 use crate::{
     clock::Clock,
-    exec_credential::{AnswerFlaw, ExecCredential, LARGEST},
     subprocess::{End, Sink, Subprocess, Subprocesses},
-    words::one_line,
 };
 
 /// How long a plugin may take, unless a request may take longer: somebody may have to log in by it.
@@ -32,61 +34,8 @@ const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
 /// How many characters of a command are shown.
 const SHOWN: usize = 200;
 
-/// Why the plugin of a kubeconfig gave no credential. Shows nothing that the plugin printed, nor its arguments.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExecError {
-    /// The kubeconfig names no program.
-    #[error("the credential plugin has no command in the kubeconfig")]
-    NoCommand,
-    /// The program does not start.
-    #[error("the credential plugin `{command}` could not be started: {reason}")]
-    NotStarted {
-        /// The program.
-        command: String,
-        /// What the system said.
-        reason: String,
-    },
-    /// It ended with an error.
-    #[error("the kubeconfig's credential plugin `{command}` failed ({status})")]
-    Failed {
-        /// The program.
-        command: String,
-        /// How it ended.
-        status: String,
-    },
-    /// It did not end.
-    #[error(
-        "the kubeconfig's credential plugin `{command}` gave no credential within {} s and was ended; it may wait for \
-         somebody to log in",
-        limit.as_secs()
-    )]
-    Late {
-        /// The program.
-        command: String,
-        /// How long it had.
-        limit: Duration,
-    },
-    /// Its answer is no ExecCredential with a credential, or is too large.
-    #[error("the answer of the credential plugin `{command}` could not be read: it {flaw}")]
-    Unreadable {
-        /// The program.
-        command: String,
-        /// What is wrong with it.
-        flaw: AnswerFlaw,
-    },
-    /// The user has a predecessor of plugins, whose command nothing would bound.
-    #[error(
-        "the kubeconfig's auth-provider `{name}` runs a command, which kubectl refuses since v1.26; \
-         have the kubeconfig name a credential plugin (`exec`)"
-    )]
-    AuthProvider {
-        /// The name of the auth-provider.
-        name: String,
-    },
-}
-
 /// A plugin that has given a token, and gives the next one when that expires.
-pub(crate) struct Login {
+pub(super) struct Login {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,
@@ -367,13 +316,13 @@ mod tests {
             .expect("a client");
         let error = ask(&client).await.expect_err("no token");
         assert!(
-            crate::connect::cause(&error).contains(
+            crate::connect::cause::cause(&error).contains(
                 "the kubeconfig's credential plugin `sh` gave no credential within 2 s and was ended; it may wait for \
                  somebody to log in"
             ),
             "{error}"
         );
-        assert!(!crate::connect::is_cut_off(&error));
+        assert!(!crate::connect::cause::is_cut_off(&error));
         assert!(shown.lock().is_empty());
     }
 

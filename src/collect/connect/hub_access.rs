@@ -9,12 +9,31 @@ use evidence::{LARGEST_CREDENTIAL, read_text};
 use kube::{Config, config::Kubeconfig};
 use serde_json::{Value, json};
 
-use super::kubeconfig::alone;
-
 /// Shorter credentials are not redacted: they would hide too much other text.
 const SHORTEST: usize = 6;
 /// Where a pod finds its service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The part of a kubeconfig that is about one context: others may be many.
+pub(super) fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
+    let contexts: Vec<_> = contexts.take(1).cloned().collect();
+    let named = contexts
+        .first()
+        .and_then(|named| named.context.clone())
+        .unwrap_or_default();
+    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == named.cluster);
+    let users = kubeconfig
+        .auth_infos
+        .iter()
+        .filter(|one| Some(&one.name) == named.user.as_ref());
+    Kubeconfig {
+        clusters: clusters.take(1).cloned().collect(),
+        auth_infos: users.take(1).cloned().collect(),
+        contexts,
+        ..Kubeconfig::default()
+    }
+}
 
 /// Access to a hub, for programs that the run starts.
 pub struct HubAccess {
@@ -50,7 +69,7 @@ impl HubAccess {
     }
 
     /// The service account of the pod that this runs in.
-    pub(crate) fn of_pod(config: &Config) -> Self {
+    pub(super) fn of_pod(config: &Config) -> Self {
         let file = |name: &str| format!("{SERVICE_ACCOUNT}/{name}");
         let kubeconfig = json!({
             "apiVersion": "v1",
@@ -109,7 +128,7 @@ fn tidy(value: &mut Value) {
 
 /// Returns the credentials of a kubeconfig and the tokens in files that it names, so that output can be redacted; none
 /// if it cannot be read. Among them is all that a credential plugin is given, be it a secret, a region or an address.
-pub fn credentials_in(kubeconfig: &str) -> Vec<String> {
+pub(crate) fn credentials_in(kubeconfig: &str) -> Vec<String> {
     credentials_under(kubeconfig, |_| true)
 }
 

@@ -1,16 +1,12 @@
 //! Connects by a kubeconfig, found by the usual loading rules, or by the pod's service account.
 
 use std::{
-    cell::Cell,
     env,
     ffi::OsString,
     fs::File,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
-    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    sync::Once,
-    thread,
     time::Duration,
 };
 
@@ -18,14 +14,17 @@ use evidence::{
     LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_bounded, read_text,
 };
 use futures::{executor::block_on, future::ready};
-use http::{HeaderValue, header};
 use kube::{
     Client, Config,
     config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, LoadDataError},
 };
 
 use super::{
-    ClientError, ConnectError, ContextError, HubAccess, USER_AGENT, cause, connection::request_timeout, exec,
+    call::REQUEST_TIMEOUT,
+    client::client,
+    error::{ConnectError, ContextError},
+    exec,
+    hub_access::{HubAccess, alone},
 };
 
 /// Which kubeconfig, which of its contexts, and how patient to be with its hub.
@@ -37,6 +36,15 @@ pub struct KubeconfigOptions {
     pub context: Option<String>,
     /// How long a request may take; none: 30 s, zero: as long as it takes.
     pub request_timeout: Option<Duration>,
+}
+
+/// How long a request may take that the caller gives so long; none: 30 s, zero: as long as it takes.
+pub(super) fn request_timeout(given: Option<Duration>) -> Duration {
+    match given {
+        None => REQUEST_TIMEOUT,
+        Some(Duration::ZERO) => Duration::MAX,
+        Some(limit) => limit,
+    }
 }
 
 /// The parts of the environment that decide where a kubeconfig is.
@@ -68,7 +76,7 @@ struct Found {
 ///
 /// # Errors
 /// When there is no such hub, or the way to it is not usable, such as by its credential plugin. Nothing is sent yet.
-pub(crate) async fn connect(
+pub(super) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
     let Some(found) = find(options, &Environment::now())? else {
@@ -140,70 +148,12 @@ pub fn config(
     Ok((config, context))
 }
 
-/// The part of a kubeconfig that is about one context: others may be many.
-pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
-    let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
-    let contexts: Vec<_> = contexts.take(1).cloned().collect();
-    let named = contexts
-        .first()
-        .and_then(|named| named.context.clone())
-        .unwrap_or_default();
-    let clusters = kubeconfig.clusters.iter().filter(|one| one.name == named.cluster);
-    let users = kubeconfig
-        .auth_infos
-        .iter()
-        .filter(|one| Some(&one.name) == named.user.as_ref());
-    Kubeconfig {
-        clusters: clusters.take(1).cloned().collect(),
-        auth_infos: users.take(1).cloned().collect(),
-        contexts,
-        ..Kubeconfig::default()
-    }
-}
-
 fn unusable(context: &str, place: &str, source: ContextError) -> ConnectError {
     ConnectError::Unusable {
         context: context.to_owned(),
         place: place.to_owned(),
         source,
     }
-}
-
-/// A client that names itself, and that shows the server's faults rather than to retry by itself.
-///
-/// # Errors
-/// When the configuration leads to no client.
-pub fn client(mut config: Config) -> Result<Client, ClientError> {
-    config.default_retry = false;
-    let agent = HeaderValue::from_static(USER_AGENT);
-    config.headers.push((header::USER_AGENT, agent));
-    // It panics at a token that makes no header, be it the kubeconfig's or a plugin's.
-    match silently(|| Client::try_from(config)) {
-        Ok(client) => client.map_err(|error| ClientError::Refused(cause(&error))),
-        Err(_) => Err(ClientError::Token),
-    }
-}
-
-thread_local! {
-    /// Whether this thread may panic without a word.
-    static SILENT: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Catches a panic whose message might quote a secret. Panics of other threads are printed as ever.
-fn silently<T>(work: impl FnOnce() -> T) -> thread::Result<T> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if !SILENT.get() {
-                before(info);
-            }
-        }));
-    });
-    SILENT.set(true);
-    let outcome = panic::catch_unwind(AssertUnwindSafe(work));
-    SILENT.set(false);
-    outcome
 }
 
 /// What a kubeconfig says it is.
@@ -437,188 +387,4 @@ fn may_be_key(path: &Path) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const ONE: &str = r"
-apiVersion: v1
-kind: Config
-current-context: first
-contexts:
-- {name: first, context: {cluster: c, user: u}}
-- {name: second, context: {cluster: gone, user: u}}
-clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]
-users: [{name: u, user: {token: CANARY}}]
-";
-
-    struct Folder(tempfile::TempDir);
-
-    impl Folder {
-        fn new() -> Self {
-            Self(tempfile::tempdir().expect("a folder"))
-        }
-
-        fn file(&self, name: &str, text: &str) -> PathBuf {
-            let path = self.0.path().join(name);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-            std::fs::write(&path, text).expect("a file");
-            path
-        }
-
-        fn environment(&self, kubeconfig: &[PathBuf], in_pod: bool) -> Environment {
-            Environment {
-                kubeconfig: (!kubeconfig.is_empty()).then(|| env::join_paths(kubeconfig).expect("paths")),
-                home: Some(self.0.path().to_owned()),
-                in_pod,
-            }
-        }
-    }
-
-    fn options(path: &Path, context: Option<&str>) -> KubeconfigOptions {
-        KubeconfigOptions {
-            path: Some(path.to_owned()),
-            context: context.map(str::to_owned),
-            request_timeout: None,
-        }
-    }
-
-    async fn refusal(path: &Path, context: Option<&str>) -> String {
-        let error = connect(&options(path, context)).await.err().expect("an error");
-        let told = format!("{error} {error:?}");
-        assert!(!told.contains("CANARY"), "{told}");
-        error.to_string()
-    }
-
-    #[tokio::test]
-    async fn says_what_is_wrong_and_nothing_secret() {
-        let folder = Folder::new();
-        let path = folder.file("one", ONE);
-        let (_, source, access) = connect(&options(&path, None)).await.expect("a client");
-        assert_eq!(source, "context first");
-        assert!(!format!("{access:?}").contains("CANARY"));
-
-        let error = refusal(&path, Some("secund")).await;
-        assert!(error.contains("did you mean `second`?"), "{error}");
-        assert!(error.contains("`first`, `second`"), "{error}");
-        let error = refusal(&path, Some("second")).await;
-        assert!(error.contains("no cluster `gone`"), "{error}");
-        let error = refusal(&folder.0.path().join("none"), None).await;
-        assert!(error.contains("none: "), "{error}");
-        let broken = folder.file("broken", "users:\n- {name: u, user: {token: \"CANARY}}\n");
-        let error = refusal(&broken, None).await;
-        assert!(error.starts_with("failed to parse the kubeconfig"), "{error}");
-        let shape = folder.file("shape", "users: CANARY\n");
-        let error = refusal(&shape, None).await;
-        assert!(error.contains("(line 1)"), "{error}");
-        let unset = folder.file("unset", &ONE.replace("current-context: first", ""));
-        let error = refusal(&unset, None).await;
-        assert!(
-            error.contains("sets no current-context; there are `first`"),
-            "{error}"
-        );
-        let key = folder.file(
-            "key",
-            &ONE.replace(
-                "token: CANARY",
-                "client-key-data: 'CANARY!', client-certificate-data: YQ==",
-            ),
-        );
-        let error = refusal(&key, None).await;
-        assert!(error.contains("context `first`"), "{error}");
-
-        let key_file = |value: &str| {
-            let user = format!("client-key: {value}, client-certificate-data: YQ==");
-            folder.file("key-file", &ONE.replace("token: CANARY", &user))
-        };
-        let error = refusal(&key_file("keys/gone.key"), None).await;
-        assert!(
-            error.contains("its client-key: ") && error.contains("keys/gone.key cannot be read: "),
-            "{error}"
-        );
-        // The key itself stands where its path belongs.
-        for key in ["LS0tLS1CRUdJTiBDQU5BUlk", &"CANARY".repeat(20)] {
-            let error = refusal(&key_file(key), None).await;
-            assert!(
-                error.contains("its client-key: the file cannot be read: "),
-                "{error}"
-            );
-            assert!(!error.contains("LS0t"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_way_that_changes_is_noticed() {
-        let folder = Folder::new();
-        let user = |fields: &str| ONE.replace("token: CANARY", fields);
-        let certificate = folder.file("certificate", "one");
-        let by_files = user(&format!(
-            "client-certificate: {0}, client-key: {0}",
-            certificate.display()
-        ));
-        let way_of = |text: &str| way(&options(&folder.file("config", text), None));
-        let first = way_of(ONE);
-        assert!(first.is_some());
-        assert_eq!(way_of(&format!("{ONE}# a comment")), first);
-        let others = [
-            ONE.replace("127.0.0.1:1", "127.0.0.1:2"),
-            ONE.replace(
-                "'https://127.0.0.1:1'",
-                "'https://127.0.0.1:1', insecure-skip-tls-verify: true",
-            ),
-            ONE.replace(
-                "'https://127.0.0.1:1'",
-                "'https://127.0.0.1:1', tls-server-name: hub",
-            ),
-            user("token: another"),
-            user("exec: {apiVersion: client.authentication.k8s.io/v1, command: login}"),
-            by_files.clone(),
-        ];
-        let mut ways: Vec<_> = others.iter().map(|text| way_of(text)).collect();
-        folder.file("certificate", "renewed");
-        ways.push(way_of(&by_files));
-        ways.push(first);
-        assert!(ways.iter().all(Option::is_some), "{ways:?}");
-        let different: std::collections::HashSet<_> = ways.iter().collect();
-        assert_eq!(different.len(), ways.len(), "{ways:?}");
-        // A file that is being written is no other way.
-        assert_eq!(way_of("contexts: ["), None);
-    }
-
-    #[test]
-    fn follows_the_usual_loading_rules() {
-        let folder = Folder::new();
-        let one = folder.file("one", ONE);
-        let two = folder.file("two", &ONE.replace("first", "third"));
-        let gone = folder.0.path().join("gone");
-        let none = KubeconfigOptions::default();
-        let names = |environment: &Environment, options: &KubeconfigOptions| {
-            let found = find(options, environment)
-                .expect("no error")
-                .expect("a kubeconfig");
-            let current = found.kubeconfig.current_context.clone();
-            let names: Vec<_> = found
-                .kubeconfig
-                .contexts
-                .into_iter()
-                .map(|context| context.name)
-                .collect();
-            (current.unwrap_or_default(), names)
-        };
-
-        let several = folder.environment(&[gone.clone(), two.clone(), one.clone()], false);
-        let (current, contexts) = names(&several, &none);
-        assert_eq!((current.as_str(), contexts.len()), ("third", 3));
-        let (current, contexts) = names(&several, &options(&one, None));
-        assert_eq!((current.as_str(), contexts.len()), ("first", 2));
-
-        let only_gone = folder.environment(std::slice::from_ref(&gone), false);
-        let error = find(&none, &only_gone).err().expect("nothing there").to_string();
-        assert!(error.contains("gone ($KUBECONFIG) does not exist"), "{error}");
-        let in_pod = folder.environment(&[gone], true);
-        assert!(find(&none, &in_pod).expect("no error").is_none());
-
-        folder.file(".kube/config", &ONE.replace("first", "home"));
-        let (current, _) = names(&folder.environment(&[], true), &none);
-        assert_eq!(current, "home");
-    }
-}
+mod tests;

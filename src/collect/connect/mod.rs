@@ -1,20 +1,25 @@
-//! Connects to hubs and members: kubeconfigs, and why a request failed.
+//! Connects to hubs and members: kubeconfigs, credentials, requests, and why a request failed.
 
+pub(crate) mod call;
 mod cause;
-mod connection;
-mod error;
-mod exec;
-mod hub_access;
-pub mod kubeconfig;
-mod own_credentials;
+pub(crate) mod client;
+pub(crate) mod connection;
+pub(crate) mod error;
+pub(crate) mod exec;
+pub(crate) mod exec_credential;
+pub(crate) mod failure;
+pub(crate) mod hidden;
+pub(crate) mod hub_access;
+mod kubeconfig;
+pub mod messages;
+pub(crate) mod own_credentials;
+pub mod request_cost;
 
-pub use cause::{cause, is_cut_off, is_tls, root};
-pub use connection::{Connection, USER_AGENT};
-pub use error::{ClientError, ConnectError, ContextError};
-pub use exec::ExecError;
-pub(crate) use exec::{PATIENCE as EXEC_PATIENCE, connect};
-pub use hub_access::{HubAccess, credentials_in};
-pub use kubeconfig::{KubeconfigOptions, client, config, read};
-pub(crate) use own_credentials::OwnCredentials;
-
-pub use crate::exec_credential::AnswerFlaw;
+pub(crate) use cause::is_tls;
+pub use cause::{cause, root};
+pub use client::{USER_AGENT, client};
+pub use connection::Connection;
+pub use error::{ClientError, ConnectError, ContextError, ExecError};
+pub use exec_credential::AnswerFlaw;
+pub use hub_access::HubAccess;
+pub use kubeconfig::{KubeconfigOptions, config, read};

@@ -12,15 +12,17 @@ use evidence::leak::OWN_CREDENTIAL;
 use futures::stream;
 use http::Request;
 use http_body::{Body as _, Frame};
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 use kube::{Client, client::Body};
 use memchr::memmem::Finder;
 
-use super::{HubAccess, credentials_in, hub_access::secrets_in};
-use crate::call::AnswerBody;
+use super::hub_access::{HubAccess, credentials_in, secrets_in};
 
 /// Replaces a credential.
 const TAKEN: &str = "…";
+
+/// The body of the hub's answer, which counts what is read of it.
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
 
 /// The credentials that the runner shows a hub. Goes with each answer, to whoever reads it.
 #[derive(Clone)]
@@ -170,8 +172,11 @@ mod tests {
 
     use super::*;
     use crate::{
-        call::{Failure, REQUEST_TIMEOUT, TimedClient, request, send},
-        lines::{Event, Lines},
+        connect::{
+            call::{REQUEST_TIMEOUT, TimedClient, request, send},
+            failure::Failure,
+        },
+        watch::lines::{Event, Lines},
     };
 
     /// Nothing that a scanner would recognize.

@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use super::plan::{DriverPlan, Fleet};
-use crate::{missing::NO_MUTATIONS, permissions::Permissions};
+use crate::hub::{missing::NO_MUTATIONS, permissions::Permissions};
 
 /// What a run can do.
 #[derive(Clone, Debug, Default)]

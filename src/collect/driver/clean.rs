@@ -8,7 +8,7 @@ use std::{
 };
 
 use evidence::{
-    DriverAction, ObjectKey, ObjectRef, PlacementRequest,
+    Claim, DriverAction, ObjectKey, ObjectRef, PlacementRequest,
     api::{ObjectKind, Role},
     redact::without_credentials,
     runs::LABEL_RUN,
@@ -19,18 +19,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Commands,
-    file::{DriverFile, DriverFileError, Members},
+    file::{DriverFile, Members, error::DriverFileError},
     hooks::{Call, Hooks as _, Member, Way},
     journal::{Found, UndoEntry},
     writes::{undo_creation, undo_field},
 };
 use crate::{
-    CollectError, Plan,
-    call::{Failure, segment},
     clock::Clock,
-    connect::{Connection, HubAccess},
-    list::list,
-    target::{Target, target},
+    connect::{call::segment, connection::Connection, failure::Failure, hub_access::HubAccess},
+    hub::{
+        error::CollectError,
+        target::{Target, target},
+    },
+    watch::list::list,
 };
 
 /// What came of cleaning up, in lines for a person.
@@ -82,32 +83,32 @@ enum UndoError {
 /// When the hub cannot be asked, or the journals cannot be read. What cannot be undone is told instead.
 pub async fn clean(
     hub: &Connection,
-    plan: &Plan,
+    claim: &Claim,
+    api_version: Option<&str>,
     clock: Clock,
     folder: &Path,
     driver_file: Option<&Path>,
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
     let access = hub.access().ok_or(CleanError::OwnHub)?;
-    clean_by(access, hub, plan, clock, folder, driver_file, stop).await
+    // A run on decisions may have been killed, whatever is judged now.
+    let mut claim = claim.clone();
+    if claim.edition_of(Role::Scheduler).is_none() {
+        claim.also = Role::Scheduler.editions().next();
+    }
+    let target = target(&hub.timed(), clock, &hub.source, &claim, api_version).await?;
+    clean_by(access, hub, &target, folder, driver_file, stop).await
 }
 
-/// The same for a hub to which that is the way.
+/// The same for a hub that serves this, and to which that is the way.
 async fn clean_by(
     access: &HubAccess,
     hub: &Connection,
-    plan: &Plan,
-    clock: Clock,
+    target: &Target,
     folder: &Path,
     driver_file: Option<&Path>,
     stop: CancellationToken,
 ) -> Result<Cleaned, CleanError> {
-    // A run on decisions may have been killed, whatever is judged now.
-    let mut plan = plan.clone();
-    if plan.claim.edition_of(Role::Scheduler).is_none() {
-        plan.claim.also = Role::Scheduler.editions().next();
-    }
-    let target = target(&hub.timed(), clock, &hub.source, &plan).await?;
     let journals = Found::all(folder).map_err(|source| CleanError::Journals {
         folder: folder.to_owned(),
         source,
@@ -132,7 +133,7 @@ async fn clean_by(
         let work = Work {
             hub,
             access,
-            target: &target,
+            target,
             stop: &stop,
             driver_file: &path,
         };
@@ -151,7 +152,7 @@ async fn clean_by(
     }
     cleaned
         .messages
-        .extend(strangers(hub, &target, &going_on, &cleaned.leftovers).await?);
+        .extend(strangers(hub, target, &going_on, &cleaned.leftovers).await?);
     if cleaned == Cleaned::default() {
         cleaned
             .messages

@@ -16,13 +16,13 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    file::{DriverFile, Hook, PREFIX},
-    hooks::{Call, Called, Hooks, Way},
+    file::{DriverFile, Hook},
+    hooks::{Call, Called, Hooks, PREFIX, Way},
     named::Named,
+    private_file,
 };
 use crate::{
-    connect::{HubAccess, credentials_in},
-    private_file,
+    connect::hub_access::{HubAccess, credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 

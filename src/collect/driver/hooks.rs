@@ -6,6 +6,9 @@ use evidence::{DriverAction, ObjectKey, PlacementRequest};
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+/// How the names of what a hook is told begin.
+pub(super) const PREFIX: &str = "CONFORMANCE_";
+
 /// Makes the implementation act.
 pub trait Hooks: Send + Sync {
     /// Why the implementation cannot do that; none where it can.
@@ -32,7 +35,7 @@ pub struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// A call that concerns the whole implementation.
-    pub fn of(action: DriverAction) -> Self {
+    pub(super) fn of(action: DriverAction) -> Self {
         Self {
             action,
             member: None,

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::private_file;
+use super::private_file;
 
 /// The extension of a journal's file; its stem is the run's id.
 const EXTENSION: &str = "jsonl";

@@ -16,6 +16,7 @@ mod journal;
 mod member_pool;
 mod named;
 mod plan;
+mod private_file;
 mod recognise;
 mod run_context;
 mod scenario;

@@ -2,8 +2,6 @@
 
 use evidence::ObjectKey;
 
-use super::file::profile_key;
-
 /// The objects that the last lines of their form have named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {
@@ -20,6 +18,19 @@ impl Named {
         self.profile = named("profile:").or(self.profile.take());
         self.decision = named("decision:").or(self.decision.take());
     }
+}
+
+/// Reads `namespace/name`, where the name may be a label's value.
+pub(super) fn profile_key(text: &str) -> Option<ObjectKey> {
+    let (namespace, name) = text.trim().split_once('/')?;
+    let fits = |part: &str| {
+        let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+        !part.is_empty() && part.len() <= 253 && part.chars().all(fit)
+    };
+    (fits(namespace) && fits(name)).then(|| ObjectKey {
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+    })
 }
 
 #[cfg(test)]

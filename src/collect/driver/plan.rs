@@ -18,7 +18,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// With how many members the scale scenario tries a fleet of stand-ins, where the driver file does not say.
 pub const MEMBERS: usize = 50;
 /// The most members that the scale scenario tries: each has a stand-in of its own, and a hook that runs.
-pub const MOST_MEMBERS: usize = 1_000;
+pub(super) const MOST_MEMBERS: usize = 1_000;
 /// How many of them join at once, where the driver file does not say.
 pub const AT_ONCE: usize = 10;
 
@@ -83,7 +83,7 @@ pub struct Scale {
 
 impl Patience {
     /// How long the implementation may take to answer an action.
-    pub fn with(&self, action: DriverAction) -> Duration {
+    pub(super) fn with(&self, action: DriverAction) -> Duration {
         self.to.get(&action).copied().unwrap_or(self.usual)
     }
 }

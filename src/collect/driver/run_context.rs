@@ -1,9 +1,13 @@
 //! What a run lends to its driver.
 
-use evidence::api::PlacementDecision;
+use evidence::{Claim, Scope, api::PlacementDecision};
 
 use crate::{
-    Plan, Progress, call::TimedClient, clock::Clock, permissions::Permissions, target::Target, timeline,
+    clock::Clock,
+    connect::call::TimedClient,
+    hub::{permissions::Permissions, target::Target, wanted::Wish},
+    progress::listener::Progress,
+    watch::timeline,
 };
 
 /// What a run lends to its driver.
@@ -11,7 +15,9 @@ pub(crate) struct RunContext<'a> {
     pub client: &'a TimedClient,
     pub clock: Clock,
     pub progress: &'a dyn Progress,
-    pub plan: &'a Plan,
+    pub claim: &'a Claim,
+    pub scope: &'a Scope,
+    pub secrets: &'a Wish,
     pub target: &'a Target,
     pub permissions: &'a Permissions,
     /// What the watch has brought so far.

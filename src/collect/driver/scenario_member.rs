@@ -20,7 +20,7 @@ use super::{
     session::{STOPPED, Session, StuckMember, refused},
     writes::OURSELVES,
 };
-use crate::record::Record;
+use crate::watch::record::Record;
 
 /// A member for one scenario.
 pub(super) struct ScenarioMember {
@@ -140,7 +140,7 @@ impl ScenarioMember {
         session
             .look(&mut step, |record| {
                 self.find(session, record)
-                    .is_some_and(|profile| answers::is_filled(profile, session.context.plan.claim.edition))
+                    .is_some_and(|profile| answers::is_filled(profile, session.context.claim.edition))
             })
             .await;
         step.profile = self.find(session, &session.record()).map(ObjectRef::from);
@@ -157,7 +157,7 @@ impl ScenarioMember {
             return;
         }
         let record = session.record();
-        let scope = &session.context.plan.scope;
+        let scope = session.context.scope;
         let newcomers = record.after(self.seen_before);
         let other_runs = of_other_runs(newcomers, Some(&session.plan.run));
         let strangers = newcomers.iter().filter_map(|history| {
@@ -200,7 +200,7 @@ impl ScenarioMember {
             .after(first)
             .iter()
             .filter(|history| !session.is_claimed(&history.last().metadata.uid));
-        let profile = self.traits.find(free, &session.context.plan.scope)?;
+        let profile = self.traits.find(free, session.context.scope)?;
         session.claim(&profile.metadata.uid, self.traits.named.is_none());
         self.uid = Some(Arc::clone(&profile.metadata.uid));
         let is_new = record

@@ -161,7 +161,7 @@ impl ScenarioPlacement {
     /// Looks at its slices that exist now.
     fn with_slices<R>(&self, session: &Session<'_>, look: impl FnOnce(&[&PlacementDecision]) -> R) -> R {
         let record = session.slices();
-        let slices = self.request.slices(record.after(0), &session.context.plan.scope);
+        let slices = self.request.slices(record.after(0), session.context.scope);
         let there = slices.histories.iter().filter_map(|history| history.current());
         let there = there.filter(|slice| slices.hold(slice));
         // What is deleted and waits for its finalizers is no part of the decision any more.
@@ -184,7 +184,7 @@ pub(super) fn any_place(session: &Session<'_>) -> Option<String> {
 }
 
 fn place_of(session: &Session<'_>, wanted: impl Fn(&PlacementDecision) -> bool) -> Option<String> {
-    let scope = &session.context.plan.scope;
+    let scope = session.context.scope;
     let record = session.slices();
     let mut there = record.after(0).iter().filter_map(|history| history.current());
     let slice = there.find(|slice| scope.holds_slice(slice) && wanted(slice))?;

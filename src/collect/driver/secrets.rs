@@ -11,9 +11,11 @@ use serde::Deserialize;
 
 use super::run_context::RunContext;
 use crate::{
-    Wish,
-    list::list_metadata,
-    secrets::{places, selected},
+    hub::{
+        secrets::{places, selected},
+        wanted::Wish,
+    },
+    watch::list::list_metadata,
 };
 
 /// Interval of asking whether they are gone.
@@ -42,8 +44,8 @@ impl Item {
 
 /// How many Secrets name that profile; none where they cannot be read, or are not wanted.
 pub(super) async fn count(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
-    let places = places(context.permissions, &context.plan.scope.namespaces);
-    if places.is_empty() || matches!(context.plan.secrets, Wish::No(_)) {
+    let places = places(context.permissions, &context.scope.namespaces);
+    if places.is_empty() || matches!(context.secrets, Wish::No(_)) {
         return None;
     }
     let mut count = 0;

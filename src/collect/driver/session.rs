@@ -20,7 +20,10 @@ use super::{
     run_context::RunContext,
     writes::Writes,
 };
-use crate::{record::Record, timeline};
+use crate::{
+    hub::permissions::written,
+    watch::{record::Record, timeline},
+};
 
 /// Why a step was skipped or cut short.
 pub(super) const STOPPED: &str = "the run was stopped";
@@ -78,9 +81,9 @@ impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
     pub fn new(context: RunContext<'a>, plan: &'a DriverPlan, stop: CancellationToken) -> Self {
         let serves = |role: &Role| *role == Role::Manager || context.target.placements.is_some();
-        let mut roles = context.plan.written(true);
+        let mut roles = written(context.claim);
         roles.retain(serves);
-        let scope = &context.plan.scope.namespaces;
+        let scope = &context.scope.namespaces;
         Self {
             capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
             roles,

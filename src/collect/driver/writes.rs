@@ -10,12 +10,13 @@ use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{
-    super::{
-        call::{ATTEMPTS, Failure, TimedClient, call, get, once, retry, segment},
-        target::Target,
+use super::journal::FieldUndo;
+use crate::{
+    connect::{
+        call::{ATTEMPTS, TimedClient, call, get, once, retry, segment},
+        failure::Failure,
     },
-    journal::FieldUndo,
+    hub::target::Target,
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.

@@ -14,8 +14,10 @@ use tokio::time::{sleep, timeout};
 use super::clean::Clean;
 use crate::{
     connect,
-    list::next_page,
-    splitter::{FrameMetadata, Splitter},
+    watch::{
+        list::next_page,
+        splitter::{FrameMetadata, Splitter},
+    },
 };
 
 /// How long a request may take in all.

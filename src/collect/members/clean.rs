@@ -4,7 +4,7 @@ use kube::config::AuthInfo;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::words::one_line;
+use crate::connect::messages::one_line;
 
 /// Shorter ones would be found in innocent words.
 const SHORTEST: usize = 8;

@@ -23,7 +23,10 @@ use super::{
     kubeconfig::{KubeconfigFlaw, config},
     plan::{Dial, Members},
 };
-use crate::{clock::Clock, connect, hidden::Hidden};
+use crate::{
+    clock::Clock,
+    connect::{self, hidden::Hidden},
+};
 
 /// How many profiles' endpoints are called, and how many of each.
 const PROFILES: usize = 2000;

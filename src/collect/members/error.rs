@@ -8,9 +8,9 @@ use evidence::{
 };
 
 use super::{ask::REQUEST, kubeconfig::KubeconfigFlaw};
-use crate::{
-    connect::{ClientError, ConnectError},
-    words::MalformedFile,
+use crate::connect::{
+    error::{ClientError, ConnectError},
+    messages::MalformedFile,
 };
 
 /// An example for error messages.

@@ -14,7 +14,7 @@ use super::{
     error::{EntryFlaw, MembersError, MembersFlaw},
     plan::MemberWay,
 };
-use crate::{connect, words::read_quietly};
+use crate::connect::{self, messages::read_quietly};
 
 /// The way to one member.
 #[derive(JsonSchema)]

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    hidden::Hidden,
+    connect::hidden::Hidden,
     plugins::{Issued, Request, Yield},
 };
 

@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::hidden::Hidden;
+use crate::connect::hidden::Hidden;
 
 type Object = Map<String, Value>;
 

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Answer, Asker, NoAnswer, Wanted};
-use crate::{call::segment, clock::Clock, skew::date};
+use crate::{clock::Clock, connect::call::segment, watch::skew::date};
 
 /// How long a look may take in all.
 pub(super) const LOOK: Duration = Duration::from_secs(30);

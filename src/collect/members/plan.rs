@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use evidence::ObjectKey;
 use kube::{Client, Config};
 
-use crate::{connect, connect::ClientError, plugins::Plugins};
+use crate::{
+    connect::{self, error::ClientError},
+    plugins::Plugins,
+};
 
 /// Which members to ask, by which ways. By default none.
 #[derive(Clone)]

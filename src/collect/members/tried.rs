@@ -20,12 +20,15 @@ use super::{
     plan::Dial,
 };
 use crate::{
-    call::{Failure, TimedClient, retry},
     clock::Clock,
-    hidden::Hidden,
-    list::list,
+    connect::{
+        call::{TimedClient, retry},
+        failure::Failure,
+        hidden::Hidden,
+    },
+    hub::secrets,
     plugins::{Plugins, Request},
-    secrets,
+    watch::list::list,
 };
 
 /// How often a list of Secrets is tried.

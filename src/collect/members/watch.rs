@@ -27,10 +27,13 @@ use super::{
     tried::{AttemptId, CredentialAttempt, Named, Tried, attempts, plugin_attempt, plugin_attempts},
 };
 use crate::{
-    call::TimedClient,
     clock::Clock,
-    connect::{ClientError, EXEC_PATIENCE, connect},
-    missing::NO_SECRETS,
+    connect::{
+        call::TimedClient,
+        error::ClientError,
+        exec::{PATIENCE as EXEC_PATIENCE, connect},
+    },
+    hub::missing::NO_SECRETS,
     plugins::Request,
 };
 

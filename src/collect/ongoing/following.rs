@@ -13,15 +13,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{namespaces::Follower, view::View};
 use crate::{
-    CollectError, Plan, Progress,
-    call::Failure,
     clock::Clock,
-    connect::Connection,
-    namespaces::allowed,
-    patience::Unfinished,
-    room::Room,
-    run::{AT_ONCE, Run},
-    timeline::{self, Watch},
+    connect::{connection::Connection, failure::Failure},
+    hub::{error::CollectError, namespaces::allowed},
+    progress::listener::Progress,
+    run::{
+        patience::Unfinished,
+        plan::Plan,
+        state::{AT_ONCE, Run},
+    },
+    watch::{
+        memory_budget::MemoryBudget,
+        timeline::{self, Watch},
+    },
 };
 
 /// How often a list is compared with what a watch has brought: some proxies accept a watch and deliver nothing.
@@ -52,7 +56,7 @@ pub async fn observe(
     progress.phase("listing profiles");
     let began = clock.now();
     let record = timeline::Shared::default();
-    record.lock().room = Room::monitored(window);
+    record.lock().memory = MemoryBudget::monitored(window);
     record.lock().skew = run.target.skew;
     let mut profiles = run.watches(&record, |namespace| run.target.profiles(namespace));
     let scope = &plan.scope.namespaces;
@@ -64,7 +68,7 @@ pub async fn observe(
     let mut slice_record = None;
     if let Some(target) = &run.target.placements {
         let record = timeline::Shared::default();
-        record.lock().room = Room::monitored(window);
+        record.lock().memory = MemoryBudget::monitored(window);
         slices = run.watches(&record, |namespace| target.slices(namespace));
         start(&run, &mut slices, |failure| {
             CollectError::of_slices(failure, &hub.source, scope)

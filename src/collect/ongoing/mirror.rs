@@ -6,7 +6,7 @@ use evidence::{Gap, History, Tracked, Unreadable};
 use jiff::Timestamp;
 use parking_lot::MutexGuard;
 
-use crate::{
+use crate::watch::{
     record::Record,
     timeline::{self, BRIEF, SILENCE, gap},
 };
@@ -142,7 +142,7 @@ impl<T: Tracked> Mirror<T> {
                 .gaps
                 .iter()
                 .cloned()
-                .chain(record.room.gaps::<T>())
+                .chain(record.memory.gaps::<T>())
                 .chain(interruptions(&record, now))
                 .collect(),
             unreadable: record.unreadable().cloned().collect(),

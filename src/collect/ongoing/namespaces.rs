@@ -3,20 +3,27 @@
 use std::{collections::BTreeMap, convert::Infallible, mem, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use evidence::{Namespace, ObjectRef, Unreadable, lenient, lenient::Untyped};
+use evidence::{
+    Namespace, ObjectRef, Unreadable,
+    lenient::{self, Untyped},
+};
 use http::Method;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    backoff::Backoff,
-    call::{Failure, TimedClient, request, segment, send},
-    lines::{Event, Lines},
-    list::list,
-    namespaces,
-    permissions::Permissions,
-    restored,
-    timeline::{LIFETIME, SILENCE},
+    connect::{
+        call::{TimedClient, request, segment, send},
+        failure::Failure,
+    },
+    hub::{namespaces, permissions::Permissions},
+    watch::{
+        backoff::Backoff,
+        lines::{Event, Lines},
+        list::list,
+        restored,
+        timeline::{LIFETIME, SILENCE},
+    },
 };
 
 /// Where all namespaces are listed.
@@ -200,7 +207,7 @@ impl Follower {
 
     async fn wait(&mut self, asked: Duration) {
         sleep(self.backoff.next().max(asked).min(LONGEST_WAIT)).await;
-        self.client.toll.turn().await;
+        self.client.cost.turn().await;
     }
 
     /// Takes events until the hub ends the watch.

@@ -11,12 +11,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{mirror::Mirror, namespaces};
 use crate::{
-    Wish,
     clock::Clock,
-    missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
-    run::{Run, asked_for_writers},
-    timeline,
-    toll::Meter,
+    connect::request_cost::Meter,
+    hub::{
+        missing::{NO_NAMESPACES, NOT_BY_A_WATCH},
+        wanted::Wish,
+    },
+    run::state::Run,
+    watch::{seen::asked_for_writers, timeline},
 };
 
 /// What an observation shows.
@@ -199,7 +201,7 @@ impl View {
 impl Health {
     fn add<T: evidence::Tracked>(&mut self, mirror: &Mirror<T>) {
         let record = mirror.record().lock();
-        self.overfull |= record.room.was_full();
+        self.overfull |= record.memory.was_full();
         for watch in record.watches() {
             self.heard = self.heard.min(watch.heard);
             if let Some(lost) = watch.lost {

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::plan::{Output, Protocol};
-use crate::{
+use crate::connect::{
     exec_credential::{AnswerFlaw, ExecCredential},
     hidden::Hidden,
 };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evidence::api::UnknownName;
 
-use crate::words::MalformedFile;
+use crate::connect::messages::MalformedFile;
 
 /// What a provider file may look like, for errors.
 const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \

@@ -17,7 +17,7 @@ use super::{
     plan::{ArgsPolicy, EnvsPolicy, Plugins, Protocol, Provider},
     process::Processes,
 };
-use crate::words::read_quietly;
+use crate::connect::messages::read_quietly;
 
 /// The keys of a provider, of its plugin and of a variable.
 const OF_PROVIDER: [&str; 4] = [

@@ -122,10 +122,10 @@ impl Provider {
 
 impl Protocol {
     /// All versions.
-    pub const ALL: [Protocol; 2] = [Protocol::V1, Protocol::V1Beta1];
+    pub(super) const ALL: [Protocol; 2] = [Protocol::V1, Protocol::V1Beta1];
 
     /// The value of `apiVersion`.
-    pub fn api_version(self) -> &'static str {
+    pub(super) fn api_version(self) -> &'static str {
         match self {
             Protocol::V1 => "client.authentication.k8s.io/v1",
             Protocol::V1Beta1 => "client.authentication.k8s.io/v1beta1",

@@ -15,7 +15,7 @@ use super::{
     stderr_tail::last_words,
 };
 use crate::{
-    exec_credential::LARGEST,
+    connect::exec_credential::LARGEST,
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
 };
 

@@ -4,7 +4,7 @@ use evidence::redact::without_credentials;
 use serde_json::Value;
 
 use super::plan::Output;
-use crate::{hidden::Hidden, words::cut};
+use crate::connect::{hidden::Hidden, messages::cut};
 
 /// Limits of lines and characters.
 const LINES: usize = 3;

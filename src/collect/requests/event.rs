@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::connect::USER_AGENT;
+use crate::connect::client::USER_AGENT;
 
 /// One audit event, or a list of them. Its objects and annotations stay unread: most events are of other
 /// kinds.

@@ -12,7 +12,7 @@ use std::{
 
 use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
 
-use super::RequestsError;
+use super::error::RequestsError;
 
 /// How a rotated file's name tells the moment.
 const ROTATED: &str = "%Y-%m-%dT%H-%M-%S%.f";

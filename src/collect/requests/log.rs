@@ -6,9 +6,9 @@ use evidence::{Gap, Requests, Window, api::ObjectKind};
 use jiff::SignedDuration;
 
 use super::{
-    RequestsError,
     broken::Broken,
     coverage::{End, holes},
+    error::RequestsError,
     files::find,
     lines::Lines,
     reading::Reading,

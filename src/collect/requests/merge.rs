@@ -7,8 +7,8 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    AuditLog,
     coverage::{gap, uncovered},
+    log::AuditLog,
 };
 
 /// Adds an audit log to the evidence, in place of one that it had. Where the evidence has a window, only the requests

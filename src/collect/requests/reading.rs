@@ -6,8 +6,8 @@ use evidence::{Gap, Window};
 use jiff::Timestamp;
 
 use super::{
-    RequestsError,
     coverage::{End, Silences, Span, gap},
+    error::RequestsError,
     events::{Events, Taken},
     files::LogFile,
     lines::{Line, Lines},

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
-    RequestsError,
+    error::RequestsError,
     event::{Event, is_foreign},
     files::{LogFile, find},
     lines::{Line, Lines},

@@ -14,12 +14,10 @@ use std::{
 use tokio::process::{Child, Command};
 
 use super::{
-    processes::{self, Process},
+    processes::{self, MARK, Process},
     reaper::Reaper,
 };
 
-/// The variable by which a process outside of the group is known.
-pub(super) const MARK: &str = "CONFORMANCE_SUBPROCESS";
 /// How often to look for such processes: one may fork while it is being killed.
 const SWEEPS: usize = 5;
 

@@ -4,6 +4,9 @@ use std::{collections::BTreeSet, fmt, fs};
 
 use parking_lot::Mutex;
 
+/// The variable by which a process outside of the group is known.
+pub(super) const MARK: &str = "CONFORMANCE_SUBPROCESS";
+
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Process {

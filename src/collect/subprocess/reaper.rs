@@ -10,7 +10,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::descendants::MARK;
+use super::processes::MARK;
 
 /// Reads one order a line: `watch` or `forget`, a mark, and the process group if there is one. When its input ends, it
 /// kills what it still watches, and removes the folder (`$2`) with the credentials.

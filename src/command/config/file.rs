@@ -16,7 +16,7 @@ use serde_json::Value;
 use serde_saphyr::Spanned;
 
 use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, camel_case, is_for_one_call};
-use crate::command::{Failure, waivers::text};
+use crate::command::{flags::waivers::text, terminal::exit::Failure};
 
 /// What a file says, each of its keys known.
 #[derive(Debug)]
@@ -250,7 +250,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::command::{Cli, config::keys::keys};
+    use crate::command::{cli::Cli, config::keys::keys};
 
     fn parse(text: &str) -> Result<File, ConfigError> {
         let whole = Cli::command();

@@ -119,7 +119,7 @@ mod tests {
     use clap::CommandFactory as _;
 
     use super::*;
-    use crate::command::Cli;
+    use crate::command::cli::Cli;
 
     #[test]
     fn every_flag_of_run_has_a_key_of_its_own() {

@@ -3,13 +3,7 @@
 //! Its keys become flags in front of the command line's own, so the checks of flags (values, conflicts) apply to it,
 //! and no flag can be forgotten. The command line wins.
 
-mod file;
-mod flags;
-mod keys;
-mod merge;
-mod schema;
-mod show;
-
-pub use flags::ConfigFlags;
-pub use merge::merged;
-pub use schema::schema;
+pub mod file;
+pub mod keys;
+pub mod schema;
+pub mod show;

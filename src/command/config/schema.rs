@@ -6,7 +6,7 @@ use schemars::{Schema, generate::SchemaSettings, json_schema};
 use serde_json::{Map, Value, json};
 
 use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, keys};
-use crate::command::run::Run;
+use crate::command::run::command::Run;
 
 /// The schema, made from the flags of `run`.
 pub fn schema() -> Schema {

@@ -9,7 +9,7 @@ use report::yaml::laid_out;
 use serde_json::{Value, json};
 
 use super::keys::{ABOUT, API_VERSION, KIND, Key, Kind, WORDS, keys};
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// Writes the text of the file. Paths are absolute, so that it can be moved; defaults are comments.
 ///
@@ -87,7 +87,7 @@ mod tests {
     use proptest::{collection, prelude::*};
 
     use super::*;
-    use crate::command::{Cli, config::file::File};
+    use crate::command::{cli::Cli, config::file::File};
 
     proptest! {
         #[test]

@@ -11,7 +11,7 @@ use super::{
     check::Check,
     kinds::{Gains, Words},
 };
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// How long an audit log is read for.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -6,7 +6,7 @@ use report::escape;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::{Exit, Failure};
+use crate::command::terminal::exit::{Exit, Failure};
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

@@ -14,19 +14,24 @@ use super::{
     examine::{Examined, examine},
 };
 use crate::command::{
-    Exit, Failure, audit,
-    claim::ClaimFlags,
-    config::ConfigFlags,
-    driver::DriverFlags,
-    members,
-    observe::runtime,
-    output::FileFlags,
-    plan::PlanFlags,
-    print::{print, width},
-    scope::ScopeFlags,
-    selection::SelectionFlags,
-    target::{Target, TargetFlags},
-    waivers,
+    flags::{
+        audit,
+        claim::ClaimFlags,
+        config::ConfigFlags,
+        driver::DriverFlags,
+        members,
+        output::FileFlags,
+        plan::PlanFlags,
+        scope::ScopeFlags,
+        selection::SelectionFlags,
+        target::{Target, TargetFlags},
+        waivers,
+    },
+    hub::start::runtime,
+    terminal::{
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
 };
 
 /// How long a request to the hub may take, unless the user says otherwise.

@@ -5,7 +5,7 @@ use evidence::{Asked, Evidence, Kind, api::Edition};
 use judge::Selection;
 
 use super::{audit_log, check::Check, document::Diagnosis, driver, examine::Examined, gain, kinds, members};
-use crate::command::driver::Driving;
+use crate::command::flags::driver::Driving;
 
 /// Puts together what was found.
 pub fn conclude(

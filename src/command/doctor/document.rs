@@ -9,7 +9,7 @@ use super::{
     check::{Check, State},
     gain::{Gain, Rules},
 };
-use crate::command::Exit;
+use crate::command::terminal::exit::Exit;
 
 /// The version of the document's format.
 const API_VERSION: &str = "conformance.clusterprofile/v1";

@@ -11,7 +11,7 @@ use super::{
     check::Check,
     kinds::{Gains, Words},
 };
-use crate::command::{Failure, driver::Driving};
+use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 
 /// Checks the driver: its file, its programs, and what it may write.
 pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check> {

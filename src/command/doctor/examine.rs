@@ -16,12 +16,13 @@ use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub};
 use crate::command::{
-    Failure,
-    driver::Driving,
-    observe::start,
-    plan::Own,
-    reference::References,
-    target::{Reference, Target},
+    flags::{
+        driver::Driving,
+        plan::Own,
+        target::{Reference, Target},
+    },
+    hub::{reference::References, start::start},
+    terminal::exit::Failure,
 };
 
 /// What was found out of a hub and its members.

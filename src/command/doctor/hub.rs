@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use report::count;
 
 use super::{check::Check, document::Hub};
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// The largest skew that goes unmentioned.
 const AGREE: SignedDuration = SignedDuration::from_secs(10);

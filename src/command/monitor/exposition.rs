@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use judge::{Decision, Verdict};
 use prometheus::{Counter, CounterVec, Gauge, GaugeVec, Opts, Registry, TextEncoder, core::Collector};
 
-use super::{figures::Owner, status::Shown};
+use super::{
+    figures::{Owner, PREFIX},
+    status::Shown,
+};
 
-/// What the name of each metric begins with.
-pub const PREFIX: &str = "clusterprofile_conformance";
 /// The labels of what is divided by owner. `namespace` would be that of the scraped Pod.
 const OWNER: [&str; 2] = ["inventory_namespace", "cluster_manager"];
 

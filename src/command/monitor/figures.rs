@@ -9,6 +9,8 @@ use judge::{
 };
 use report::escape;
 
+/// What the name of each metric begins with.
+pub const PREFIX: &str = "clusterprofile_conformance";
 /// How many series a metric has at most that is divided by what the hub names.
 pub const MOST_SERIES: usize = 1000;
 /// The longest value of a label, in characters.

@@ -17,18 +17,21 @@ use super::{
     verdicts::Verdicts,
 };
 use crate::command::{
-    Exit, Failure,
-    claim::ClaimFlags,
-    config::ConfigFlags,
-    duration,
-    observe::start,
-    print::print,
-    reference::play,
-    scope::ScopeFlags,
-    selection::SelectionFlags,
-    signals,
-    target::{Target, TargetFlags},
-    waivers,
+    flags::{
+        claim::ClaimFlags,
+        config::ConfigFlags,
+        duration,
+        scope::ScopeFlags,
+        selection::SelectionFlags,
+        target::{Target, TargetFlags},
+        waivers,
+    },
+    hub::{reference::play, start::start},
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+        signals,
+    },
 };
 
 const EXAMPLES: &str = "\

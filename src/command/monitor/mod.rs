@@ -6,6 +6,7 @@ mod flags;
 mod grants;
 mod hosts;
 mod judgement_loop;
+mod observation;
 mod observing;
 mod serve;
 mod status;

@@ -14,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     grants::Roles,
-    judgement_loop::{End, JudgementLoop, Observation},
+    judgement_loop::{End, JudgementLoop},
+    observation::Observation,
     status::{AGAIN, Shared, SharedObservation},
     status_writes::StatusWrites,
     verdicts::Verdicts,
 };
-use crate::command::Failure;
+use crate::command::terminal::exit::Failure;
 
 /// What a monitor does.
 pub struct Settings {

@@ -9,9 +9,8 @@ use prometheus::{Histogram, HistogramOpts};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
-    exposition::PREFIX,
-    figures::{Figures, Owner},
-    judgement_loop::{Measured, Observation, Pass},
+    figures::{Figures, Owner, PREFIX},
+    observation::{Measured, Observation, Pass},
 };
 
 /// How long a watch may be interrupted before what it showed last is no longer shown.

@@ -11,8 +11,8 @@ use report::{
 };
 
 use super::folder::{Folders, read_all};
-use crate::command::{
-    Exit, Failure,
+use crate::command::terminal::{
+    exit::{Exit, Failure},
     print::{print, width},
 };
 

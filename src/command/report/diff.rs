@@ -7,15 +7,16 @@ use judge::Verdict;
 use report::{
     escape,
     page::Page,
-    submitted,
-    submitted::{Change, RuleChange, diff},
+    submitted::{self, Change, RuleChange, diff},
 };
 
 use super::read::read;
 use crate::command::{
-    Exit, Failure,
-    input::InputFlags,
-    print::{print, width},
+    flags::input::InputFlags,
+    terminal::{
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
 };
 
 /// List the changes between two reports

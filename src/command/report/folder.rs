@@ -14,8 +14,8 @@ use report::{
     submitted::{Check, Document, Proof, verify_with},
 };
 
-use super::{read::read, verify::held};
-use crate::command::Failure;
+use super::{held::held, read::read};
+use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.
 const REPORT: &str = "report.yaml";

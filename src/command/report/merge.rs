@@ -14,7 +14,13 @@ use report::{
 };
 
 use super::read::read;
-use crate::command::{Exit, Failure, evidence_files, input::InputFlags, output::ReportFormat, print::print};
+use crate::command::{
+    flags::{evidence_files, input::InputFlags, output::ReportFormat},
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
+};
 
 /// Join partial reports of one implementation, or the evidence of all shares of a fleet (`run --shard`)
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod comment;
 mod diff;
 mod folder;
+mod held;
 mod merge;
 mod read;
 mod site;

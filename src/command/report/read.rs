@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use evidence::{LimitError, Limits};
 use report::submitted::{Document, ReadError};
 
-use crate::command::{Failure, advice};
+use crate::command::terminal::{advice, exit::Failure};
 
 /// More than a report of a thousand shards needs.
 const LARGEST: u64 = 64 * 1024 * 1024;

@@ -17,7 +17,13 @@ use report::{
 };
 
 use super::folder::{Found, read_all};
-use crate::command::{Exit, Failure, input::InputFlags, print::print};
+use crate::command::{
+    flags::input::InputFlags,
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
+};
 
 /// Make a static site that compares implementations by their submitted reports
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::{diff, merge, site, verify};
-use crate::command::{Exit, Failure};
+use crate::command::terminal::exit::{Exit, Failure};
 
 /// Verify, compare, merge and publish reports that were written with `run --report`
 #[derive(Debug, Args)]

@@ -1,22 +1,22 @@
 //! `report verify`: judge a report's evidence again.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
-use evidence::{Checksum, Limits};
 use report::{
     escape,
     page::Page,
-    submitted::{Change, Document, Held, Obstacle, Verified, disagreements, obstacles, verify},
+    submitted::{Change, Document, Obstacle, Verified, disagreements, obstacles, verify},
 };
 
-use super::{comment::verify_all, read::read};
+use super::{comment::verify_all, held::held, read::read};
 use crate::command::{
-    Exit, Failure, advice,
-    evidence_files::read_untimed,
-    input::InputFlags,
-    print::{print, width},
+    flags::input::InputFlags,
+    terminal::{
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
 };
 
 /// Judge a report's evidence again and compare
@@ -74,29 +74,6 @@ impl Verify {
             _ => Ok(Exit::NotConformant),
         }
     }
-}
-
-/// Reads an evidence file, within the limits.
-pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
-    let sum = Checksum::of_file_bounded(path, limits)
-        .map_err(|error| {
-            let advice = advice::too_large(Checksum::limit(&error));
-            anyhow!("{error}{advice}")
-        })
-        .with_context(|| format!("failed to read the evidence {}", path.display()))
-        .map_err(Failure::usage)?
-        .ok_or_else(|| {
-            Failure::usage(anyhow!(
-                "{} is no file: name the file that `run --record` wrote",
-                path.display()
-            ))
-        })?;
-    // The time of a dump is that of the report.
-    let input = read_untimed(path, limits).map_err(Failure::usage)?;
-    Ok(Held {
-        evidence: input.evidence,
-        sum,
-    })
 }
 
 fn describe(document: &Document, verified: &Verified) -> String {

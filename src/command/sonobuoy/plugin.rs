@@ -8,14 +8,14 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use report::escape;
 
 use super::{
-    super::{Cli, Exit, Failure, merged},
     relay::{Relay, Update},
     results::{Item, Judged},
 };
+use crate::command::terminal::exit::{Exit, Failure};
 
 /// Where Sonobuoy expects results. The file `done` in it ends the plugin.
 const RESULTS: &str = "SONOBUOY_RESULTS_DIR";
@@ -42,11 +42,15 @@ pub struct Sonobuoy {
 }
 
 impl Sonobuoy {
-    /// Judges, and hands the results to Sonobuoy. The exit code is 0 once that is done: the results say what was found.
+    /// Judges by way of `again`, which carries out a command line, and hands the results to Sonobuoy. The exit code is 0 once that is done: the results say what was found.
     ///
     /// # Errors
     /// When this is no plugin, or its results cannot be written.
-    pub fn execute(self) -> Result<Exit, Failure> {
+    pub fn execute(
+        self,
+        whole: &Command,
+        again: fn(&[OsString]) -> Result<Exit, Failure>,
+    ) -> Result<Exit, Failure> {
         let folder = env::var_os(RESULTS).ok_or_else(|| {
             Failure::usage(anyhow!(
                 "${RESULTS} is not set: Sonobuoy sets it for its plugins; elsewhere, use `run`"
@@ -71,7 +75,7 @@ impl Sonobuoy {
         }
         // In case the run does not come back.
         write(&results, &Item::of_failure("the run ended unexpectedly"))?;
-        let outcome = run(&self.arguments, &results);
+        let outcome = run(&self.arguments, &results, whole, again);
         let judged = Judged::read(&report);
         let item = match &outcome {
             Ok(_) => Item::of_run(&judged.map_err(Failure::could_not_run)?),
@@ -92,7 +96,12 @@ impl Sonobuoy {
 }
 
 /// Runs the suite with these arguments, and its reports beside the results.
-fn run(arguments: &[OsString], results: &Path) -> Result<Exit, Failure> {
+fn run(
+    arguments: &[OsString],
+    results: &Path,
+    whole: &Command,
+    again: fn(&[OsString]) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
     let mut line: Vec<OsString> = [env!("CARGO_PKG_NAME"), "run"].map(OsString::from).into();
     line.extend(configuration(arguments));
     for (flag, file) in [
@@ -104,11 +113,11 @@ fn run(arguments: &[OsString], results: &Path) -> Result<Exit, Failure> {
         line.extend([OsString::from(flag), results.join(file).into()]);
     }
     line.extend_from_slice(arguments);
-    // `merged` would end the process, and Sonobuoy would wait for results.
-    if let Err(error) = Cli::command().try_get_matches_from(&line) {
+    // It would end the process, and Sonobuoy would wait for results.
+    if let Err(error) = whole.clone().try_get_matches_from(&line) {
         return Err(Failure::usage(anyhow!("{}", error.render().to_string().trim())));
     }
-    merged(&line).and_then(Cli::execute)
+    again(&line)
 }
 
 /// The flag for the configuration file of the plugin, unless the arguments name one.

@@ -3,16 +3,17 @@
 use std::fs;
 
 use apiserver::{ApiServer, User};
-use evidence::{Claim, ObjectKey, Scope};
+use evidence::{Claim, ObjectKey};
 use http::Method;
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
 use crate::{
-    Wish,
-    call::{call, get},
-    connect::Connection,
+    connect::{
+        call::{call, get},
+        connection::Connection,
+    },
     driver::journal::{FieldUndo, Head, Journal},
 };
 
@@ -97,26 +98,17 @@ impl World {
             server: SERVER.to_owned(),
             kubeconfig: "{}".to_owned(),
         };
-        let plan = Plan {
-            claim: Claim::default(),
-            scope: Scope::default(),
-            api_version: None,
-            observe: std::time::Duration::ZERO,
-            settle: std::time::Duration::ZERO,
-            wait: true,
-            secrets: Wish::IfAllowed,
-            probe: Wish::IfAllowed,
-            audit_logs: Vec::new(),
-            workloads: None,
-            members: Default::default(),
-            driver: None,
+        let claim = Claim {
+            also: Role::Scheduler.editions().next(),
+            ..Claim::default()
         };
+        let target = target(&self.hub.timed(), Clock::system(), &self.hub.source, &claim, None).await;
+        let target = target.expect("a hub with profiles");
         let journals = self.journals();
         let cleaning = clean_by(
             &access,
             &self.hub,
-            &plan,
-            Clock::system(),
+            &target,
             &journals,
             None,
             CancellationToken::new(),

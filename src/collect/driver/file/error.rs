@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use evidence::{DriverAction, user_file::UserFileError};
 
-use crate::driver::plan::MOST_MEMBERS;
+use crate::driver::{hooks::PREFIX, plan::MOST_MEMBERS};
 
 /// Why a driver file cannot be used. No message quotes a value: it may be a secret.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +102,7 @@ pub enum HookFlaw {
     #[error("its command has no words: name a program")]
     NoWords,
     /// A name in its environment is not one, or is the run's.
-    #[error("`{0}` cannot be in its environment: names that begin with {PREFIX} are for the run", PREFIX = super::PREFIX)]
+    #[error("`{0}` cannot be in its environment: names that begin with {PREFIX} are for the run", PREFIX = PREFIX)]
     Environment(String),
     /// Its program is not there.
     #[error("there is no program {}", .0.display())]

@@ -13,6 +13,8 @@ use serde::{
     },
 };
 
+use crate::driver::named::profile_key;
+
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -254,7 +256,7 @@ impl<'de> Deserialize<'de> for Span {
 impl<'de> Deserialize<'de> for Profile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let given = String::deserialize(deserializer)?;
-        let key = super::profile_key(&given).ok_or("name a profile as NAMESPACE/NAME");
+        let key = profile_key(&given).ok_or("name a profile as NAMESPACE/NAME");
         key.map(Profile).map_err(D::Error::custom)
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::{select, sync::watch};
 
 use crate::{
-    call::Failure,
+    connect::failure::Failure,
     driver::{
         hooks::Called,
         journal::UndoEntry,
@@ -136,7 +136,7 @@ fn any_place(session: &Session<'_>, kind: ObjectKind) -> Option<String> {
     if kind == ObjectKind::PlacementDecision {
         return scenario_placement::any_place(session);
     }
-    let scope = &session.context.plan.scope;
+    let scope = session.context.scope;
     let record = session.record();
     let mut there = record.after(0).iter().filter_map(|history| history.current());
     let profile = there.find(|profile| scope.holds(profile))?;

@@ -5,10 +5,10 @@ use evidence::{
     api::{ClusterProfile, no_longer_told},
 };
 
-use super::{NO_PROFILE, with_member};
+use super::with_member::{NO_PROFILE, with_member};
 use crate::{
     driver::{answers, journal::UndoEntry, scenario_member::ScenarioMember, session::Session},
-    record::Record,
+    watch::record::Record,
 };
 
 /// The scenario.

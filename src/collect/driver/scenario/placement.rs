@@ -7,7 +7,7 @@ use super::{
     tampering::called,
 };
 use crate::{
-    call::Failure,
+    connect::failure::Failure,
     driver::{
         answers,
         plan::{Fleet, Scale},
@@ -99,7 +99,7 @@ fn may_join(session: &Session<'_>) -> bool {
 
 /// How many clusters a scheduler may select.
 fn members_that_are_well(session: &Session<'_>) -> usize {
-    let scope = &session.context.plan.scope;
+    let scope = session.context.scope;
     let record = session.record();
     let there = record.after(0).iter().filter_map(|history| history.current());
     there

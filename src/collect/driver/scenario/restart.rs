@@ -3,7 +3,7 @@
 use evidence::{DriverAction, Scenario, api::Role};
 use tokio::sync::watch;
 
-use super::{placement::with_placement, with_member};
+use super::{placement::with_placement, with_member::with_member};
 use crate::driver::{hooks::Call, scenario_placement::ScenarioPlacement, session::Session};
 
 /// The scenario. The restart comes when the others are over: it would disturb them.

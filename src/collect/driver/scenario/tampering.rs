@@ -5,9 +5,9 @@ use evidence::{
     api::{ClusterProfile, ObjectKind, names},
 };
 
-use super::{NO_PROFILE, with_member};
+use super::with_member::{NO_PROFILE, with_member};
 use crate::{
-    call::Failure,
+    connect::failure::Failure,
     driver::{
         answers,
         hooks::Called,
@@ -16,7 +16,7 @@ use crate::{
         session::{STOPPED, Session},
         writes::NotOurs,
     },
-    record::Record,
+    watch::record::Record,
 };
 
 /// A version that no member has, and that every schema takes.

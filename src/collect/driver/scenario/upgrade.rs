@@ -2,7 +2,7 @@
 
 use evidence::{Change, DriverAction, Scenario};
 
-use super::{NO_PROFILE, with_member};
+use super::with_member::{NO_PROFILE, with_member};
 use crate::driver::{answers, session::Session};
 
 /// The scenario.

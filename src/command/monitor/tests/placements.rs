@@ -5,7 +5,7 @@ use kube::api::DeleteParams;
 use lab::scheduler::{Fault, Scheduler, hub_definitions};
 
 use super::*;
-use crate::command::roles;
+use crate::command::flags::roles;
 
 /// The script of the scheduler ends before.
 const SCRIPT: u64 = 18 * 60;

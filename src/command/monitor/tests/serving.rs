@@ -6,7 +6,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{super::serve::serve, *};
+use super::*;
+use crate::command::monitor::serve::serve;
 
 /// Sends these bytes, and reads until the end.
 async fn exchange(address: std::net::SocketAddr, sent: &str) -> String {

@@ -1,0 +1,300 @@
+//! Sends requests to the hub, and sends them again.
+
+use std::{cell::Cell, future::Future, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use evidence::Limits;
+use http::{Method, Request, Response, header};
+use http_body_util::{BodyExt as _, Limited};
+use kube::client::{Body, Client};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use super::{
+    failure::{Failure, Refusal, Status},
+    own_credentials::{AnswerBody, OwnCredentials},
+    request_cost::RequestCost,
+};
+
+/// How long an answer may take until its end, unless the caller says otherwise.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time that a request is put off in all, whatever the hub asks for.
+const LONGEST_WAITS: Duration = Duration::from_secs(20);
+/// How long the reason of a refusal may take. Without it, a refusal is a refusal still.
+const REASON: Duration = Duration::from_secs(5);
+/// Attempts until a hub that is busy or ailing counts as not answering.
+pub(crate) const ATTEMPTS: u32 = 5;
+
+/// A client for the hub, how long its answers may take, and what they cost the hub.
+#[derive(Clone)]
+pub(crate) struct TimedClient {
+    client: Client,
+    /// How long an answer may take until its end, lists and watches excepted.
+    pub request_timeout: Duration,
+    /// How long a list may take until the end of its last page.
+    pub list_timeout: Duration,
+    /// How many bytes a list may have in all.
+    pub most_of_list: u64,
+    /// Counts and spaces the requests.
+    pub cost: Arc<RequestCost>,
+    /// Makes this client's waits differ from those of others.
+    pub seed: u64,
+}
+
+impl TimedClient {
+    /// Limits the requests of a client, and counts them.
+    pub fn new(client: Client, request_timeout: Duration, cost: Arc<RequestCost>, seed: u64) -> Self {
+        Self {
+            client,
+            request_timeout,
+            list_timeout: request_timeout,
+            most_of_list: Limits::default().whole,
+            cost,
+            seed,
+        }
+    }
+
+    /// What a list that begins now may have.
+    pub fn list_budget(&self) -> ListBudget {
+        ListBudget {
+            until: self.cost.traffic().bytes.saturating_add(self.most_of_list),
+            most: self.most_of_list,
+        }
+    }
+
+    /// Lets lists take at least that long.
+    pub fn with_list_timeout(mut self, least: Duration) -> Self {
+        self.list_timeout = self.list_timeout.max(least);
+        self
+    }
+}
+
+/// How much a list may bring, so that one without an end does not take all memory: the same as a file of others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListBudget {
+    until: u64,
+    most: u64,
+}
+
+impl ListBudget {
+    /// Checks what has come since.
+    ///
+    /// # Errors
+    /// When it is too much.
+    pub fn check(&self, cost: &RequestCost) -> Result<(), Failure> {
+        if cost.traffic().bytes > self.until {
+            return Err(Failure::broken(format!(
+                "the hub's list has more than {} MiB",
+                self.most >> 20
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Sends a request and waits for the head of the answer.
+///
+/// # Errors
+/// Anything but success, the body then read as a `metav1.Status` where it is one.
+pub(crate) async fn send(
+    client: &TimedClient,
+    request: Request<Body>,
+) -> Result<Response<AnswerBody>, Failure> {
+    let limit = client.request_timeout;
+    let late = || Failure::silent("no answer came", limit);
+    client.cost.request();
+    let response = timeout(limit, client.client.send(request))
+        .await
+        .map_err(|_| late())??;
+    let cost = Arc::clone(&client.cost);
+    let response = response.map(|body| {
+        let counted = body.map_frame(move |frame| {
+            cost.bytes(frame.data_ref().map_or(0, Bytes::len));
+            frame
+        });
+        counted.boxed_unsync()
+    });
+    let own = response.extensions().get::<OwnCredentials>().cloned();
+    if response.status().is_success() {
+        return Ok(match own {
+            Some(own) => response.map(|body| own.veil(body)),
+            None => response,
+        });
+    }
+    let code = response.status().as_u16();
+    let after = response.headers().get(header::RETRY_AFTER);
+    let after = after
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.trim().parse().ok());
+    let body = timeout(REASON.min(limit), body(response))
+        .await
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_default();
+    let mut said = String::from_utf8_lossy(&body);
+    if let Some(own) = own {
+        said = own.redact(&said).into();
+    }
+    let status: Status = serde_json::from_str(&said).unwrap_or_default();
+    let after = after.or_else(|| {
+        status
+            .details
+            .as_ref()
+            .and_then(|details| details.retry_after_seconds)
+    });
+    Err(Failure::Status(Box::new(Refusal {
+        code,
+        status,
+        retry_after: after.map(Duration::from_secs),
+    })))
+}
+
+/// The largest answer that is read at once: etcd holds no object of more than a few megabytes.
+const LARGEST: usize = 64 << 20;
+
+/// The whole body of an answer that is known to be small.
+async fn body(response: Response<AnswerBody>) -> Result<Bytes, Failure> {
+    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+    let body = body.map_err(|error| match error.downcast::<kube::Error>() {
+        Ok(error) => Failure::from(*error),
+        Err(_) => Failure::broken("what the hub answered is too large"),
+    })?;
+    Ok(body.to_bytes())
+}
+
+/// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all, and not for long.
+pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
+    attempts: u32,
+    may_pass: impl Fn(&Failure) -> bool,
+    mut work: impl FnMut() -> F,
+) -> Result<T, Failure> {
+    let (mut failures, mut waited) = (0, Duration::ZERO);
+    loop {
+        match work().await {
+            Err(failure) if may_pass(&failure) && failures + 1 < attempts => {
+                failures += 1;
+                let wait = failure.wait(failures);
+                waited += wait;
+                if waited > LONGEST_WAITS {
+                    return Err(failure);
+                }
+                sleep(wait).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Accepts the failures of a hub that is busy or ailing, and the first connection that breaks off: load balancers reset
+/// some. For requests that store nothing.
+pub(crate) fn ailing_or_cut_off_once() -> impl Fn(&Failure) -> bool {
+    let is_second = Cell::new(false);
+    move |failure| failure.is_ailing() || (failure.is_cut_off() && !is_second.replace(true))
+}
+
+/// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
+pub(crate) async fn call<T: DeserializeOwned>(
+    client: &TimedClient,
+    method: Method,
+    path: &str,
+    sent: Option<&Value>,
+) -> Result<T, Failure> {
+    retry(ATTEMPTS, Failure::is_ailing, || {
+        once(client, method.clone(), path, "application/json", sent)
+    })
+    .await
+}
+
+/// Sends a question that stores nothing, and reads its small answer. Asks once more where the connection breaks off.
+pub(crate) async fn ask<T: DeserializeOwned>(
+    client: &TimedClient,
+    path: &str,
+    question: &Value,
+) -> Result<T, Failure> {
+    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+        once(client, Method::POST, path, "application/json", Some(question))
+    })
+    .await
+}
+
+/// Sends a request with a small answer, once.
+pub(crate) async fn once<T: DeserializeOwned>(
+    client: &TimedClient,
+    method: Method,
+    path: &str,
+    content_type: &'static str,
+    sent: Option<&Value>,
+) -> Result<T, Failure> {
+    let body_sent = sent
+        .map(|value| value.to_string().into_bytes())
+        .unwrap_or_default();
+    let mut request = request(method, path)?;
+    if sent.is_some() {
+        let content_type = header::HeaderValue::from_static(content_type);
+        request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    }
+    *request.body_mut() = Body::from(body_sent);
+    let limit = client.request_timeout;
+    let late = || Failure::silent("no whole answer came", limit);
+    let whole = async { read(send(client, request).await?, path, limit).await };
+    timeout(limit, whole).await.map_err(|_| late())?
+}
+
+/// Reads what `path` was answered with, which is known to be small, within that time.
+pub(crate) async fn read<T: DeserializeOwned>(
+    response: Response<AnswerBody>,
+    path: &str,
+    limit: Duration,
+) -> Result<T, Failure> {
+    let late = || Failure::silent("no whole answer came", limit);
+    let answer = timeout(limit, body(response)).await.map_err(|_| late())??;
+    // Its own message may quote what it could not read.
+    serde_json::from_slice(&answer)
+        .map_err(|_| Failure::broken(format!("what the hub answered to {path} cannot be read")))
+}
+
+/// Reads an object. Asks once more where the connection breaks off.
+pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
+    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+        once(client, Method::GET, path, "application/json", None)
+    })
+    .await
+}
+
+/// A request without a body.
+///
+/// # Errors
+/// When the path is too long to be one: names and versions in it are the hub's.
+pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failure> {
+    let mut request = Request::new(Body::empty());
+    *request.method_mut() = method;
+    // Every part of a path is a constant or went through `segment`, so that nothing but its length can be wrong.
+    *request.uri_mut() = path
+        .parse()
+        .map_err(|_| Failure::broken("the hub gave a name or version that makes no URL"))?;
+    let json = header::HeaderValue::from_static("application/json");
+    request.headers_mut().insert(header::ACCEPT, json);
+    Ok(request)
+}
+
+/// What is escaped in a part of a path or query: all that servers might read in another way.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// Escapes a name for a path or query.
+pub(crate) fn segment(name: &str) -> String {
+    utf8_percent_encode(name, ESCAPED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_makes_no_url_is_no_panic() {
+        let path = format!("/apis/{}", segment(&"\u{7f}".repeat(70_000)));
+        assert!(request(Method::GET, &path).is_err());
+        assert!(request(Method::GET, &format!("/apis/{}", segment("a b/..?#\0"))).is_ok());
+    }
+}

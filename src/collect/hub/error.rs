@@ -1,0 +1,177 @@
+//! Why there is no evidence, and what to do about it.
+
+use evidence::api::names;
+
+use super::rbac::Grants;
+use crate::connect::failure::{Failure, How};
+
+/// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The hub does not answer.
+    #[error(
+        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address"
+    )]
+    Unreachable {
+        /// The hub.
+        hub: String,
+        /// What happened.
+        cause: String,
+        /// Whether it took too long, rather than that there is no connection.
+        slow: bool,
+    },
+
+    /// No secure connection.
+    #[error(
+        "failed to connect to the hub ({hub}) securely: {cause}; check the kubeconfig's server, certificate-authority-data and tls-server-name"
+    )]
+    Insecure {
+        /// The hub.
+        hub: String,
+        /// What happened.
+        cause: String,
+    },
+
+    /// The hub does not know who asks.
+    #[error(
+        "the hub ({hub}) does not accept the credentials (401 Unauthorized); renew them, then check with `kubectl auth whoami`"
+    )]
+    Unauthorized {
+        /// The hub.
+        hub: String,
+    },
+
+    /// The hub does not serve ClusterProfiles.
+    #[error("the hub ({hub}) serves no {plural}.{group}", plural = names::PLURAL, group = names::GROUP)]
+    CrdMissing {
+        /// The hub.
+        hub: String,
+    },
+
+    /// The hub does not serve PlacementDecisions, which alone are judged.
+    #[error(
+        "the hub ({hub}) serves no {plural}.{group}", plural = names::PLACEMENT_PLURAL, group = names::GROUP
+    )]
+    PlacementsMissing {
+        /// The hub.
+        hub: String,
+    },
+
+    /// The hub does not serve ClusterProfiles in a usable version.
+    #[error(
+        "the hub serves {plural}.{group} not in {wanted} but in {}", served.join(", "),
+        plural = names::PLURAL, group = names::GROUP
+    )]
+    VersionNotServed {
+        /// The version that was asked for, or those that the suite can read.
+        wanted: String,
+        /// The versions that are served.
+        served: Vec<String>,
+        /// Whether the caller asked for that version.
+        requested: bool,
+    },
+
+    /// The runner may not list or watch profiles.
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLURAL, group = names::GROUP)]
+    Forbidden {
+        /// What the hub said.
+        message: String,
+        /// Roles in YAML, to be applied by somebody who may.
+        manifest: String,
+    },
+
+    /// The runner may not list or watch placement decisions.
+    #[error("the hub does not let the runner read {plural}.{group}: {message}\nthe minimal RBAC role:\n{manifest}", plural = names::PLACEMENT_PLURAL, group = names::GROUP)]
+    PlacementsForbidden {
+        /// What the hub said.
+        message: String,
+        /// Roles in YAML, to be applied by somebody who may.
+        manifest: String,
+    },
+
+    /// The scope names what has no object on the hub.
+    #[error("the hub has no {wanted}; {there}")]
+    NothingInScope {
+        /// What the scope asks for, such as `ClusterProfile in namespace fleet`.
+        wanted: String,
+        /// What the hub has instead.
+        there: String,
+    },
+
+    /// The hub's namespaces are unknown, so that they cannot be divided into shares.
+    #[error("failed to find the namespaces that all shares divide between them: {cause}")]
+    Undivided {
+        /// What happened.
+        cause: String,
+    },
+
+    /// Another failure.
+    #[error("failed to {action}: {cause}")]
+    Failed {
+        /// What was tried.
+        action: &'static str,
+        /// What happened.
+        cause: String,
+    },
+
+    /// The caller ended the run before anything was seen.
+    #[error("stopped before anything was seen of the hub")]
+    Stopped,
+}
+
+impl CollectError {
+    /// Turns a failed request into the error that ends the run.
+    pub(crate) fn of(failure: &Failure, hub: &str, action: &'static str) -> Self {
+        let (hub, cause) = (hub.to_owned(), failure.to_string());
+        match failure {
+            Failure::NoAnswer {
+                how: How::Insecure, ..
+            } => CollectError::Insecure { hub, cause },
+            Failure::NoAnswer { .. } => CollectError::Unreachable {
+                hub,
+                cause,
+                slow: failure.is_silence(),
+            },
+            Failure::Status(refusal) if refusal.code == 401 => CollectError::Unauthorized { hub },
+            Failure::Status(_) => CollectError::Failed { action, cause },
+        }
+    }
+
+    /// Turns a failed list of the profiles of these namespaces into the error that ends the run.
+    pub(crate) fn of_list(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+        if failure.code() == 403 {
+            Self::forbidden(failure.to_string(), namespaces)
+        } else {
+            Self::of(failure, hub, "list ClusterProfiles")
+        }
+    }
+
+    /// Turns a failed list of the slices of these namespaces into the error that ends the run.
+    pub(crate) fn of_slices(failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+        if failure.code() == 403 {
+            let grants = Grants {
+                namespaces: namespaces.to_vec(),
+                placements: true,
+                ..Grants::default()
+            };
+            CollectError::PlacementsForbidden {
+                message: failure.to_string(),
+                manifest: grants.manifest(),
+            }
+        } else {
+            Self::of(failure, hub, "list PlacementDecisions")
+        }
+    }
+
+    /// The runner may not read the profiles of these namespaces.
+    pub(crate) fn forbidden(message: String, namespaces: &[String]) -> Self {
+        let grants = Grants {
+            namespaces: namespaces.to_vec(),
+            ..Grants::default()
+        };
+        CollectError::Forbidden {
+            message,
+            manifest: grants.manifest(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Why evidence is missing: the plan did not ask for it, or a permission lacks. Callers may add what to do about it.
+
+/// The plan names no audit log: the same as for a dump.
+pub use evidence::dump::NO_AUDIT_LOG;
+use evidence::{Reason, ReasonId};
+
+/// The hub is listed once, so that there is no timeline.
+pub(crate) const ONE_LOOK: Reason = Reason::known(ReasonId::OneLook, "the hub was looked at only once");
+/// The observation goes on, and so reads only what can be watched.
+pub(crate) const NOT_BY_A_WATCH: Reason = Reason::known(
+    ReasonId::NotAsked,
+    "an observation that goes on reads only what can be watched",
+);
+/// The plan names no way to any member.
+pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was asked");
+/// The plan names no credential plugin.
+pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
+/// The plan has no driver.
+pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
+/// The plan names no user that reads placements.
+pub(crate) const NO_CONSUMER_USERS: Reason =
+    Reason::known(ReasonId::NoConsumerUsers, "no consumer of placements was named");
+/// The plan names no kind of workloads.
+pub(crate) const NO_WORKLOADS: Reason =
+    Reason::known(ReasonId::NoWorkloads, "no kind of workloads was named");
+/// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
+pub(super) const NO_CLAIM: Reason = Reason::known(
+    ReasonId::NoClaim,
+    "consumers' Secrets without the label are read only where consumer-secrets is claimed",
+);
+/// The plan has a driver, but no watch that would see what comes of it.
+pub(crate) const NO_WATCH: Reason = Reason::known(
+    ReasonId::NoWatch,
+    "a single look does not see what the implementation does",
+);
+/// The plan has a driver that must not write to the hub.
+pub(crate) const NO_MUTATIONS: Reason =
+    Reason::known(ReasonId::NoMutations, "the run may not write to the hub");
+
+/// The runner may not list Namespaces.
+pub(crate) const NO_NAMESPACES: Reason = Reason::known(
+    ReasonId::MayNotRead,
+    "the runner may not read Namespaces: grant list on namespaces",
+);
+/// The runner may not list Secrets.
+pub const NO_SECRETS: Reason = Reason::known(
+    ReasonId::MayNotRead,
+    "the runner may not list Secrets: grant list on secrets",
+);
+/// The runner may not send dry-run writes.
+pub(super) const NO_DRY_RUN: Reason = Reason::known(
+    ReasonId::MayNotRead,
+    "the runner may not change ClusterProfiles, not even in a dry run: grant get, update and patch \
+                              on clusterprofiles",
+);

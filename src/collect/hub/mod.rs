@@ -1,0 +1,13 @@
+//! What a hub serves and allows, and what is read of it beside profiles and slices.
+
+pub(crate) mod digester;
+pub(crate) mod error;
+pub mod missing;
+pub(crate) mod namespaces;
+pub(crate) mod permissions;
+mod policies;
+pub(crate) mod probe;
+pub(crate) mod rbac;
+pub(crate) mod secrets;
+pub(crate) mod target;
+pub(crate) mod wanted;

@@ -1,0 +1,153 @@
+//! What the runner may do, by the hub's own word (SelfSubjectAccessReview).
+
+use std::time::Duration;
+
+use evidence::{
+    Claim, Permission,
+    api::{Role, names},
+};
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::connect::call::{TimedClient, ask};
+
+/// The roles that are judged: a driver that may write writes to their objects.
+pub(crate) fn written(claim: &Claim) -> Vec<Role> {
+    claim.roles().collect()
+}
+
+/// The hub's answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Permissions(Vec<Permission>);
+
+/// How many questions are asked at a time.
+const AT_ONCE: usize = 32;
+/// How long the answers may take: in all, and more for each question, as a scope may have hundreds.
+const ANSWERS: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_millis(50);
+
+const CRD_GROUP: &str = "apiextensions.k8s.io";
+const POLICY_GROUP: &str = "admissionregistration.k8s.io";
+const POLICIES: &str = "validatingadmissionpolicies";
+const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+impl Permissions {
+    /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
+    /// to the objects of the roles that are `written`.
+    pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Role]) -> Self {
+        let everywhere = [String::new()];
+        let namespaces = if namespaces.is_empty() {
+            &everywhere[..]
+        } else {
+            namespaces
+        };
+        let mut questions = vec![
+            question("list", "", "namespaces", ""),
+            question("watch", "", "namespaces", ""),
+            question("list", "", "secrets", ""),
+            question("get", CRD_GROUP, "customresourcedefinitions", ""),
+            question("list", POLICY_GROUP, POLICIES, ""),
+        ];
+        for namespace in namespaces {
+            for verb in ["get", "list", "watch", "update", "patch"] {
+                questions.push(question(verb, names::GROUP, names::PLURAL, namespace));
+            }
+            for role in written {
+                let plural = role.objects().plural();
+                for verb in ["create", "delete"] {
+                    questions.push(question(verb, names::GROUP, plural, namespace));
+                }
+                questions.push(match role {
+                    Role::Manager => {
+                        let status = format!("{plural}/status");
+                        question("patch", names::GROUP, &status, namespace)
+                    }
+                    Role::Scheduler => question("patch", names::GROUP, plural, namespace),
+                });
+            }
+            if !namespace.is_empty() {
+                questions.push(question("get", "", "namespaces", namespace));
+                questions.push(question("list", "", "secrets", namespace));
+            }
+        }
+        let count = u32::try_from(questions.len()).unwrap_or(u32::MAX);
+        let mut answers = Vec::new();
+        // A hub that does not answer the first one is not asked the others, and what is answered in time counts.
+        let _ = timeout(ANSWERS + ANSWER.saturating_mul(count), async {
+            let mut questions = questions.into_iter();
+            let Some(first) = questions.next() else { return };
+            let Some(first) = answer(client, first).await else {
+                return;
+            };
+            answers.push(first);
+            let mut others =
+                stream::iter(questions.map(|question| answer(client, question))).buffered(AT_ONCE);
+            while let Some(other) = others.next().await {
+                answers.extend(other);
+            }
+        })
+        .await;
+        Self(answers)
+    }
+
+    /// Whether something is allowed in a namespace, or in all where that is empty; none: the hub did not say.
+    pub fn allows(&self, verb: &str, group: &str, resource: &str, namespace: &str) -> Option<bool> {
+        let mut answers = self
+            .0
+            .iter()
+            .filter(|answer| answer.verb == verb && answer.group == group && answer.resource == resource);
+        let exactly = answers.clone().find(|answer| answer.namespace == namespace);
+        // What is allowed everywhere is allowed here.
+        let everywhere = answers.find(|answer| answer.namespace.is_empty() && answer.allowed);
+        exactly.or(everywhere).map(|answer| answer.allowed)
+    }
+
+    /// Whether the runner may read the CRDs of profiles and slices; true if the hub did not say.
+    pub fn may_read_definitions(&self) -> bool {
+        self.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false)
+    }
+
+    /// Whether the runner may list admission policies; true if the hub did not say.
+    pub fn may_list_policies(&self) -> bool {
+        self.allows("list", POLICY_GROUP, POLICIES, "") != Some(false)
+    }
+
+    /// All answers, for the evidence.
+    pub fn into_inner(self) -> Vec<Permission> {
+        self.0
+    }
+}
+
+fn question(verb: &str, group: &str, resource: &str, namespace: &str) -> Permission {
+    Permission {
+        verb: verb.to_owned(),
+        group: group.to_owned(),
+        resource: resource.to_owned(),
+        namespace: namespace.to_owned(),
+        allowed: false,
+    }
+}
+
+async fn answer(client: &TimedClient, question: Permission) -> Option<Permission> {
+    let (resource, subresource) = question
+        .resource
+        .split_once('/')
+        .unwrap_or((&question.resource, ""));
+    let mut attributes = json!({
+        "verb": question.verb, "group": question.group, "resource": resource, "subresource": subresource,
+        "namespace": question.namespace, "version": "*",
+    });
+    if question.resource == "customresourcedefinitions" {
+        // The smallest role allows this one alone.
+        attributes["name"] = json!(format!("{}.{}", names::PLURAL, names::GROUP));
+    }
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    });
+    // A hub that answers no such questions is asked for the things themselves.
+    let review: Value = ask(client, REVIEWS, &review).await.ok()?;
+    let allowed = review["status"]["allowed"].as_bool()?;
+    Some(Permission { allowed, ..question })
+}

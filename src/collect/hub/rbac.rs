@@ -1,0 +1,206 @@
+//! The minimal RBAC roles of a run, as manifests to apply.
+
+mod manifest;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use evidence::{
+    api::{Role, names},
+    labels::SUITE,
+};
+pub use manifest::{ServiceAccount, ServiceAccountError};
+
+use self::manifest::RbacRole;
+use super::wanted::Workloads;
+
+/// The evidence that a role gives access to, beside the profiles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// The namespaces of the profiles; empty: all of them.
+    pub namespaces: Vec<String>,
+    /// Read placement decisions.
+    pub placements: bool,
+    /// Ask what consumers of placements may do (SubjectAccessReviews), which needs a role for the cluster.
+    pub consumer_access: bool,
+    /// Read the consumers' Secrets. RBAC knows no labels, so this grants access to all Secrets.
+    pub secrets: bool,
+    /// Send dry-run writes. RBAC cannot distinguish them from real writes.
+    pub probe: bool,
+    /// Read the suite's own admission policies, which needs a role for the cluster.
+    pub policies: bool,
+    /// List these workloads, which needs a role for the cluster.
+    pub workloads: Option<Workloads>,
+    /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
+    /// these from other objects.
+    pub mutations: Vec<Role>,
+    /// True if the role is for a monitor. It has another name than that of a run.
+    pub monitor: bool,
+}
+
+/// How the names of the roles of a monitor begin, and of their bindings.
+const MONITOR: &str = "clusterprofile-conformance-monitor";
+/// How the names of the role on a member begin, and of its binding.
+const MEMBER: &str = "clusterprofile-conformance-member";
+
+impl Grants {
+    /// Writes the roles in YAML: one for each namespace, or one for the cluster. A comment shows how to bind them.
+    pub fn manifest(&self) -> String {
+        let roles = self.roles();
+        let unbound = roles
+            .iter()
+            .map(|role| role.unbound("Bind it to the user that runs the suite"));
+        unbound.collect()
+    }
+
+    /// Writes the roles, their bindings and the account that they are bound to.
+    pub fn manifest_bound_to(&self, account: &ServiceAccount) -> String {
+        account.bound(&self.roles())
+    }
+
+    fn roles(&self) -> Vec<RbacRole<'_>> {
+        if self.namespaces.is_empty() {
+            return vec![self.role(None)];
+        }
+        let namespaces = self.namespaces.iter();
+        namespaces.map(|namespace| self.role(Some(namespace))).collect()
+    }
+
+    fn role<'a>(&self, namespace: Option<&'a str>) -> RbacRole<'a> {
+        let mut rules = String::new();
+        let mut line = |text: &str| writeln!(rules, "{text}").expect("a string takes all that is written");
+        let mut rule =
+            |comment: Option<&str>, group: &str, resource: &str, name: Option<&str>, verbs: &str| {
+                if let Some(comment) = comment {
+                    line(&format!("# {comment}"));
+                }
+                line(&format!("- apiGroups: [{group:?}]"));
+                line(&format!("  resources: [{resource}]"));
+                if let Some(name) = name {
+                    line(&format!("  resourceNames: [{name}]"));
+                }
+                line(&format!("  verbs: [{verbs}]"));
+            };
+        rule(None, names::GROUP, names::PLURAL, None, "list, watch");
+        if self.placements {
+            rule(None, names::GROUP, names::PLACEMENT_PLURAL, None, "list, watch");
+        }
+        if self.consumer_access && namespace.is_none() {
+            let comment = "For asking what consumers of placements may do: it changes nothing.";
+            let resource = "subjectaccessreviews";
+            rule(Some(comment), "authorization.k8s.io", resource, None, "create");
+        }
+        match namespace {
+            Some(_) => rule(None, "", "namespaces", None, "get"),
+            None => {
+                // A run lists them twice; a monitor follows them.
+                let verbs = if self.monitor { "list, watch" } else { "list" };
+                rule(None, "", "namespaces", None, verbs);
+                let definition = |plural: &str| format!("{plural}.{}", names::GROUP);
+                let mut crd = definition(names::PLURAL);
+                if self.placements {
+                    crd += &format!(", {}", definition(names::PLACEMENT_PLURAL));
+                }
+                let resource = "customresourcedefinitions";
+                rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
+            }
+        }
+        if self.policies && namespace.is_none() {
+            let comment = "For the report on the suite's own admission policies.";
+            let resource = "validatingadmissionpolicies, validatingadmissionpolicybindings";
+            rule(
+                Some(comment),
+                "admissionregistration.k8s.io",
+                resource,
+                None,
+                "list",
+            );
+        }
+        if let Some(workloads) = &self.workloads
+            && namespace.is_none()
+        {
+            let comment = "For the placement keys on workloads.";
+            let resource = format!("{:?}", workloads.resource);
+            rule(Some(comment), &workloads.group, &resource, None, "list");
+        }
+        if self.secrets {
+            let comment = format!(
+                "For the consumers' Secrets (label {}): RBAC cannot select by label.",
+                names::LABEL_SECRET_PROFILE
+            );
+            rule(Some(&comment), "", "secrets", None, "list");
+        }
+        if self.probe {
+            let comment =
+                "For dry runs, which change nothing: RBAC cannot distinguish them from real writes.";
+            rule(
+                Some(comment),
+                names::GROUP,
+                names::PLURAL,
+                None,
+                "get, update, patch",
+            );
+        }
+        for role in &self.mutations {
+            let plural = role.objects().plural();
+            let comment = match role {
+                Role::Manager => {
+                    "For a driver that may write: only to profiles that the run has joined or created."
+                }
+                Role::Scheduler => {
+                    "For a driver that may write: only to slices that the run has asked for or created."
+                }
+            };
+            rule(
+                Some(comment),
+                names::GROUP,
+                plural,
+                None,
+                "get, create, patch, delete",
+            );
+            if *role == Role::Manager {
+                let status = format!("{plural}/status");
+                rule(None, names::GROUP, &status, None, "patch");
+            }
+        }
+        RbacRole {
+            of: if self.monitor { MONITOR } else { SUITE },
+            namespace,
+            rules,
+        }
+    }
+}
+
+/// Writes the role for querying a member, in YAML. A comment shows how to bind it.
+pub fn member_manifest() -> String {
+    member_role().unbound("On each member. Bind it to the user that the suite queries it as")
+}
+
+/// Writes that role, its binding and the account that it is bound to.
+pub fn member_manifest_bound_to(account: &ServiceAccount) -> String {
+    account.bound(&[member_role()])
+}
+
+fn member_role() -> RbacRole<'static> {
+    let leases = "kube-controller-manager, kube-scheduler";
+    let resources = [
+        ("", "nodes", "", "list"),
+        ("apiextensions.k8s.io", "customresourcedefinitions", "", "list"),
+        ("about.k8s.io", "clusterproperties", "", "list"),
+        ("coordination.k8s.io", "leases", leases, "get"),
+    ];
+    let mut rules = String::new();
+    for (group, resource, names, verb) in resources {
+        let names = match names {
+            "" => String::new(),
+            names => format!("  resourceNames: [{names}]\n"),
+        };
+        rules += &format!("- apiGroups: [{group:?}]\n  resources: [{resource}]\n{names}  verbs: [{verb}]\n");
+    }
+    RbacRole {
+        of: MEMBER,
+        namespace: None,
+        rules: rules + "- nonResourceURLs: [/readyz, /version]\n  verbs: [get]\n",
+    }
+}

@@ -1,0 +1,364 @@
+//! Finds the hub's version, and which versions of ClusterProfile it serves.
+
+use std::time::Duration;
+
+use evidence::{
+    Claim, ServedVersion,
+    api::{Edition, ObjectKind, Role, names},
+    crd::served_versions,
+    policies::InstalledPolicy,
+};
+use http::Method;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{error::CollectError, permissions::Permissions, policies};
+use crate::{
+    clock::Clock,
+    connect::{
+        call::{ATTEMPTS, TimedClient, ailing_or_cut_off_once, get, read, request, retry, segment, send},
+        failure::Failure,
+        messages::one_line,
+    },
+    watch::skew::Skew,
+};
+
+/// How long the CRD may take: a run can do without.
+const DEFINITION: Duration = Duration::from_secs(10);
+/// How many versions are asked about that would not do, to say which there are, and how long their names may be.
+const OTHER_VERSIONS: usize = 8;
+const LONGEST_VERSION: usize = 63;
+
+/// What was found out of the hub before anything is listed.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    /// The API server's version, where it tells.
+    pub server_version: Option<String>,
+    /// The version of ClusterProfile to read, such as `v1alpha1`.
+    pub version: String,
+    /// What the CRD says of the versions; empty where it may not be read.
+    pub served: Vec<ServedVersion>,
+    /// How far the clocks are apart.
+    pub skew: Skew,
+    /// How the hub serves PlacementDecisions; none if they are not judged, or not served.
+    pub placements: Option<PlacementTarget>,
+    /// The suite's own policies on the hub; none where it does not show them.
+    pub policies: Option<Vec<InstalledPolicy>>,
+}
+
+/// How the hub serves PlacementDecisions.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacementTarget {
+    /// The version to read.
+    pub version: String,
+    /// What the CRD says of the versions; empty where it may not be read.
+    pub served: Vec<ServedVersion>,
+}
+
+impl Target {
+    /// The path of the profiles, of one namespace or of all.
+    pub fn profiles(&self, namespace: Option<&str>) -> String {
+        path(&self.version, namespace, ObjectKind::ClusterProfile)
+    }
+}
+
+impl Target {
+    /// Reads what a run can do without, where the runner may: the CRDs, and the suite's own policies.
+    pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
+        if permissions.may_read_definitions() {
+            self.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
+            if let Some(placements) = &mut self.placements {
+                placements.served = served_by_crd(client, ObjectKind::PlacementDecision).await;
+            }
+        }
+        if permissions.may_list_policies() {
+            self.policies = policies::installed(client).await;
+        }
+    }
+
+    /// The path of a kind's objects in a namespace. Both kinds are served in versions of the same names.
+    pub fn collection(&self, kind: ObjectKind, namespace: &str) -> String {
+        let placements = self
+            .placements
+            .as_ref()
+            .filter(|_| kind == ObjectKind::PlacementDecision);
+        let version = placements.map_or(&self.version, |target| &target.version);
+        path(version, Some(namespace), kind)
+    }
+}
+
+impl PlacementTarget {
+    /// The path of the slices, of one namespace or of all.
+    pub fn slices(&self, namespace: Option<&str>) -> String {
+        path(&self.version, namespace, ObjectKind::PlacementDecision)
+    }
+}
+
+fn path(version: &str, namespace: Option<&str>, kind: ObjectKind) -> String {
+    let namespace = namespace.map(|name| format!("namespaces/{}/", segment(name)));
+    let namespace = namespace.unwrap_or_default();
+    format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
+}
+
+/// Asks the hub what it is. What its CRDs and policies say is not part of it: see [`Target::describe`].
+///
+/// # Errors
+/// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
+/// PlacementDecisions where only these are judged.
+pub(crate) async fn target(
+    client: &TimedClient,
+    clock: Clock,
+    hub: &str,
+    claim: &Claim,
+    api_version: Option<&str>,
+) -> Result<Target, CollectError> {
+    let failed =
+        |failure: &Failure| CollectError::of(failure, hub, "ask the hub which API versions it serves");
+    let mut skew = Skew::default();
+    let server_version = match timed::<Version>(client, clock, "/version", &mut skew).await {
+        Ok(version) => Some(version.git_version),
+        // Some hubs do not show their version.
+        Err(failure) if matches!(failure.code(), 403 | 404) => None,
+        Err(failure) => return Err(failed(&failure)),
+    };
+    let missing = || CollectError::CrdMissing { hub: hub.to_owned() };
+    let group = format!("/apis/{}", names::GROUP);
+    let group: ApiGroup = match timed(client, clock, &group, &mut skew).await {
+        Ok(group) => group,
+        Err(failure) if failure.code() == 404 => return Err(missing()),
+        Err(failure) => return Err(failed(&failure)),
+    };
+    let listed: Vec<String> = group
+        .versions
+        .into_iter()
+        .map(|version| version.version)
+        .collect();
+    let (wanted, others) = candidates(&listed, api_version, claim.edition);
+    let mut found = None;
+    for version in wanted {
+        if serves(client, version, ObjectKind::ClusterProfile)
+            .await
+            .map_err(|failure| failed(&failure))?
+        {
+            found = Some(version.to_owned());
+            break;
+        }
+    }
+    let Some(version) = found else {
+        // To tell a hub without profiles from one with other versions.
+        let mut served = Vec::new();
+        for version in others.iter().take(OTHER_VERSIONS) {
+            if serves(client, version, ObjectKind::ClusterProfile)
+                .await
+                .map_err(|failure| failed(&failure))?
+            {
+                served.push(one_line(version, LONGEST_VERSION));
+            }
+        }
+        return Err(if served.is_empty() {
+            missing()
+        } else {
+            not_served(served, api_version)
+        });
+    };
+    let placements = placements(client, &listed, claim, api_version).await;
+    let placements = placements.map_err(|failure| failed(&failure))?;
+    if placements.is_none() && claim.edition.role() == Role::Scheduler {
+        return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
+    }
+    Ok(Target {
+        server_version,
+        version,
+        served: Vec::new(),
+        skew,
+        placements,
+        policies: None,
+    })
+}
+
+/// How the hub serves PlacementDecisions, if they are judged and it serves them.
+async fn placements(
+    client: &TimedClient,
+    listed: &[String],
+    claim: &Claim,
+    api_version: Option<&str>,
+) -> Result<Option<PlacementTarget>, Failure> {
+    let Some(edition) = claim.edition_of(Role::Scheduler) else {
+        return Ok(None);
+    };
+    let (wanted, _) = candidates(listed, api_version, edition);
+    for version in wanted {
+        if serves(client, version, ObjectKind::PlacementDecision).await? {
+            return Ok(Some(PlacementTarget {
+                version: version.to_owned(),
+                served: Vec::new(),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// The versions that the CRD of a kind serves. Whoever may not read it (or finds the objects served by something else)
+/// learns nothing of its rules.
+async fn served_by_crd(client: &TimedClient, kind: ObjectKind) -> Vec<ServedVersion> {
+    let path = format!(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{}.{}",
+        kind.plural(),
+        names::GROUP
+    );
+    let crd = timeout(DEFINITION, get::<Value>(client, &path)).await;
+    let crd = crd.ok().and_then(Result::ok).unwrap_or_default();
+    served_versions(&crd, kind)
+}
+
+/// Whether that version of the group has objects of that kind: other kinds have versions in it too.
+async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result<bool, Failure> {
+    let path = format!("/apis/{}/{}", names::GROUP, segment(version));
+    match get::<ApiResourceList>(client, &path).await {
+        Ok(list) => Ok(list
+            .resources
+            .iter()
+            .any(|resource| resource.name == kind.plural())),
+        Err(failure) if failure.code() == 404 => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    git_version: String,
+}
+
+#[derive(Deserialize)]
+struct ApiGroup {
+    #[serde(default)]
+    versions: Vec<GroupVersion>,
+}
+
+#[derive(Deserialize)]
+struct GroupVersion {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct ApiResourceList {
+    #[serde(default)]
+    resources: Vec<ApiResource>,
+}
+
+#[derive(Deserialize)]
+struct ApiResource {
+    name: String,
+}
+
+/// Reads an object, and what the answer tells of the hub's clock.
+async fn timed<T: DeserializeOwned>(
+    client: &TimedClient,
+    clock: Clock,
+    path: &str,
+    skew: &mut Skew,
+) -> Result<T, Failure> {
+    let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
+        let (asked, mut noted) = (clock.now(), *skew);
+        let response = send(client, request(Method::GET, path)?).await?;
+        noted.note(asked, clock.now(), response.headers());
+        let object = read(response, path, client.request_timeout).await?;
+        Ok((object, noted))
+    })
+    .await?;
+    *skew = noted;
+    Ok(object)
+}
+
+/// Of the versions that the hub lists for the group, those that would do, the best one first; then the others, each once.
+/// Only the former are asked about: a hub may list any number.
+fn candidates<'a>(
+    listed: &'a [String],
+    wanted: Option<&str>,
+    edition: Edition,
+) -> (Vec<&'a str>, Vec<&'a str>) {
+    let is_listed = |version: &str| {
+        listed
+            .iter()
+            .map(String::as_str)
+            .find(|listed| *listed == version)
+    };
+    let good: Vec<&str> = match wanted {
+        Some(wanted) => is_listed(wanted).into_iter().collect(),
+        None => readable(edition).filter_map(is_listed).collect(),
+    };
+    let mut others: Vec<&str> = Vec::new();
+    for version in listed.iter().map(String::as_str) {
+        if !good.contains(&version) && !others.contains(&version) {
+            others.push(version);
+        }
+        if others.len() == OTHER_VERSIONS {
+            break;
+        }
+    }
+    (good, others)
+}
+
+fn not_served(served: Vec<String>, wanted: Option<&str>) -> CollectError {
+    CollectError::VersionNotServed {
+        wanted: wanted.map_or_else(|| names::VERSIONS.join(" or "), str::to_owned),
+        served,
+        requested: wanted.is_some(),
+    }
+}
+
+/// The versions that the suite can read, the edition's own first: the older editions know v1alpha1, which has a list
+/// (`credentialProviders`) that v1alpha2 does not show.
+fn readable(edition: Edition) -> impl Iterator<Item = &'static str> {
+    let mut versions = names::VERSIONS;
+    if !matches!(edition, Edition::Y2026M09 | Edition::Placement2026M09) {
+        versions.reverse();
+    }
+    versions.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asks_about_the_version_that_the_edition_is_about_first() {
+        let listed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let both = listed(&["v1alpha1", "v1alpha2"]);
+        let good = |listed: &[String], edition| candidates(listed, None, edition).0.join(" ");
+        assert_eq!(good(&both, Edition::Standard), "v1alpha1 v1alpha2");
+        assert_eq!(good(&both, Edition::Y2026M07), "v1alpha1 v1alpha2");
+        assert_eq!(good(&both, Edition::Y2026M09), "v1alpha2 v1alpha1");
+        assert_eq!(
+            good(&listed(&["v1beta9", "v1alpha1"]), Edition::Y2026M09),
+            "v1alpha1"
+        );
+        assert_eq!(good(&listed(&["v1alpha2"]), Edition::Standard), "v1alpha2");
+        let asked = candidates(&both, Some("v1alpha2"), Edition::Standard);
+        assert_eq!(asked, (vec!["v1alpha2"], vec!["v1alpha1"]));
+        assert!(candidates(&both, Some("v2"), Edition::Standard).0.is_empty());
+    }
+
+    #[test]
+    fn a_hub_may_list_any_number_of_versions() {
+        let mut listed: Vec<String> = (0..20_000).map(|number| format!("v{}", number / 2)).collect();
+        listed.push("v1alpha1".to_owned());
+        let (good, others) = candidates(&listed, None, Edition::Standard);
+        assert_eq!(good, ["v1alpha1"]);
+        assert_eq!(others, ["v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7"]);
+    }
+
+    #[test]
+    fn says_which_versions_there_are() {
+        let served = || vec!["v1beta9".to_owned()];
+        let error = not_served(served(), None).to_string();
+        assert!(
+            error.contains("not in v1alpha2 or v1alpha1 but in v1beta9"),
+            "{error}"
+        );
+        let error = not_served(served(), Some("v2")).to_string();
+        assert!(error.contains("not in v2 but in v1beta9"), "{error}");
+    }
+}

@@ -1,0 +1,104 @@
+//! The evidence header, as far as it is known before anything is seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{Asked, FORMAT, Header, Kind, Reason, api::Role};
+
+use super::plan::Plan;
+use crate::{
+    connect::connection::Connection,
+    hub::{missing, target::Target},
+};
+
+/// Builds the evidence header, without the window and the permissions.
+pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
+    let placements = target.placements.as_ref();
+    let mut claim = plan.claim.clone();
+    // What the hub does not serve is not judged, unless nothing else is.
+    claim.also = claim.also.filter(|_| placements.is_some());
+    let mut asked = plan.asked();
+    if placements.is_none() {
+        asked.remove(&Kind::PlacementDecisions);
+        asked.remove(&Kind::PlacementTimeline);
+    }
+    Header {
+        format: FORMAT.to_owned(),
+        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        claim,
+        hub: evidence::Hub {
+            source: hub.source.clone(),
+            server_version: target.server_version.clone(),
+            api_version: Some(target.version.clone()),
+            served: target.served.clone(),
+            placement_version: placements.map(|target| target.version.clone()),
+            placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
+            policies: target.policies.clone(),
+            policy_failures: Vec::new(),
+        },
+        scope: plan.scope.clone(),
+        shares: Vec::new(),
+        window: None,
+        settled: None,
+        read_at: None,
+        cut_short: None,
+        clock_skew_ms: target.skew.millis(),
+        traffic: None,
+        permissions: Vec::new(),
+        asked,
+        other_runs: BTreeSet::new(),
+    }
+}
+
+impl Plan {
+    /// Which kinds of evidence a run asks for, as far as that does not depend on its permissions.
+    pub fn asked(&self) -> BTreeMap<Kind, Asked> {
+        let no = Asked::No;
+        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { no(reason) };
+        let timeline = if self.observe.is_zero() {
+            no(missing::ONE_LOOK)
+        } else {
+            Asked::Yes
+        };
+        let requests = if let Some(of_first) = self.of_first_share() {
+            of_first
+        } else if self.audit_logs.is_empty() {
+            no(missing::NO_AUDIT_LOG)
+        } else {
+            Asked::Yes
+        };
+        let members = if self.members.are_asked() {
+            Asked::Yes
+        } else {
+            no(missing::NO_MEMBERS)
+        };
+        let plugins = match &self.members.plugins {
+            Some(_) => Asked::Yes,
+            None => no(missing::NO_PLUGINS),
+        };
+        let driver = match &self.driver {
+            None => no(missing::NO_DRIVER),
+            Some(_) if self.observe.is_zero() => no(missing::NO_WATCH),
+            Some(_) => Asked::Yes,
+        };
+        let mut asked = BTreeMap::from([
+            (Kind::Inventory, Asked::Yes),
+            (Kind::Timeline, timeline),
+            (Kind::Requests, requests),
+            (Kind::Members, members),
+            (Kind::Plugins, plugins),
+            (Kind::Driver, driver),
+        ]);
+        if self.claim.edition_of(Role::Scheduler).is_some() {
+            let timeline = asked[&Kind::Timeline].clone();
+            let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
+            let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);
+            asked.extend([
+                (Kind::PlacementDecisions, Asked::Yes),
+                (Kind::PlacementTimeline, timeline),
+                (Kind::ConsumerAccess, consumers),
+                (Kind::Workloads, workloads),
+            ]);
+        }
+        asked
+    }
+}

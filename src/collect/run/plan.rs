@@ -1,0 +1,58 @@
+//! The plan of a run.
+
+use std::{path::PathBuf, time::Duration};
+
+use evidence::{Asked, Claim, Scope, api::Role};
+
+use crate::{
+    driver::DriverPlan,
+    hub::{
+        permissions::written,
+        wanted::{Wish, Workloads},
+    },
+    members::Members,
+};
+
+/// What to collect.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// By which documents to judge; goes into the evidence as it is.
+    pub claim: Claim,
+    /// Which profiles to look at.
+    pub scope: Scope,
+    /// The API version to read; none: the newest that the hub serves and the suite knows.
+    pub api_version: Option<String>,
+    /// How long to watch; zero: one look.
+    pub observe: Duration,
+    /// How long to look on after the window, at most, for faults that are open when it ends; zero: not.
+    pub settle: Duration,
+    /// Whether to go on although the scope names what has no object yet.
+    pub wait: bool,
+    /// Whether to read the labelled Secrets.
+    pub secrets: Wish,
+    /// Whether to try dry-run changes of a profile's manager.
+    pub probe: Wish,
+    /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
+    pub audit_logs: Vec<PathBuf>,
+    /// The kind of workloads to look for placement keys on; none: none.
+    pub workloads: Option<Workloads>,
+    /// Which members to ask themselves.
+    pub members: Members,
+    /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
+    /// nothing is done.
+    pub driver: Option<DriverPlan>,
+}
+
+impl Plan {
+    /// The roles that are judged, and to whose objects a driver writes if it `may`.
+    pub(super) fn written(&self, may: bool) -> Vec<Role> {
+        if may { written(&self.claim) } else { Vec::new() }
+    }
+
+    /// What to say of evidence on the whole hub, if the runner of another share reads it.
+    pub fn of_first_share(&self) -> Option<Asked> {
+        let shard = self.scope.shard.filter(|shard| !shard.reads_hub())?;
+        let reason = format!("the runner of share 0/{} reads it", shard.count);
+        Some(Asked::No(reason.into()))
+    }
+}

@@ -1,0 +1,243 @@
+//! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
+//! its grace. The caller says which are: see [`Progress::open`](crate::progress::listener::Progress::open).
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    future::pending,
+    time::Duration,
+};
+
+use evidence::{Awaited, Gap, Later, ObjectKey, Settled, Tracked, api::PlacementDecision};
+use futures::future::{join, join_all};
+use jiff::Timestamp;
+use tokio::{
+    select,
+    time::{Instant, sleep},
+};
+
+use super::{
+    state::{Run, TICK},
+    watches::{Left, Slices, Watches},
+};
+use crate::watch::timeline::{self, Watch, gap};
+
+/// How often the caller is asked while nothing changes, as faults grow older.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+/// Asking takes at most one part in so many of the time.
+const SHARE: u32 = 20;
+
+/// What the run looks on for.
+pub(super) struct Open {
+    watches: Watches,
+    slices: Slices,
+    seen: Seen,
+}
+
+/// What was seen since the window ended.
+struct Seen {
+    window_end: Timestamp,
+    profiles: timeline::Shared,
+    slices: timeline::Shared<PlacementDecision>,
+    awaited: Awaited,
+    /// The profiles of these that did not exist when the window ended.
+    missing: BTreeSet<ObjectKey>,
+}
+
+/// Records every change for as long as it is polled.
+pub(super) async fn follow(open: Option<&mut Open>) {
+    match open {
+        Some(open) => open.follow().await,
+        None => pending().await,
+    }
+}
+
+impl Open {
+    async fn follow(&mut self) {
+        join(self.watches.follow(), self.slices.follow()).await;
+    }
+}
+
+impl Seen {
+    /// What was seen of the objects that the run waits for.
+    fn later(&self, now: Timestamp) -> Later {
+        let awaited = self.awaited.profiles.iter();
+        let awaited: HashSet<(&str, &str)> = awaited.map(|key| (&*key.namespace, &*key.name)).collect();
+        let is_awaited = |namespace: &str, name: &str| awaited.contains(&(namespace, name));
+        let (profiles, mut gaps) = self.profiles.lock().so_far(is_awaited, now);
+        // The fault of a slice may be mended by another one of its decision.
+        let namespaces: HashSet<&str> = self.awaited.slices.iter().map(|key| &*key.namespace).collect();
+        let (slices, of_slices) = self
+            .slices
+            .lock()
+            .so_far(|namespace, _| namespaces.contains(namespace), now);
+        gaps.extend(of_slices);
+        for gap in &mut gaps {
+            // The lists at the end of the window showed what there was.
+            gap.from = gap.from.map(|from| from.max(self.window_end));
+        }
+        let mut later = Later {
+            profiles,
+            slices,
+            missing: self.missing.clone(),
+            gaps: gaps.into(),
+        };
+        later.sort();
+        later
+    }
+
+    /// The number of changes.
+    fn new_versions(&self) -> u64 {
+        self.profiles.lock().new_versions + self.slices.lock().new_versions
+    }
+
+    /// How the run has looked on by now for those of its objects that are open.
+    fn settled(&self, until: Timestamp, open: &Awaited) -> Settled {
+        Settled {
+            until,
+            profiles: open.profiles.intersection(&self.awaited.profiles).count(),
+            slices: open.slices.intersection(&self.awaited.slices).count(),
+            cut_short: false,
+        }
+    }
+
+    /// The same for all of its objects.
+    fn settled_all(&self, until: Timestamp) -> Settled {
+        self.settled(until, &self.awaited)
+    }
+}
+
+impl Run<'_> {
+    /// What is open now that the window has ended; none if nothing is, or if the run does not look on.
+    pub(super) fn open(&mut self) -> Option<Open> {
+        let Left {
+            record,
+            watches,
+            slices,
+        } = self.left.take()?;
+        let window_end = self.evidence.header.window?.until;
+        if self.plan.settle.is_zero() || self.is_stale || self.stopped() {
+            return None;
+        }
+        let mut awaited = self.progress.open(&self.evidence);
+        // What is not watched cannot be waited for.
+        let watched: Vec<_> = watches.followed.iter().map(Watch::namespace).collect();
+        let is_watched = |namespace: &str| {
+            watched
+                .iter()
+                .any(|watched| watched.is_none_or(|name| name == namespace))
+        };
+        awaited.profiles.retain(|profile| is_watched(&profile.namespace));
+        if awaited.is_empty() {
+            return None;
+        }
+        let existing: HashSet<ObjectKey> = self.evidence.everyone().map(ObjectKey::of).collect();
+        let missing = awaited.profiles.iter().filter(|key| !existing.contains(key));
+        let missing = missing.cloned().collect();
+        let unreadable = || self.evidence.unreadable.iter();
+        let profiles = self.evidence.profiles.iter();
+        record.lock().go_on(profiles, unreadable(), window_end);
+        let of_slices = self.evidence.slices.iter();
+        slices.record.lock().go_on(of_slices, unreadable(), window_end);
+        let seen = Seen {
+            window_end,
+            profiles: record,
+            slices: slices.record.clone(),
+            awaited,
+            missing,
+        };
+        Some(Open {
+            watches,
+            slices,
+            seen,
+        })
+    }
+
+    /// Looks on until nothing is open, or for as long as the plan says.
+    pub(super) async fn settle(&mut self, mut open: Open) {
+        self.progress.phase("waiting for open faults to settle");
+        let Open {
+            watches,
+            slices,
+            seen,
+        } = &mut open;
+        select! {
+            biased;
+            () = self.until_settled(seen) => {}
+            // A list that is under way must not begin again each second.
+            _ = join(watches.follow(), slices.follow()) => {}
+        }
+        let cut_short = self.stopped();
+        self.confirm_settled(&mut open).await;
+        let now = self.clock.now();
+        let settled = Settled {
+            cut_short,
+            ..open.seen.settled_all(now)
+        };
+        self.looked_on(&open.seen, settled);
+    }
+
+    /// Waits until nothing is open, for as long as the plan says, or until the caller ends the run.
+    async fn until_settled(&mut self, seen: &Seen) {
+        let mut asked = Instant::now();
+        let (mut known, mut pause) = (seen.new_versions(), Duration::ZERO);
+        let mut left = seen.settled_all(seen.window_end).awaited();
+        while !self.stopped() {
+            let now = self.clock.now();
+            let elapsed = Duration::try_from(now.duration_since(seen.window_end)).unwrap_or_default();
+            self.progress.settling(elapsed, self.plan.settle, &left);
+            let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
+            if is_due && asked.elapsed() >= pause {
+                (asked, known) = (Instant::now(), seen.new_versions());
+                self.looked_on(seen, seen.settled_all(now));
+                let open = self.progress.open(&self.evidence);
+                left = seen.settled(now, &open).awaited();
+                pause = asked.elapsed() * SHARE;
+            }
+            if left.is_empty() || elapsed >= self.plan.settle {
+                break;
+            }
+            self.unless_stopped(sleep(TICK)).await;
+        }
+    }
+
+    /// Compares lists with what the watches have brought since the window ended. Without that, nobody knows whether they
+    /// were right.
+    async fn confirm_settled(&mut self, open: &mut Open) {
+        let ended = self.clock.now();
+        let Open {
+            watches,
+            slices,
+            seen,
+        } = open;
+        let confirming = async {
+            let profiles = join_all(watches.followed.iter_mut().map(Watch::confirm)).await;
+            let slices = join_all(slices.watches.iter_mut().map(Watch::confirm)).await;
+            !profiles.contains(&false) && !slices.contains(&false)
+        };
+        let confirmed = self.patience.within(self.patience.list, confirming).await;
+        if confirmed != Ok(true) {
+            let now = self.clock.now();
+            doubt(&seen.profiles, &watches.followed, now);
+            doubt(&seen.slices, &slices.watches, now);
+        }
+        watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
+        slices.watches.iter_mut().for_each(|watch| watch.finish(ended));
+    }
+
+    /// Puts what was seen so far into the evidence.
+    fn looked_on(&mut self, seen: &Seen, settled: Settled) {
+        self.evidence.later = seen.later(settled.until);
+        self.evidence.header.settled = Some(settled);
+        if let [share] = &mut *self.evidence.header.shares {
+            share.settled = Some(settled);
+        }
+    }
+}
+
+/// Notes that no list has confirmed watches.
+fn doubt<T: Tracked>(record: &timeline::Shared<T>, watches: &[Watch<T>], now: Timestamp) {
+    let known = watches.iter().map(Watch::known_until).min();
+    let reason = "no list confirmed what the watch saw after the window".to_owned();
+    let lost: Option<Gap> = known.map(|known| gap::<T>(known, now, reason));
+    record.lock().gaps.extend(lost);
+}

@@ -1,0 +1,80 @@
+//! Watches the slices of decisions beside the profiles.
+
+use evidence::{Kind, Window};
+use futures::future::join_all;
+use jiff::Timestamp;
+
+use super::{patience::Unfinished, state::Run, watches::Slices};
+use crate::{
+    hub::error::CollectError,
+    watch::{
+        memory_budget::MemoryBudget,
+        timeline::{self, Watch},
+    },
+};
+
+impl Run<'_> {
+    /// Lists the slices, if decisions are judged.
+    ///
+    /// # Errors
+    /// When the hub refuses.
+    pub(super) async fn slices(&self) -> Result<Slices, CollectError> {
+        let Some(target) = &self.target.placements else {
+            return Ok(Slices::default());
+        };
+        self.progress.phase("listing placement decisions");
+        let record = timeline::Shared::default();
+        record.lock().memory = MemoryBudget::of_window(self.plan.observe);
+        let mut watches = self.watches(&record, |namespace| target.slices(namespace));
+        let mut unlisted = None;
+        for watch in &mut watches {
+            match self.patience.within(self.patience.list, watch.start()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(failure)) if failure.is_silence() => unlisted = Some(failure.to_string()),
+                Ok(Err(failure)) => {
+                    let scope = &self.plan.scope.namespaces;
+                    return Err(CollectError::of_slices(&failure, &self.hub.source, scope));
+                }
+                Err(unfinished) => unlisted = Some(unfinished.to_string()),
+            }
+        }
+        Ok(Slices {
+            record,
+            watches,
+            unlisted,
+        })
+    }
+
+    /// Compares lists with what the watches of slices have brought, as for profiles, and ends them.
+    pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
+        if slices.unlisted.is_none() {
+            let confirming = join_all(slices.watches.iter_mut().map(Watch::confirm));
+            match self.patience.within(self.patience.list, confirming).await {
+                Ok(_) | Err(Unfinished::Stopped) => {}
+                Err(late) => slices.doubt(&late),
+            }
+        }
+        slices.watches.iter_mut().for_each(|watch| watch.finish(ended));
+    }
+
+    /// Puts the slices into the evidence.
+    pub(super) fn sliced(&mut self, slices: &Slices, window: Window) {
+        if self.target.placements.is_none() {
+            return;
+        }
+        let recorded = slices.record.lock().take();
+        self.evidence.slices = recorded.histories;
+        self.evidence.unreadable.extend(recorded.unreadable);
+        self.evidence.gaps.extend(recorded.gaps);
+        if let Some(why) = &slices.unlisted {
+            let seen = self.evidence.slices.len();
+            let reason = format!("not all placement decisions were listed, but only {seen}: {why}");
+            self.gap(Kind::PlacementDecisions, reason);
+            if !self.plan.observe.is_zero() {
+                let reason =
+                    format!("placement decisions were not watched, as their list did not end: {why}");
+                self.gap_within(Kind::PlacementTimeline, window, reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What the steps of a run share.
+
+use std::time::Duration;
+
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window};
+use tokio::select;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    header::header,
+    patience::{Patience, Unfinished},
+    plan::Plan,
+    watches::{Left, Observed},
+};
+use crate::{
+    clock::Clock,
+    connect::{call::TimedClient, connection::Connection, failure::Failure},
+    hub::{
+        error::CollectError,
+        permissions::Permissions,
+        target::{Target, target},
+    },
+    progress::listener::Progress,
+    watch::timeline::{self, Watch},
+};
+
+/// Interval of progress reports.
+pub(super) const TICK: Duration = Duration::from_secs(1);
+/// How many lists of profiles are read at a time.
+pub(crate) const AT_ONCE: usize = 16;
+/// How often a list beside the profiles is tried.
+pub(super) const ATTEMPTS: u32 = 3;
+
+/// One run of one plan.
+pub(crate) struct Run<'a> {
+    pub(crate) hub: &'a Connection,
+    pub(crate) plan: &'a Plan,
+    pub(crate) clock: Clock,
+    pub(super) progress: &'a dyn Progress,
+    pub(super) stop: CancellationToken,
+    pub(crate) target: Target,
+    pub(crate) permissions: Permissions,
+    pub(crate) evidence: Evidence,
+    pub(super) observed: Observed,
+    /// Whether the profiles could not be listed at the end of the window.
+    pub(super) is_stale: bool,
+    pub(crate) patience: Patience,
+    /// The watches that go on after the window.
+    pub(super) left: Option<Left>,
+}
+
+impl<'a> Run<'a> {
+    /// Asks the hub what it serves and allows.
+    ///
+    /// # Errors
+    /// When it does not say, or serves nothing that can be judged.
+    pub(crate) async fn prepare(
+        hub: &'a Connection,
+        plan: &'a Plan,
+        clock: Clock,
+        progress: &'a dyn Progress,
+        stop: CancellationToken,
+    ) -> Result<Self, CollectError> {
+        progress.phase("asking the hub what it serves and allows");
+        let client = hub.timed();
+        let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
+        let unprepared = |unfinished| match unfinished {
+            Unfinished::Stopped => CollectError::Stopped,
+            Unfinished::Late(_) | Unfinished::NoTime => {
+                let silent = Failure::silent("no whole answer came", patience.list);
+                CollectError::of(&silent, &hub.source, "")
+            }
+        };
+        let target = target(
+            &client,
+            clock,
+            &hub.source,
+            &plan.claim,
+            plan.api_version.as_deref(),
+        );
+        let target = patience.within(patience.list, target).await;
+        let mut target = target.map_err(unprepared)??;
+        let writes = plan.driver.as_ref().is_some_and(|driver| driver.mutations);
+        let written = plan.written(writes);
+        let asking = async {
+            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
+            target.describe(&client, &permissions).await;
+            permissions
+        };
+        let permissions = patience.within(patience.list, asking).await;
+        let permissions = permissions.map_err(unprepared)?;
+        Ok(Self {
+            hub,
+            plan,
+            clock,
+            progress,
+            stop,
+            permissions,
+            evidence: Evidence {
+                header: header(hub, plan, &target),
+                ..Evidence::default()
+            },
+            target,
+            observed: Observed::of_scope(&plan.scope.namespaces),
+            is_stale: false,
+            patience,
+            left: None,
+        })
+    }
+}
+
+impl Run<'_> {
+    /// The client for the hub.
+    pub(crate) fn client(&self) -> TimedClient {
+        self.hub.timed().with_list_timeout(self.patience.list)
+    }
+
+    /// The watches of one kind of objects, whose collections are at `path`.
+    pub(crate) fn watches<T: Tracked>(
+        &self,
+        record: &timeline::Shared<T>,
+        path: impl Fn(Option<&str>) -> String,
+    ) -> Vec<Watch<T>> {
+        let watch = |namespace: Option<&str>| self.watch(namespace, record, path(namespace));
+        let watches: Vec<Watch<T>> = match &self.observed {
+            Observed::All => vec![watch(None)],
+            Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
+        };
+        self.client().cost.allow(watches.len());
+        watches
+    }
+
+    pub(super) fn watch<T: Tracked>(
+        &self,
+        namespace: Option<&str>,
+        record: &timeline::Shared<T>,
+        path: String,
+    ) -> Watch<T> {
+        Watch::new(
+            self.client(),
+            self.clock,
+            record.clone(),
+            path,
+            namespace.map(str::to_owned),
+            !self.plan.observe.is_zero(),
+        )
+    }
+
+    pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {
+        self.evidence.header.asked.insert(kind, asked);
+    }
+
+    pub(super) fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
+        self.evidence.gaps.push(Gap::of(kind, reason));
+    }
+
+    pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
+        self.evidence.gaps.push(Gap {
+            from: Some(lost.from),
+            until: Some(lost.until),
+            ..Gap::of(kind, reason)
+        });
+    }
+
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// The evidence, when there is nothing more to read.
+    pub(super) fn finish(mut self, stopped: bool, traffic: Traffic) -> Evidence {
+        if stopped {
+            self.evidence.header.cut_short = Some("it was stopped".to_owned());
+        }
+        self.evidence.header.permissions = self.permissions.into_inner();
+        self.evidence.header.traffic = Some(traffic);
+        self.evidence
+    }
+
+    /// What comes of `work`; none where the caller ends the run before.
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        select! {
+            biased;
+            () = self.stop.cancelled() => None,
+            outcome = work => Some(outcome),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What a run watches: of which namespaces, the profiles and the slices.
+
+use std::{fmt::Display, future::pending};
+
+use evidence::{Scope, api::PlacementDecision};
+use futures::future::join_all;
+
+use crate::{
+    hub::target::Target,
+    watch::timeline::{self, Watch},
+};
+
+/// Which namespaces are observed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Observed {
+    /// All of the hub, by one watch.
+    All,
+    /// These, each by a watch of its own.
+    Each(Vec<String>),
+}
+
+impl Observed {
+    /// What a run observes that has no share.
+    pub fn of_scope(namespaces: &[String]) -> Self {
+        match namespaces {
+            [] => Observed::All,
+            namespaces => Observed::Each(namespaces.to_vec()),
+        }
+    }
+
+    /// The paths of their profiles.
+    pub fn paths(&self, target: &Target) -> Vec<String> {
+        match self {
+            Observed::All => vec![target.profiles(None)],
+            Observed::Each(names) => names.iter().map(|name| target.profiles(Some(name))).collect(),
+        }
+    }
+}
+
+/// The watches of a share.
+pub(crate) struct Watches {
+    /// Those that are followed.
+    pub followed: Vec<Watch>,
+    /// Those of namespaces without profiles, which are not.
+    pub resting: Vec<Watch>,
+}
+
+impl Watches {
+    /// Records every change, for as long as it is polled.
+    pub async fn follow(&mut self) {
+        if self.followed.is_empty() {
+            // Nothing can change, but the window has its length.
+            pending::<()>().await;
+        }
+        join_all(self.followed.iter_mut().map(Watch::follow)).await;
+    }
+}
+
+/// The watches of slices; none where decisions are not judged.
+#[derive(Default)]
+pub(super) struct Slices {
+    /// What they have seen.
+    pub record: timeline::Shared<PlacementDecision>,
+    pub watches: Vec<Watch<PlacementDecision>>,
+    /// Why the slices were not listed, and so are not watched.
+    pub unlisted: Option<String>,
+}
+
+impl Slices {
+    /// Records every change, for as long as it is polled.
+    pub async fn follow(&mut self) {
+        if self.watches.is_empty() || self.unlisted.is_some() {
+            pending::<()>().await;
+        }
+        join_all(self.watches.iter_mut().map(Watch::follow)).await;
+    }
+
+    /// Whether the scope holds one, or may: not all could be listed.
+    pub fn has(&self, scope: &Scope) -> bool {
+        self.unlisted.is_some() || self.record.lock().has(|slice| scope.holds_slice(slice))
+    }
+
+    /// Notes that no list at the end of the window has confirmed the watches.
+    pub fn doubt(&mut self, why: &dyn Display) {
+        self.watches.iter_mut().for_each(|watch| watch.doubt(why));
+    }
+}
+
+/// What goes on after the window.
+pub(super) struct Left {
+    pub record: timeline::Shared,
+    pub watches: Watches,
+    pub slices: Slices,
+}

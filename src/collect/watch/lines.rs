@@ -1,0 +1,214 @@
+//! The events of a watch, line by line.
+
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
+
+use bytes::{Buf as _, BytesMut};
+use evidence::lenient::masked;
+use http::Response;
+use http_body_util::BodyExt as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::{task::coop::consume_budget, time::timeout};
+
+use crate::connect::{
+    failure::{Failure, Refusal, Status},
+    own_credentials::{AnswerBody, OwnCredentials},
+};
+
+/// The longest line: an event holds one object.
+const LONGEST: usize = evidence::LARGEST_OBJECT;
+/// Marks the bookmark that ends the initial events of a streaming list.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// The body of a watch.
+pub(crate) struct Lines {
+    body: AnswerBody,
+    /// What no failure may show.
+    own: Option<OwnCredentials>,
+    buffer: BytesMut,
+    /// How much of the buffer is known to have no line end.
+    searched: usize,
+}
+
+/// One event of a watch.
+#[derive(Debug)]
+pub(crate) enum Event<'a> {
+    /// An object is new; its JSON.
+    Added(&'a [u8]),
+    /// An object has changed; its JSON.
+    Modified(&'a [u8]),
+    /// An object is gone; the JSON of its last state.
+    Deleted(&'a [u8]),
+    /// All up to this resourceVersion was told.
+    Bookmark {
+        /// From here a watch may go on.
+        resource_version: String,
+        /// Whether it ends the initial events.
+        initial_events_end: bool,
+    },
+}
+
+impl Lines {
+    /// Reads the events of that answer.
+    pub fn new(response: Response<AnswerBody>) -> Self {
+        Self {
+            own: response.extensions().get().cloned(),
+            body: response.into_body(),
+            buffer: BytesMut::new(),
+            searched: 0,
+        }
+    }
+
+    /// The next line, without its end; none where the hub has ended the watch. May be cancelled and called again.
+    ///
+    /// # Errors
+    /// When the connection breaks, or brings no whole line for longer than `patience`. Empty lines are none.
+    pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
+        let silent = || Failure::silent("nothing came from the watch", patience);
+        timeout(patience, self.whole()).await.map_err(|_| silent())?
+    }
+
+    async fn whole(&mut self) -> Result<Option<BytesMut>, Failure> {
+        loop {
+            // A hub that sends faster than it is read must not keep the clock from being looked at.
+            consume_budget().await;
+            if let Some(end) = self.buffer[self.searched..]
+                .iter()
+                .position(|byte| *byte == b'\n')
+            {
+                let line = self.buffer.split_to(self.searched + end);
+                self.buffer.advance(1);
+                self.searched = 0;
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                return Ok(Some(match &self.own {
+                    Some(own) if is_failure(&line) => {
+                        let clean = own.redact(&String::from_utf8_lossy(&line));
+                        clean.as_bytes().into()
+                    }
+                    _ => line,
+                }));
+            }
+            self.searched = self.buffer.len();
+            if self.searched > LONGEST {
+                return Err(Failure::broken("an event of the watch is too large to be one"));
+            }
+            match self.body.frame().await {
+                Some(frame) => {
+                    if let Ok(piece) = frame?.into_data() {
+                        self.buffer.extend_from_slice(&piece);
+                    }
+                }
+                // What is left without a line end is half an event: a resumed watch brings it whole.
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Whether a line tells of a failure.
+fn is_failure(line: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    match line.strip_prefix(br#"{"type":""#) {
+        // As API servers write it, so that most lines need not be read twice.
+        Some(kind) => kind.starts_with(b"ERROR"),
+        None => serde_json::from_slice::<Head<'_>>(line).is_ok_and(|head| head.kind == "ERROR"),
+    }
+}
+
+impl<'a> Event<'a> {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the hub tells of an error in the event's place, or the line is no event.
+    pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
+        #[derive(Deserialize)]
+        struct Raw<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Cow<'a, str>,
+            #[serde(borrow)]
+            object: &'a RawValue,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Object {
+            metadata: Metadata,
+        }
+        #[derive(Default, Deserialize)]
+        #[serde(rename_all = "camelCase", default)]
+        struct Metadata {
+            resource_version: String,
+            annotations: Option<BTreeMap<String, String>>,
+        }
+        let broken = || Failure::broken("an event of the watch cannot be read");
+        // Bytes that are no UTF-8 spoil the object that they are in, not the watch.
+        let masked = masked(line);
+        let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
+        if raw.kind == "ERROR" {
+            let status: Status = serde_json::from_str(raw.object.get()).unwrap_or_default();
+            if status.code == 0 {
+                let said = match status.message.as_str() {
+                    "" => "without saying which".to_owned(),
+                    message => format!("without a code: {message}"),
+                };
+                return Err(Failure::broken(format!("the watch told of an error {said}")));
+            }
+            return Err(Failure::Status(Box::new(Refusal {
+                code: status.code,
+                status,
+                retry_after: None,
+            })));
+        }
+        // Masking keeps all bytes in their places, and the distance of addresses within one text is the offset.
+        let start = raw.object.get().as_ptr() as usize - masked.as_ptr() as usize;
+        let object = &line[start..start + raw.object.get().len()];
+        match &*raw.kind {
+            "ADDED" => Ok(Event::Added(object)),
+            "MODIFIED" => Ok(Event::Modified(object)),
+            "DELETED" => Ok(Event::Deleted(object)),
+            "BOOKMARK" => {
+                let Object { metadata } = serde_json::from_slice(object).map_err(|_| broken())?;
+                let annotations = metadata.annotations.unwrap_or_default();
+                let end = annotations
+                    .get(INITIAL_EVENTS_END)
+                    .is_some_and(|value| value == "true");
+                Ok(Event::Bookmark {
+                    resource_version: metadata.resource_version,
+                    initial_events_end: end,
+                })
+            }
+            _ => Err(broken()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_without_a_code_is_told_without_one() {
+        for (line, told) in [
+            (
+                r#"{"type":"ERROR","object":{"kind":"Status","message":"too old"}}"#,
+                "the watch told of an error without a code: too old",
+            ),
+            (
+                r#"{"type":"ERROR","object":{}}"#,
+                "the watch told of an error without saying which",
+            ),
+            (
+                r#"{"type":"ERROR","object":{"code":410,"message":"too old"}}"#,
+                "the hub answered 410 Gone: too old",
+            ),
+        ] {
+            let failure = Event::read(line.as_bytes()).expect_err("a failure");
+            assert_eq!(failure.to_string(), told);
+        }
+    }
+}

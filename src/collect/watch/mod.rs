@@ -1,0 +1,14 @@
+//! Lists and watches: how the objects of a hub are read, and their histories kept.
+
+pub(crate) mod backoff;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+pub(crate) mod lines;
+pub(crate) mod list;
+pub(crate) mod memory_budget;
+pub(crate) mod record;
+pub(crate) mod restored;
+pub(crate) mod seen;
+pub(crate) mod skew;
+pub(crate) mod splitter;
+pub(crate) mod timeline;

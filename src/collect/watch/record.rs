@@ -1,0 +1,662 @@
+//! The histories of profiles, or of slices, built from lists and watches.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+};
+
+use evidence::{
+    Gap, History, ObjectRef, Origin, Reason, ReasonId, Tracked, Unreadable, Version,
+    api::ClusterProfile,
+    lenient::{self, Untyped},
+};
+use jiff::Timestamp;
+
+use super::{memory_budget::MemoryBudget, skew::Skew};
+
+mod rolling;
+
+/// Why a watch is interrupted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// What the hub said, or what became of the connection.
+    pub why: String,
+    /// True if the hub does not accept the credentials.
+    pub unauthorized: bool,
+}
+
+/// The histories so far.
+#[derive(Default)]
+pub(crate) struct Record<T: Tracked = ClusterProfile> {
+    histories: Vec<History<T>>,
+    /// The history of each uid, and the last pass that met it.
+    places: HashMap<Arc<str>, Place>,
+    passes: u64,
+    /// Objects whose newest version does not fit the type, by uid and path.
+    unreadable: BTreeMap<String, Misfit>,
+    /// Parts of histories that were missed.
+    pub gaps: Vec<Gap>,
+    /// The number of changes that the watch has brought.
+    pub writes: u64,
+    /// The number of versions and deletions that the record lacked when they came.
+    pub new_versions: u64,
+    alive: usize,
+    /// For further versions.
+    pub memory: MemoryBudget,
+    /// How far the clocks are apart, by the answers so far.
+    pub skew: Skew,
+    /// Until when each watch knows every change; none for a watch at rest.
+    heard: Vec<Option<Timestamp>>,
+    /// Why each watch is interrupted, if it is.
+    lost: Vec<Option<Lost>>,
+    /// The indices of histories that have changed since they were last taken; none where no changes are noted.
+    changed: Option<BTreeSet<usize>>,
+    /// How often an object became unreadable, or was so no longer.
+    misfits: u64,
+}
+
+struct Place {
+    index: usize,
+    pass: u64,
+}
+
+/// An object that does not fit the type, since when, and the last pass that met it.
+struct Misfit {
+    unreadable: Unreadable,
+    since: Timestamp,
+    pass: u64,
+}
+
+impl Misfit {
+    /// The gap that it leaves until then.
+    fn gap<T: Tracked>(&self, until: Timestamp) -> Gap {
+        Gap {
+            kind: T::WATCHED,
+            from: Some(self.since),
+            until: Some(until),
+            object: Some(self.unreadable.object.clone()),
+            share: None,
+            reason: format!("a version could not be read: {}", self.unreadable.message).into(),
+        }
+    }
+}
+
+/// One pass over the whole inventory, or over one namespace's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    number: u64,
+    /// The origin of profiles that it meets first.
+    pub origin: Origin,
+    /// Whether the hub was restored from a backup since the pass before: what it has is newer than the record, whatever its
+    /// resourceVersions say.
+    pub is_of_new_history: bool,
+}
+
+/// The record as evidence.
+pub(crate) struct Recorded<T = ClusterProfile> {
+    pub histories: Vec<History<T>>,
+    pub gaps: Vec<Gap>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl<T: Tracked> Record<T> {
+    /// Whether an object was seen that is one of those, or that could not be read.
+    pub fn has(&self, is_one: impl Fn(&T) -> bool) -> bool {
+        let mut newest = self
+            .histories
+            .iter()
+            .filter_map(|history| history.versions.last());
+        !self.unreadable.is_empty() || newest.any(|version| is_one(&version.object))
+    }
+
+    /// Begins a pass over the whole inventory.
+    pub fn begin(&mut self, origin: Origin) -> Pass {
+        self.passes += 1;
+        Pass {
+            number: self.passes,
+            origin,
+            is_of_new_history: false,
+        }
+    }
+
+    /// Records a profile that the pass has met. Returns its resourceVersion.
+    pub fn met(&mut self, json: &[u8], pass: Pass, at: Timestamp) -> String {
+        let object = match self.read(json, at) {
+            Ok(profile) => {
+                let object = profile.object_ref();
+                if pass.is_of_new_history {
+                    self.put_back(&profile, at);
+                }
+                self.put_version(profile, pass.origin, at, pass.is_of_new_history);
+                object
+            }
+            Err(object) => object,
+        };
+        if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
+            place.pass = pass.number;
+        }
+        if let Some(misfit) = self.unreadable.get_mut(&whole_key(&object)) {
+            misfit.pass = pass.number;
+        }
+        object.resource_version
+    }
+
+    /// Ends a pass: profiles that it has not met are deleted.
+    pub fn end(&mut self, pass: Pass, namespace: Option<&str>, at: Timestamp) {
+        for place in self.places.values() {
+            let history = &mut self.histories[place.index];
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata().namespace);
+            if concerned && place.pass < pass.number && history.deleted.is_none() {
+                history.deleted = Some(at);
+                self.alive -= 1;
+                note(&mut self.changed, place.index);
+            }
+        }
+        let misfits = self.unreadable.len();
+        self.unreadable.retain(|_, misfit| {
+            let of = misfit.unreadable.object.namespace.as_str();
+            let concerned = namespace.is_none_or(|name| of.is_empty() || name == of);
+            !concerned || misfit.pass >= pass.number
+        });
+        self.misfits += (misfits - self.unreadable.len()) as u64;
+    }
+
+    /// Records a creation or a change that the watch brings. Returns the resourceVersion.
+    pub fn changed(&mut self, json: &[u8], origin: Origin, at: Timestamp) -> String {
+        self.writes += 1;
+        match self.read(json, at) {
+            Ok(profile) => {
+                let resource_version = profile.metadata().resource_version.clone();
+                self.put(profile, origin, at);
+                resource_version
+            }
+            Err(object) => object.resource_version,
+        }
+    }
+
+    /// Records a deletion that the watch brings. Returns the resourceVersion.
+    pub fn deleted(&mut self, json: &[u8], at: Timestamp) -> String {
+        self.writes += 1;
+        let object = identity::<T>(json);
+        self.missed(&object, at);
+        if let Some(place) = self.places.get(&self.key_of(&object)) {
+            let history = &mut self.histories[place.index];
+            if history.deleted.is_none() {
+                history.deleted = Some(at);
+                self.alive -= 1;
+                self.new_versions += 1;
+                note(&mut self.changed, place.index);
+            }
+        }
+        object.resource_version
+    }
+
+    /// Compares an object of a list with the record, and marks it as met. Returns it if the record lacks its version.
+    pub fn compare(&mut self, json: &[u8], pass: Pass) -> Option<ObjectRef> {
+        let object = identity::<T>(json);
+        if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
+            place.pass = pass.number;
+        }
+        (!self.has_version(&object)).then_some(object)
+    }
+
+    /// Whether the record has that version. An unreadable object is no part of it, and is reported as such.
+    pub fn has_version(&self, object: &ObjectRef) -> bool {
+        let is_it =
+            |version: &Version<T>| version.object.metadata().resource_version == object.resource_version;
+        self.unreadable.contains_key(&whole_key(object))
+            || self
+                .by_key(&self.key_of(object))
+                .is_some_and(|history| history.versions.iter().rev().any(is_it))
+    }
+
+    /// The keys of profiles that exist by the record, and that a pass has not met.
+    pub fn unmet(&self, pass: Pass, namespace: Option<&str>) -> Vec<Arc<str>> {
+        let unmet = self.places.iter().filter(|(_, place)| {
+            let history = &self.histories[place.index];
+            let concerned = namespace.is_none_or(|name| name == &*history.last().metadata().namespace);
+            concerned && place.pass < pass.number && history.deleted.is_none()
+        });
+        unmet.map(|(key, _)| Arc::clone(key)).collect()
+    }
+
+    /// Whether the profile of that key is deleted, or unreadable now.
+    pub fn is_deleted(&self, key: &str) -> bool {
+        self.by_key(key).is_none_or(|history| history.deleted.is_some())
+    }
+
+    /// When the last version of an object was recorded.
+    pub fn last_seen(&self, object: &ObjectRef) -> Option<Timestamp> {
+        let versions = &self.by_key(&self.key_of(object))?.versions;
+        versions.last().map(|version| version.at)
+    }
+
+    /// The history of that key.
+    pub fn by_key(&self, key: &str) -> Option<&History<T>> {
+        self.places.get(key).map(|place| &self.histories[place.index])
+    }
+
+    /// The namespaces of all profiles so far, of unreadable ones too.
+    pub fn namespaces(&self) -> BTreeSet<String> {
+        let unreadable = self.unreadable.values();
+        let unreadable = unreadable.map(|misfit| misfit.unreadable.object.namespace.clone());
+        let mut names: BTreeSet<String> = unreadable.collect();
+        for history in &self.histories {
+            let name = &*history.last().metadata().namespace;
+            if !names.contains(name) {
+                names.insert(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// The number of profiles so far, deleted ones included.
+    pub fn len(&self) -> usize {
+        self.histories.len()
+    }
+
+    /// The profiles in the order in which they were first seen, without the first `count`.
+    pub fn after(&self, count: usize) -> &[History<T>] {
+        self.histories.get(count..).unwrap_or_default()
+    }
+
+    /// The history of the profile with that uid.
+    pub fn history(&self, uid: &str) -> Option<&History<T>> {
+        self.by_key(uid)
+    }
+
+    /// The number of profiles that exist now.
+    pub fn alive(&self) -> usize {
+        self.alive
+    }
+
+    /// The profiles that exist now, each with its last version only. Leaves out those whose last version is unreadable.
+    pub fn newest(&self) -> Vec<History<T>> {
+        let misfits: HashSet<usize> = self.misplaced().collect();
+        let there = self
+            .histories
+            .iter()
+            .enumerate()
+            .filter(|(index, history)| history.deleted.is_none() && !misfits.contains(index));
+        let newest = there.map(|(_, history)| History {
+            origin: history.origin,
+            versions: history.versions.last().cloned().into_iter().collect(),
+            deleted: None,
+        });
+        newest.collect()
+    }
+
+    /// The objects that do not fit the type.
+    pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
+        self.unreadable.values().map(|misfit| &misfit.unreadable)
+    }
+
+    /// The indices of histories whose newest version is unreadable, as a set.
+    pub fn left_out(&self) -> HashSet<usize> {
+        self.misplaced().collect()
+    }
+
+    /// The indices of histories whose newest version is unreadable.
+    fn misplaced(&self) -> impl Iterator<Item = usize> {
+        let misfits = self.unreadable.values().map(|misfit| &misfit.unreadable.object);
+        misfits
+            .filter_map(|object| self.places.get(&self.key_of(object)))
+            .map(|place| place.index)
+    }
+
+    /// Adds a watch. Returns its number.
+    pub fn add_watch(&mut self, now: Timestamp) -> usize {
+        self.heard.push(Some(now));
+        self.lost.push(None);
+        self.heard.len() - 1
+    }
+
+    /// Notes that a watch knows every change until now.
+    pub fn hear(&mut self, watch: usize, now: Timestamp) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = Some(now);
+        }
+    }
+
+    /// Notes that a watch is not followed.
+    pub fn rest(&mut self, watch: usize) {
+        if let Some(heard) = self.heard.get_mut(watch) {
+            *heard = None;
+        }
+    }
+
+    /// Until when all watches know every change; none if no watch is followed.
+    pub fn known_until(&self) -> Option<Timestamp> {
+        self.heard.iter().flatten().min().copied()
+    }
+
+    /// Copies the history at `index`, in the order in which profiles were first seen.
+    pub fn copy(&self, index: usize) -> Option<History<T>> {
+        self.histories.get(index).cloned()
+    }
+
+    /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
+    pub fn copied(&self, mut histories: Vec<History<T>>) -> Option<Recorded<T>> {
+        if self.passes == 0 {
+            return None;
+        }
+        retain_current(&mut histories, &self.misplaced().collect());
+        Some(Recorded {
+            histories,
+            gaps: self.gaps.iter().cloned().chain(self.memory.gaps::<T>()).collect(),
+            unreadable: self
+                .unreadable
+                .values()
+                .map(|misfit| misfit.unreadable.clone())
+                .collect(),
+        })
+    }
+
+    /// Begins anew with what a window ended with: the last versions of the objects that exist, and those that were
+    /// unreadable then.
+    pub fn go_on<'a>(
+        &mut self,
+        histories: impl Iterator<Item = &'a History<T>>,
+        unreadable: impl Iterator<Item = &'a Unreadable>,
+        now: Timestamp,
+    ) {
+        let pass = self.begin(Origin::Listed);
+        for history in histories.filter(|history| history.deleted.is_none()) {
+            if let Some(last) = history.versions.last() {
+                self.put(last.object.clone(), pass.origin, last.at);
+            }
+        }
+        for unreadable in unreadable.filter(|unreadable| unreadable.object.kind == T::KIND) {
+            let misfit = Misfit {
+                unreadable: unreadable.clone(),
+                since: now,
+                pass: pass.number,
+            };
+            self.unreadable.insert(whole_key(&unreadable.object), misfit);
+        }
+    }
+
+    /// The histories of objects that are wanted by namespace and name, and what was missed: all gaps, and the versions that
+    /// cannot be read.
+    pub fn so_far(
+        &self,
+        is_wanted: impl Fn(&str, &str) -> bool,
+        now: Timestamp,
+    ) -> (Vec<History<T>>, Vec<Gap>) {
+        let histories = self.histories.iter().filter(|history| {
+            let metadata = history.last().metadata();
+            is_wanted(&metadata.namespace, &metadata.name)
+        });
+        let unread = self.unreadable.values().map(|misfit| misfit.gap::<T>(now));
+        let gaps = self
+            .gaps
+            .iter()
+            .cloned()
+            .chain(self.memory.gaps::<T>())
+            .chain(unread);
+        (histories.cloned().collect(), gaps.collect())
+    }
+
+    /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
+    /// version would be judged in its place.
+    pub fn take(&mut self) -> Recorded<T> {
+        let mut record = std::mem::take(self);
+        let stale: HashSet<usize> = record.misplaced().collect();
+        retain_current(&mut record.histories, &stale);
+        record.gaps.extend(record.memory.gaps::<T>());
+        Recorded {
+            histories: record.histories,
+            gaps: record.gaps,
+            unreadable: record
+                .unreadable
+                .into_values()
+                .map(|misfit| misfit.unreadable)
+                .collect(),
+        }
+    }
+
+    /// Reads a profile. Notes one that does not fit the type.
+    ///
+    /// # Errors
+    /// The identity of an object that does not fit.
+    fn read(&mut self, json: &[u8], at: Timestamp) -> Result<T, ObjectRef> {
+        T::read(Untyped::Text(json)).map_err(|unreadable| {
+            let object = ObjectRef {
+                kind: T::KIND.to_owned(),
+                ..unreadable.object
+            };
+            let known = self.unreadable.get(&whole_key(&object));
+            let misfit = Misfit {
+                since: known.map_or(at, |known| known.since),
+                unreadable: Unreadable {
+                    object: object.clone(),
+                    message: unreadable.message,
+                },
+                pass: self.passes,
+            };
+            let before = self.unreadable.insert(whole_key(&object), misfit);
+            self.misfits += u64::from(before.is_none());
+            object
+        })
+    }
+
+    /// The key of an object: its uid, so that a profile differs from an earlier one of the same name.
+    fn key_of(&self, object: &ObjectRef) -> Arc<str> {
+        if object.uid.is_empty() {
+            return object.path().into();
+        }
+        // No hub gives two objects one uid, but if one does, neither may hide the other.
+        let other = self.places.get(&*object.uid).is_some_and(|place| {
+            let metadata = &self.histories[place.index].last().metadata();
+            !object.name.is_empty()
+                && (&*metadata.name, &*metadata.namespace) != (&*object.name, &*object.namespace)
+        });
+        if other {
+            whole_key(object).into()
+        } else {
+            (*object.uid).into()
+        }
+    }
+
+    /// The key of a profile, without building an `ObjectRef`: there may be a hundred thousand.
+    fn key(&self, object: &T) -> Arc<str> {
+        let metadata = object.metadata();
+        let is_known = |place: &Place| {
+            let known = &self.histories[place.index].last().metadata();
+            (&known.name, &known.namespace) == (&metadata.name, &metadata.namespace)
+        };
+        match self.places.get(&metadata.uid) {
+            _ if metadata.uid.is_empty() => self.key_of(&object.object_ref()),
+            Some(place) if !is_known(place) => self.key_of(&object.object_ref()),
+            _ => Arc::clone(&metadata.uid),
+        }
+    }
+
+    /// A profile that was unreadable is readable again, or gone: its versions until now were missed.
+    fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
+        if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
+            self.misfits += 1;
+            self.gaps.push(Gap {
+                object: Some(object.clone()),
+                ..misfit.gap::<T>(at)
+            });
+        }
+    }
+
+    /// A restored backup may bring back an object that was deleted. What became of it meanwhile was missed.
+    fn put_back(&mut self, object: &T, at: Timestamp) {
+        let Some(place) = self.places.get(&self.key(object)) else {
+            return;
+        };
+        let history = &mut self.histories[place.index];
+        if let Some(deleted) = history.deleted.take() {
+            self.alive += 1;
+            note(&mut self.changed, place.index);
+            let words = "it was deleted, and a restored backup of the hub brought it back";
+            self.gaps.push(Gap {
+                kind: T::WATCHED,
+                from: Some(deleted),
+                until: Some(at),
+                object: Some(object.object_ref()),
+                share: None,
+                reason: Reason::known(ReasonId::HubRestored, words),
+            });
+        }
+    }
+
+    /// Adds a version to its profile's history, unless the history has it.
+    fn put(&mut self, object: T, origin: Origin, at: Timestamp) {
+        self.put_version(object, origin, at, false);
+    }
+
+    /// Does the same. In a new history, a resourceVersion that is known already tells nothing of the version.
+    fn put_version(&mut self, mut object: T, origin: Origin, at: Timestamp, is_of_new_history: bool) {
+        let key = self.key(&object);
+        if !self.unreadable.is_empty() {
+            self.missed(&object.object_ref(), at);
+        }
+        if let Some(place) = self.places.get(&key) {
+            let history = &mut self.histories[place.index];
+            let is_known = if is_of_new_history {
+                *history.last() == object
+            } else {
+                history.last().metadata().resource_version == object.metadata().resource_version
+                    || is_repeated(history, &object)
+            };
+            if is_known {
+                return;
+            }
+            if !self.memory.take(at) {
+                return;
+            }
+            self.new_versions += 1;
+            object.share_with(history.last());
+            history.versions.push(Version { at, object });
+            note(&mut self.changed, place.index);
+            return;
+        }
+        if !self.memory.take(at) {
+            return;
+        }
+        if let Some(before) = self.histories.last() {
+            // Many profiles of one manager have parts in common.
+            object.share_with(before.last());
+        }
+        let place = Place {
+            index: self.histories.len(),
+            pass: self.passes,
+        };
+        note(&mut self.changed, place.index);
+        self.places.insert(key, place);
+        self.alive += 1;
+        self.new_versions += 1;
+        self.histories.push(History {
+            origin,
+            // Capacity for one: most profiles never change, and there may be a hundred thousand.
+            versions: vec![Version { at, object }],
+            deleted: None,
+        });
+    }
+}
+
+/// Notes that the history at `index` has changed, if somebody looks.
+fn note(changed: &mut Option<BTreeSet<usize>>, index: usize) {
+    if let Some(changed) = changed {
+        changed.insert(index);
+    }
+}
+
+/// Whether an older version comes once more: a hub may begin a watch too early. Only an older one can, so that the
+/// versions of a long history are not searched for each new one.
+fn is_repeated<T: Tracked>(history: &History<T>, object: &T) -> bool {
+    let number = |object: &T| object.metadata().resource_version.parse::<u64>().ok();
+    number(object) < number(history.last())
+        && history
+            .versions
+            .iter()
+            .rev()
+            .any(|version| version.object == *object)
+}
+
+/// Drops the histories at the stale indices, unless the profile was deleted.
+fn retain_current<T>(histories: &mut Vec<History<T>>, stale: &HashSet<usize>) {
+    if stale.is_empty() {
+        return;
+    }
+    let mut index = 0..;
+    histories.retain(|history| {
+        let is_stale = index.next().is_some_and(|index| stale.contains(&index));
+        !is_stale || history.deleted.is_some()
+    });
+}
+
+/// The key of an object by uid and path.
+fn whole_key(object: &ObjectRef) -> String {
+    format!("{} {}", object.uid, object.path())
+}
+
+/// The identity of an object, as far as it can be read.
+fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
+    ObjectRef {
+        kind: T::KIND.to_owned(),
+        ..lenient::identity(Untyped::Text(json), T::KIND)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::Kind;
+    use serde_json::json;
+
+    use super::*;
+
+    fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
+        let profile = json!({
+            "metadata": {"name": "a", "uid": "u", "resourceVersion": resource_version},
+            "status": {"version": {"kubernetes": kubernetes}},
+        });
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(profile.to_string().as_bytes(), Origin::Created, at);
+    }
+
+    #[test]
+    fn versions_that_are_told_again_are_kept_once() {
+        let mut record = Record::<ClusterProfile>::default();
+        for _ in 0..3 {
+            for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
+                put(&mut record, resource_version, kubernetes);
+            }
+        }
+        assert_eq!(record.history("u").expect("a history").versions.len(), 3);
+        // As after a restored backup: an old number, and something new.
+        put(&mut record, "10", "v3");
+        assert_eq!(record.history("u").expect("a history").versions.len(), 4);
+    }
+
+    #[test]
+    fn what_a_run_has_no_room_for_is_a_gap() {
+        let mut record = Record {
+            memory: MemoryBudget::of(2),
+            ..Record::default()
+        };
+        put(&mut record, "1", "v1");
+        put(&mut record, "2", "v2");
+        // Told again, it needs no room.
+        put(&mut record, "2", "v2");
+        assert!(record.memory.gaps::<ClusterProfile>().is_empty());
+        put(&mut record, "3", "v3");
+        let at = Timestamp::UNIX_EPOCH;
+        record.changed(br#"{"metadata": {"name": "b", "uid": "w"}}"#, Origin::Created, at);
+        assert_eq!((record.len(), record.alive(), record.new_versions), (1, 1, 2));
+        let recorded = record.take();
+        assert_eq!(recorded.histories[0].versions.len(), 2);
+        let gaps = recorded.gaps.iter().map(|gap| (gap.kind, gap.until));
+        let expected = [(Kind::Timeline, Some(at)), (Kind::Inventory, None)];
+        assert_eq!(gaps.collect::<Vec<_>>(), expected);
+        let reason = &recorded.gaps[0].reason;
+        assert!(
+            reason.contains("more than the 2 versions of ClusterProfiles"),
+            "{reason}"
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! Confirms a watch, at the end of the window or now and then: a list must show nothing that the watch has not brought.
+//!
+//! Some proxies accept a watch and deliver nothing. Without a list, such a silence looks like a quiet manager.
+
+use std::{fmt::Display, sync::Arc, time::Duration};
+
+use evidence::{ObjectRef, Origin, Tracked};
+use futures::future::join;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use tokio::{
+    select,
+    time::{sleep, timeout},
+};
+
+use super::{LAST_WORD, QUIET, Shared, Watch, gap, stream::Stream};
+use crate::{
+    connect::{
+        call::{TimedClient, retry},
+        failure::Failure,
+    },
+    watch::{list::list, record::Record, restored},
+};
+
+/// How long the watch may take to bring what the list shows. A shorter delay is no interruption either.
+const CATCH_UP: Duration = Duration::from_secs(10);
+/// Interval of comparing what the watch has brought.
+const TICK: Duration = Duration::from_millis(50);
+/// How often the list is tried.
+const ATTEMPTS: u32 = 3;
+
+/// What a list shows, and the watch has not brought yet.
+#[derive(Default)]
+struct Untold {
+    versions: Vec<ObjectRef>,
+    /// Keys of profiles that are gone.
+    deletions: Vec<Arc<str>>,
+}
+
+impl Untold {
+    /// Drops what the watch has brought meanwhile. Returns whether nothing is left.
+    fn settle(&mut self, record: &Record<impl Tracked>) -> bool {
+        self.versions.retain(|object| !record.has_version(object));
+        self.deletions.retain(|key| !record.is_deleted(key));
+        self.versions.is_empty() && self.deletions.is_empty()
+    }
+
+    /// The last time at which the record was right about all of them; none if it never had one of them.
+    fn known_until(&self, record: &Record<impl Tracked>) -> Option<Timestamp> {
+        let versions = self.versions.iter().map(|object| record.last_seen(object));
+        let deletions = self.deletions.iter().map(|key| {
+            let versions = &record.by_key(key)?.versions;
+            versions.last().map(|version| version.at)
+        });
+        // None is the least: the record knows nothing of that object.
+        versions.chain(deletions).min().flatten()
+    }
+
+    /// An example, for people.
+    fn example(&self, record: &Record<impl Tracked>) -> String {
+        let deleted = || {
+            Some(
+                record
+                    .by_key(self.deletions.first()?)?
+                    .last()
+                    .object_ref()
+                    .to_string(),
+            )
+        };
+        let changed = self.versions.first().map(ToString::to_string);
+        changed.or_else(deleted).unwrap_or_default()
+    }
+}
+
+impl<T: Tracked> Watch<T> {
+    /// Compares a list with what the watch has brought, which gets a moment to catch up. If it does not, the record takes
+    /// a new list, and a gap. Returns whether the record is up to date.
+    pub async fn confirm(&mut self) -> bool {
+        let ended = self.clock.now();
+        if let (Some(late), Some(stream)) = (self.late, &self.stream)
+            && stream.has_caught_up(ended)
+        {
+            self.settle(late);
+        }
+        if self.is_in_doubt(ended) {
+            // A change that has come at this very moment is not lost with the connection.
+            let _ = timeout(TICK, self.follow()).await;
+        }
+        let doubtful = self.is_in_doubt(ended);
+        if doubtful {
+            let quiet = ended.duration_since(self.heard);
+            // The connection may be dead. A new watch brings immediately what was missed.
+            self.stream = None;
+            self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
+        }
+        // A doubt is no failure of the hub yet.
+        let attempts = if self.outage.is_some() && !doubtful {
+            1
+        } else {
+            ATTEMPTS
+        };
+        let (client, path) = (self.client.clone(), self.path.clone());
+        let (record, namespace) = (Arc::clone(&self.record), self.namespace.clone());
+        let (known, restores) = (self.resource_version.clone(), self.restores);
+        let comparing = retry(attempts, Failure::may_pass, || {
+            compare(&client, &path, &record, namespace.as_deref(), &known)
+        });
+        // A long list must not keep the watch waiting: hubs end watches that lag.
+        let compared = select! {
+            biased;
+            compared = comparing => compared,
+            never = self.follow() => match never {},
+        };
+        let mut untold = match compared {
+            Ok(untold) => untold,
+            // The watch has noticed it meanwhile, and has listed all.
+            Err(failure) if failure.is_restored() && self.restores > restores => return true,
+            Err(failure) if failure.is_restored() => return self.take_new_history(&failure).await,
+            Err(failure) => {
+                self.doubt(&failure);
+                return false;
+            }
+        };
+        let settled = async {
+            while !untold.settle(&record.lock()) {
+                sleep(TICK).await;
+            }
+        };
+        let listened = async {
+            if doubtful {
+                sleep(LAST_WORD).await;
+            }
+        };
+        let settling = async {
+            select! {
+                biased;
+                _ = join(settled, listened) => {}
+                never = self.follow() => match never {},
+            }
+        };
+        // A sleep beside a watch that never rests would not be looked at.
+        let settled = timeout(CATCH_UP, settling).await.is_ok();
+        let now = self.clock.now();
+        let is_current = |stream: &Stream| stream.has_caught_up(now);
+        if settled && self.late.is_none() && self.stream.as_ref().is_some_and(is_current) {
+            // The list began then. Hubs send a watch nothing while nothing changes, some not even bookmarks.
+            self.hear(self.heard.max(ended));
+        }
+        settled || self.take_list(&untold).await
+    }
+
+    /// Whether nothing came for so long that the connection may be dead.
+    fn is_in_doubt(&self, now: Timestamp) -> bool {
+        self.outage.is_none() && now.duration_since(self.heard) > QUIET
+    }
+
+    /// Lists a namespace that was not followed. The changes of profiles that it holds by now leave a gap.
+    pub async fn visit(&mut self) {
+        let listed = self.list_patiently().await;
+        if let Err(failure) = listed {
+            return self.miss(&failure);
+        }
+        let place = self.place();
+        let mut record = self.record.lock();
+        if self
+            .namespace()
+            .is_some_and(|name| record.namespaces().contains(name))
+        {
+            let reason = format!("the watch{place} began late: it held no profile when the window began");
+            record.gaps.push(gap::<T>(self.began, self.clock.now(), reason));
+        }
+    }
+
+    /// Notes that the list of a namespace that was not followed could not be read.
+    pub fn miss(&self, why: &dyn Display) {
+        let reason = format!("a list{} at the end of the window failed: {why}", self.place());
+        let gap = gap::<T>(self.began, self.clock.now(), reason);
+        self.record.lock().gaps.push(gap);
+    }
+
+    /// Notes that no list has confirmed the watch.
+    pub fn doubt(&mut self, why: &dyn Display) {
+        self.outage
+            .get_or_insert_with(|| format!("the list that compares the watch with the hub failed: {why}"));
+    }
+
+    /// The watch has missed something: takes a new list into the record, and notes the gap.
+    async fn take_list(&mut self, untold: &Untold) -> bool {
+        let (from, example) = {
+            let record = self.record.lock();
+            let known = untold.known_until(&record).unwrap_or(self.began);
+            let from = match (&self.outage, self.late) {
+                // Until an interruption, the watch was right.
+                (Some(_), None) => self.heard,
+                // What came late is not known for as long as it seems.
+                (_, Some(_)) => self.heard.min(known),
+                (None, None) => known,
+            };
+            (from, untold.example(&record))
+        };
+        let listed = self.list_patiently().await;
+        let now = self.clock.now();
+        self.late = None;
+        let mut reason = format!(
+            "the watch{} missed changes that a later list shows, such as of {example}",
+            self.place()
+        );
+        if let Some(cause) = self.outage.take() {
+            reason += &format!(" ({cause})");
+        }
+        if let Err(failure) = &listed {
+            reason += &format!("; a second list failed: {failure}");
+        }
+        self.record.lock().gaps.push(gap::<T>(from, now, reason));
+        listed.is_ok()
+    }
+
+    /// The hub was restored, and the watch does not know it: takes a new list into the record, and notes the gap.
+    async fn take_new_history(&mut self, restored: &Failure) -> bool {
+        self.is_restored = true;
+        let listed = self.list_patiently().await;
+        self.late = None;
+        self.outage = None;
+        let reason = format!("the watch{} missed changes: {restored}", self.place());
+        let reason = restored::reason(reason, restored);
+        self.record
+            .lock()
+            .gaps
+            .push(gap::<T>(self.heard, self.clock.now(), reason));
+        listed.is_ok()
+    }
+
+    async fn list_patiently(&mut self) -> Result<(), Failure> {
+        let mut failures = 0;
+        loop {
+            match self.list(Origin::Relisted).await {
+                Err(failure) if failure.may_pass() && failures + 1 < ATTEMPTS => {
+                    failures += 1;
+                    sleep(failure.wait(failures)).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// Lists the profiles at `path`, and returns what the record lacks of them. It fails where the hub has a new history since it
+/// has given out the resourceVersion `known`.
+async fn compare<T: Tracked>(
+    client: &TimedClient,
+    path: &str,
+    record: &Shared<T>,
+    namespace: Option<&str>,
+    known: &str,
+) -> Result<Untold, Failure> {
+    let pass = record.lock().begin(Origin::Relisted);
+    let lacking = Arc::new(Mutex::new(Vec::new()));
+    let (shared, into) = (Arc::clone(record), Arc::clone(&lacking));
+    let each = move |json: &[u8]| {
+        let lacks = shared.lock().compare(json, pass);
+        into.lock().extend(lacks);
+    };
+    let newest = list(client, path, each).await?;
+    restored::compare(known, &newest)?;
+    Ok(Untold {
+        versions: std::mem::take(&mut *lacking.lock()),
+        deletions: record.lock().unmet(pass, namespace),
+    })
+}

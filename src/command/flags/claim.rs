@@ -1,0 +1,195 @@
+//! The flags of the verdict: the edition, the claims and the waivers.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use evidence::{
+    About, Claim,
+    api::{
+        Edition, Feature, Role,
+        syntax::{is_dns_label, is_label_value},
+    },
+};
+
+use super::roles;
+use crate::command::terminal::exit::Failure;
+
+/// The edition, and what the implementation claims.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Verdict")]
+pub struct ClaimFlags {
+    /// Who is judged: manager, scheduler, or both, with a comma between them [default: manager, or that of --edition, or as
+    /// recorded]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser())]
+    pub roles: Vec<Role>,
+    /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09
+    /// [default: standard, placement-2025-09, or as recorded]
+    #[arg(long)]
+    pub edition: Option<Edition>,
+    /// A feature that the implementation claims, such as consumer-secrets
+    #[arg(long = "feature", value_name = "FEATURE")]
+    pub features: Vec<Feature>,
+    /// A feature that the implementation declares not to have
+    #[arg(long = "no-feature", value_name = "FEATURE")]
+    pub no_features: Vec<Feature>,
+    /// A consumer that needs credentials: every profile must have a Secret for it
+    #[arg(long = "consumer", value_name = "NAME")]
+    pub consumers: Vec<String>,
+    /// A user that reads placement decisions, as the hub names it: it must not be able to write them (repeatable)
+    #[arg(long = "consumer-user", value_name = "USER")]
+    pub consumer_users: Vec<String>,
+    /// A user of the cluster manager, as the hub names it: name those of all its replicas and components (repeatable)
+    #[arg(long = "cluster-manager-user", value_name = "USER")]
+    pub cluster_manager_users: Vec<String>,
+    /// A field manager of the cluster manager, as managedFields name it: name all (repeatable)
+    #[arg(long = "cluster-manager-field-manager", value_name = "NAME")]
+    pub cluster_manager_field_managers: Vec<String>,
+    /// A user of the scheduler, as the hub names it: name those of all its replicas and components (repeatable)
+    #[arg(long = "scheduler-user", value_name = "USER")]
+    pub scheduler_users: Vec<String>,
+    /// A field manager of the scheduler, as managedFields name it: name all (repeatable)
+    #[arg(long = "scheduler-field-manager", value_name = "NAME")]
+    pub scheduler_field_managers: Vec<String>,
+    /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
+    #[arg(long, value_name = "N")]
+    pub node_tolerance: Option<u64>,
+    /// A namespace whose profiles represent a ClusterSet, and the set's name (repeatable)
+    #[arg(long = "clusterset", value_name = "NS=NAME", value_parser = clusterset)]
+    pub clustersets: Vec<(String, String)>,
+    /// Count a broken SHOULD rule as a failure
+    #[arg(long)]
+    pub strict: bool,
+    /// Waive the violations that FILE lists, each with a reason and a last day: `waivers: [{rule, object, reason, link,
+    /// expires}]`. Reports show them as waived, never as passed
+    #[arg(long, value_name = "FILE")]
+    pub waivers: Option<PathBuf>,
+    /// What the configuration file says of the run, for the report to submit.
+    #[arg(skip)]
+    pub about: About,
+}
+
+impl ClaimFlags {
+    /// Overrides a claim, such as that of an evidence file, with what the flags say.
+    ///
+    /// # Errors
+    /// When the edition is of another role, a feature is both claimed and declared absent on the command line, or a namespace is declared to represent
+    /// two ClusterSets.
+    pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
+        if let Some(both) = self
+            .features
+            .iter()
+            .find(|feature| self.no_features.contains(feature))
+        {
+            return Err(Failure::usage(anyhow!(
+                "--feature {both} contradicts --no-feature {both}: give one of them"
+            )));
+        }
+        let clustersets = self.clustersets()?;
+        roles::apply(&self.roles, self.edition, claim)?;
+        for feature in &self.features {
+            claim.no_features.remove(feature);
+            claim.features.insert(*feature);
+        }
+        for feature in &self.no_features {
+            claim.features.remove(feature);
+            claim.no_features.insert(*feature);
+        }
+        for (claimed, given) in [
+            (&mut claim.consumers, &self.consumers),
+            (&mut claim.consumer_users, &self.consumer_users),
+            (&mut claim.cluster_manager.users, &self.cluster_manager_users),
+            (
+                &mut claim.cluster_manager.field_managers,
+                &self.cluster_manager_field_managers,
+            ),
+            (&mut claim.scheduler.users, &self.scheduler_users),
+            (
+                &mut claim.scheduler.field_managers,
+                &self.scheduler_field_managers,
+            ),
+        ] {
+            if !given.is_empty() {
+                claimed.clone_from(given);
+            }
+        }
+        if let Some(tolerance) = self.node_tolerance {
+            claim.node_tolerance = tolerance;
+        }
+        if !clustersets.is_empty() {
+            claim.clustersets = clustersets;
+        }
+        claim.strict |= self.strict;
+        claim.about.update(&self.about);
+        Ok(())
+    }
+
+    /// The flags that were given and that one role alone may have a use for, by their ids.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("features", !self.features.is_empty()),
+            ("no_features", !self.no_features.is_empty()),
+            ("consumers", !self.consumers.is_empty()),
+            ("consumer_users", !self.consumer_users.is_empty()),
+            ("cluster_manager_users", !self.cluster_manager_users.is_empty()),
+            (
+                "cluster_manager_field_managers",
+                !self.cluster_manager_field_managers.is_empty(),
+            ),
+            ("scheduler_users", !self.scheduler_users.is_empty()),
+            (
+                "scheduler_field_managers",
+                !self.scheduler_field_managers.is_empty(),
+            ),
+            ("node_tolerance", self.node_tolerance.is_some()),
+            ("clustersets", !self.clustersets.is_empty()),
+        ]
+        .into_iter()
+        .filter_map(|(id, is_given)| is_given.then_some(id))
+    }
+
+    /// Maps namespaces to their ClusterSets.
+    fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let mut sets = BTreeMap::new();
+        for (namespace, set) in &self.clustersets {
+            if let Some(other) = sets.insert(namespace.clone(), set.clone())
+                && other != *set
+            {
+                return Err(Failure::usage(anyhow!(
+                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: \
+                     a namespace represents one ClusterSet, give one of them"
+                )));
+            }
+        }
+        Ok(sets)
+    }
+}
+
+/// Why the value of `--clusterset` is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum ClusterSetError {
+    #[error("give the namespace and the name of its ClusterSet, such as fleet=production")]
+    Parts,
+    #[error("`{0}` is not a valid namespace name")]
+    Namespace(String),
+    #[error("`{0}` is not a valid ClusterSet name: it is not a valid label value")]
+    Name(String),
+}
+
+/// Reads a namespace and the name of its ClusterSet.
+fn clusterset(given: &str) -> Result<(String, String), ClusterSetError> {
+    let parts = given
+        .split_once('=')
+        .filter(|(namespace, set)| !namespace.is_empty() && !set.is_empty());
+    let Some((namespace, set)) = parts else {
+        return Err(ClusterSetError::Parts);
+    };
+    if !is_dns_label(namespace) {
+        return Err(ClusterSetError::Namespace(namespace.to_owned()));
+    }
+    // The namespace repeats the set's name in a label.
+    if !is_label_value(set) {
+        return Err(ClusterSetError::Name(set.to_owned()));
+    }
+    Ok((namespace.to_owned(), set.to_owned()))
+}

@@ -1,0 +1,284 @@
+//! The flags that drive the implementation.
+
+use std::{
+    convert::Infallible,
+    env,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueHint};
+use collect::{
+    Plan,
+    clock::Clock,
+    connect::Connection,
+    driver::{
+        Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
+    },
+};
+use evidence::{Claim, DriverAction, api::Role};
+use lab::{
+    driver::{BothHooks, StandIns},
+    manager::{ReferenceHooks, Remote},
+    scheduler::{self, SchedulerHooks},
+};
+
+use super::target::Target;
+use crate::command::terminal::exit::Failure;
+
+/// Whether and how to drive the implementation.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Driver")]
+pub struct DriverFlags {
+    /// Drive the implementation (join, leave, place, …) and judge its reactions: FILE is a driver file with commands;
+    /// `reference` goes with --manager reference, `none` drives nothing [default: none; on --hub lab, reference with
+    /// --allow-mutations]
+    #[arg(long, value_name = "FILE|reference|none", value_hint = ValueHint::FilePath)]
+    pub driver: Option<Choice>,
+    /// Let the driver write to the profiles of members that it joined and to the slices of its placements, and create
+    /// one of its own; it undoes what it writes
+    #[arg(long)]
+    pub allow_mutations: bool,
+}
+
+/// Who drives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The commands of a file.
+    File(PathBuf),
+    /// The run itself, which has the reference manager or the reference scheduler at hand.
+    Reference,
+    /// Nobody.
+    Nobody,
+}
+
+/// The driver, as far as it is known without a hub.
+#[derive(Debug)]
+pub enum Driving {
+    /// The commands of a file.
+    File {
+        /// The file.
+        file: Box<DriverFile>,
+        /// Whether the run may write to the hub.
+        mutations: bool,
+        /// The folder of the write-ahead logs.
+        journals: PathBuf,
+    },
+    /// The reference manager, or the reference scheduler.
+    Reference {
+        /// Whether the run may write to the hub.
+        mutations: bool,
+    },
+}
+
+impl DriverFlags {
+    /// Resolves the flags for a target that is watched as planned.
+    ///
+    /// # Errors
+    /// When they conflict, or the driver file cannot be used.
+    pub fn resolve(&self, target: &Target, plan: &Plan) -> Result<Option<Driving>, Failure> {
+        let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
+        let mutations = self.allow_mutations;
+        let choice = match &self.driver {
+            Some(choice) => choice,
+            None if is_driven_by_default(target, plan) => {
+                return Ok(Some(Driving::Reference { mutations: true }));
+            }
+            None if mutations => return usage("--allow-mutations needs a driver: add --driver FILE"),
+            None => return Ok(None),
+        };
+        match (choice, target) {
+            (Choice::Nobody, _) if mutations => {
+                usage("--driver none drives nothing that may write: leave out --allow-mutations")
+            }
+            (Choice::Nobody, _) => Ok(None),
+            _ if plan.observe.is_zero() => {
+                usage("--observe 0s cannot see the driver's effects: leave out --observe or --driver")
+            }
+            (Choice::File(path), Target::Kubeconfig(_)) => Ok(Some(Driving::File {
+                file: Box::new(DriverFile::read(path).map_err(Failure::usage)?),
+                mutations,
+                journals: journals()?,
+            })),
+            (Choice::Reference, Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
+                Ok(Some(Driving::Reference { mutations }))
+            }
+            (Choice::File(_), Target::Lab(_) | Target::Envtest(_) | Target::K3s(_)) => {
+                usage("commands cannot drive the reference manager: use --driver reference")
+            }
+            (Choice::Reference, Target::Kubeconfig(_)) => usage(
+                "--driver reference drives the reference manager: add --hub lab --manager reference, or name a driver \
+                 file",
+            ),
+        }
+    }
+
+    /// The driver file that was named.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.driver {
+            Some(Choice::File(path)) => Some(path),
+            Some(Choice::Reference | Choice::Nobody) | None => None,
+        }
+    }
+}
+
+/// Whether the driver is part of the run without being named: in the lab it takes no time, and writes to nothing of the
+/// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it; and a share of
+/// the fleet cannot be driven.
+fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
+    let mut roles = plan.claim.roles();
+    matches!(target, Target::Lab(_))
+        && !plan.observe.is_zero()
+        && plan.scope.shard.is_none()
+        && roles.all(|role| plan.scope.holds_namespace(lab::reference(role).namespace))
+}
+
+impl FromStr for Choice {
+    type Err = Infallible;
+
+    fn from_str(given: &str) -> Result<Self, Infallible> {
+        Ok(match given {
+            "reference" => Choice::Reference,
+            "none" => Choice::Nobody,
+            path => Choice::File(path.into()),
+        })
+    }
+}
+
+/// Returns the folder of the write-ahead logs of changes to undo (XDG Base Directory Specification).
+///
+/// # Errors
+/// When there is no home folder.
+pub fn journals() -> Result<PathBuf, Failure> {
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let state = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(absolute);
+    let home = || {
+        env::home_dir()
+            .filter(absolute)
+            .map(|home| home.join(".local/state"))
+    };
+    let state = state.or_else(home).ok_or_else(|| {
+        Failure::usage(anyhow!(
+            "there is no folder for the log of changes to undo: set XDG_STATE_HOME to a folder that outlives the run"
+        ))
+    })?;
+    Ok(state.join("clusterprofile-conformance").join("runs"))
+}
+
+impl Driving {
+    /// Whether the run may write to the hub.
+    pub fn mutations(&self) -> bool {
+        match self {
+            Driving::File { mutations, .. } | Driving::Reference { mutations } => *mutations,
+        }
+    }
+
+    /// Plans a driver file's scenarios on a user's hub.
+    ///
+    /// # Errors
+    /// When its hooks cannot run, or the log of changes to undo cannot be written.
+    pub fn by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<DriverPlan>, Failure> {
+        let (
+            Driving::File {
+                file,
+                mutations,
+                journals,
+            },
+            Some(access),
+        ) = (self, hub.access())
+        else {
+            return Ok(None);
+        };
+        let run = new_run_id();
+        let hooks = Commands::new((**file).clone(), access, &run)
+            .context("failed to prepare the hooks")
+            .map_err(Failure::could_not_run)?;
+        let head = Head {
+            run: run.clone(),
+            began: clock.now(),
+            server: access.server.clone(),
+            hub: hub.source.clone(),
+            driver_file: file.path.clone(),
+        };
+        let journal = Journal::begin(journals, head)
+            .with_context(|| {
+                format!(
+                    "failed to write the log of changes to undo in {}; set XDG_STATE_HOME to a writable folder",
+                    journals.display()
+                )
+            })
+            .map_err(Failure::could_not_run)?;
+        Ok(Some(DriverPlan {
+            run,
+            hooks: Arc::new(hooks),
+            fleet: match &file.members {
+                Members::StandIns => Fleet::StandIns(Arc::new(StandIns::new(clock))),
+                Members::Made => Fleet::Made(file.upgrade_to.clone()),
+                Members::Own(own) => Fleet::Own(own.clone(), file.upgrade_to.clone()),
+            },
+            patience: file.patience.clone(),
+            scale: file.scale,
+            mutations: *mutations,
+            journal: Some(Arc::new(journal)),
+        }))
+    }
+
+    /// Plans the scenarios for the reference implementations that are there. A scheduler alone has an inventory of its
+    /// own.
+    pub fn by_remotes(
+        &self,
+        manager: Option<Remote>,
+        scheduler: Option<scheduler::Remote>,
+        clock: Clock,
+    ) -> Option<DriverPlan> {
+        let Driving::Reference { mutations } = self else {
+            return None;
+        };
+        let manager = manager.map(|remote| Arc::new(ReferenceHooks::new(remote, clock)));
+        let scheduler = scheduler.map(|remote| Arc::new(SchedulerHooks::new(remote)));
+        let fleet = match &manager {
+            Some(hooks) => Fleet::StandIns(Arc::<ReferenceHooks>::clone(hooks)),
+            None => Fleet::Made(None),
+        };
+        let hooks: Arc<dyn Hooks> = match (manager, scheduler) {
+            (Some(manager), Some(scheduler)) => Arc::new(BothHooks::new(manager, scheduler)),
+            (Some(manager), None) => manager,
+            (None, scheduler) => scheduler?,
+        };
+        Some(of_reference(hooks, fleet, *mutations))
+    }
+
+    /// Checks that the driver can do anything for the role that is judged.
+    ///
+    /// # Errors
+    /// When only a scheduler is judged, and the driver file has no hook for them.
+    pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
+        let Driving::File { file, .. } = self else {
+            return Ok(());
+        };
+        let of_placements = [DriverAction::Place, DriverAction::Restart];
+        let is_useless = !of_placements.iter().any(|action| file.hooks.contains_key(action));
+        if is_useless && claim.edition.role() == Role::Scheduler {
+            return Err(Failure::usage(anyhow!(
+                "the driver file {} has no hook that --role scheduler uses: add `place` and `unplace`, or `restart`",
+                file.path.display()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The plan for an implementation of our own. Its hub ends with the run, so there is nothing to clean up.
+fn of_reference(hooks: Arc<dyn Hooks>, fleet: Fleet, mutations: bool) -> DriverPlan {
+    DriverPlan {
+        run: new_run_id(),
+        hooks,
+        fleet,
+        patience: Patience::default(),
+        scale: Some(Scale::default()),
+        mutations,
+        journal: None,
+    }
+}

@@ -1,0 +1,168 @@
+//! The members to query: those that the user names, and those of a test hub.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Arc,
+};
+
+use anyhow::anyhow;
+use collect::{
+    Dial, MemberWay, Members,
+    connect::{ClientError, USER_AGENT},
+    plugins::{Call, Output, Plugins, Provider, Ran, Runner, read_providers},
+    read_members,
+};
+use evidence::ObjectKey;
+use futures::future::{BoxFuture, FutureExt as _};
+use kube::{Client, Config};
+use lab::{manager::Manager, member::StandIn};
+use serde_json::{Value, json};
+
+use super::target::Target;
+use crate::command::terminal::exit::Failure;
+
+/// Where kubeconfigs of members come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MembersFrom {
+    /// Nowhere: no member is queried.
+    Nowhere,
+    /// The consumer Secrets.
+    Secrets,
+    /// A file.
+    File(PathBuf),
+}
+
+impl FromStr for MembersFrom {
+    type Err = std::convert::Infallible;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        Ok(match given {
+            "none" => MembersFrom::Nowhere,
+            "from-secrets" => MembersFrom::Secrets,
+            path => MembersFrom::File(path.into()),
+        })
+    }
+}
+
+/// Resolves the flags for a target; also returns the files that were read.
+///
+/// # Errors
+/// When a file cannot be used, or the target brings members of its own.
+pub fn resolve(
+    given: &[MembersFrom],
+    providers: Option<&Path>,
+    target: &Target,
+) -> Result<(Members, Vec<PathBuf>), Failure> {
+    let from_nowhere = given.contains(&MembersFrom::Nowhere);
+    if from_nowhere && (given.len() > 1 || providers.is_some()) {
+        return Err(Failure::usage(anyhow!(
+            "--members none queries no member: leave out the other --members and --provider-file, or name a file of \
+             that name as ./none"
+        )));
+    }
+    let is_given = !given.is_empty() || providers.is_some();
+    if is_given && !from_nowhere && !matches!(target, Target::Kubeconfig(_)) {
+        return Err(Failure::usage(anyhow!(
+            "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
+        )));
+    }
+    let (mut members, mut files) = (Members::default(), Vec::new());
+    for from in given {
+        match from {
+            MembersFrom::Nowhere => {}
+            MembersFrom::Secrets => members.from_secrets = true,
+            MembersFrom::File(path) => {
+                let (ways, read) = read_members(path).map_err(Failure::usage)?;
+                members.ways.extend(ways);
+                files.push(path.clone());
+                files.extend(read);
+            }
+        }
+    }
+    if let Some(path) = providers {
+        members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
+        files.push(path.to_owned());
+    }
+    Ok((members, files))
+}
+
+/// The access provider of the reference manager.
+const PROVIDER: &str = "secretreader";
+
+/// Returns the members of the reference manager, its consumer Secrets, and the plugin of its access provider.
+pub fn of_the_lab(manager: &Manager) -> Members {
+    let mut tokens = HashMap::new();
+    let mut ways = Vec::new();
+    for member in manager.members() {
+        let key = ObjectKey {
+            namespace: member.namespace,
+            name: member.profile,
+        };
+        let client = member.stand_in.client_as(StandIn::ASKER, USER_AGENT);
+        ways.push(MemberWay::by_client(
+            key,
+            format!("stand-in {}", member.stand_in.name()),
+            client,
+        ));
+        let token = member.stand_in.issue();
+        tokens.insert(member.stand_in.name().to_owned(), token);
+    }
+    Members {
+        ways,
+        from_secrets: true,
+        only_ways: true,
+        plugins: Some(Plugins {
+            providers: vec![Provider::named(PROVIDER)],
+            runner: Arc::new(Reader(tokens)),
+        }),
+        dial: Arc::new(Fleet(manager.hosts())),
+    }
+}
+
+/// The stand-ins, by host and port. A lab connects to nothing else.
+struct Fleet(BTreeMap<String, StandIn>);
+
+impl Dial for Fleet {
+    fn connect(&self, config: Config) -> Result<Client, ClientError> {
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |authority| authority.as_str());
+        let member = self.0.get(host).ok_or(ClientError::NoServer)?;
+        let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
+        let token = user["token"].as_str().unwrap_or_default();
+        Ok(member.client_with_token(token, USER_AGENT))
+    }
+}
+
+/// The plugin of the reference manager's access provider, in this process: it knows a token for each stand-in, by its
+/// cluster name.
+struct Reader(HashMap<String, String>);
+
+impl Reader {
+    fn answer(&self, call: &Call) -> Ran {
+        let asked: Value = call
+            .env
+            .get("KUBERNETES_EXEC_INFO")
+            .and_then(|info| serde_json::from_str(info).ok())
+            .unwrap_or_default();
+        let name = asked["spec"]["cluster"]["config"]["clusterName"]
+            .as_str()
+            .unwrap_or_default();
+        let Some(token) = self.0.get(name) else {
+            return Ran::Failed(format!("knows no cluster `{name}`"));
+        };
+        let answer = json!({
+            "apiVersion": asked["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
+        });
+        Ran::Answered(Output(answer.to_string().into_bytes()))
+    }
+}
+
+impl Runner for Reader {
+    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+        std::future::ready(self.answer(call)).boxed()
+    }
+}

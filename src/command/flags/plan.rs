@@ -1,0 +1,190 @@
+//! The flags that say which evidence to collect.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::anyhow;
+use clap::{Args, ValueHint};
+use collect::{Members, Plan, Wish, Workloads};
+use evidence::{
+    Claim, Scope,
+    api::{Feature, Role},
+};
+
+use super::{
+    audit,
+    duration::{self, DurationError},
+    members::MembersFrom,
+    target::Target,
+};
+use crate::command::terminal::exit::Failure;
+
+/// Which evidence to collect.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Evidence")]
+pub struct PlanFlags {
+    /// Read the profiles in this API version [default: the edition's version, if the hub serves it]
+    #[arg(long, value_name = "VERSION")]
+    pub api_version: Option<String>,
+    /// How long to watch the profiles, such as 30s, 5m or 1h30m; 0s takes a single snapshot [default: 5m, 6m with
+    /// --members or --provider-file, 30m in the lab]
+    #[arg(long, value_name = "DURATION", value_parser = observe)]
+    pub observe: Option<Duration>,
+    /// How long to look on after that, at most, while a fault that was there at the end is not yet older than its grace;
+    /// 0s does not wait [default: 130s]
+    #[arg(long, value_name = "DURATION", value_parser = settle)]
+    pub settle: Option<Duration>,
+    /// Watch although --namespace, --cluster-manager or --scheduler names what has no object on the hub yet
+    #[arg(long)]
+    pub wait: bool,
+    /// Query the members to verify their profiles. FILE lists a kubeconfig (relative to FILE) and a context for each
+    /// profile: `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`. `from-secrets` uses the consumer
+    /// Secrets as kubeconfigs and tests each (repeatable). `none` queries none [default: none; on a test hub, its own]
+    #[arg(long, value_name = "FILE|from-secrets|none", value_hint = ValueHint::FilePath)]
+    pub members: Vec<MembersFrom>,
+    /// Run the credential plugins that FILE lists for access providers, in the format of inventory consumers:
+    /// `providers: [{name, execConfig: {apiVersion, command, args, env, provideClusterInfo}}]`. A plugin runs on this
+    /// machine for each profile with its provider; its credential is tested on the member and used to query it
+    #[arg(long, value_name = "FILE")]
+    pub provider_file: Option<PathBuf>,
+    /// Read the audit log of the hub's API server after the run: a file with its rotated siblings (audit-2026-….log,
+    /// compressed or not), or a folder. Repeatable, for several API servers. `none` reads none [default: none; on a test
+    /// hub, its own]
+    #[arg(long = "audit-log", value_name = "PATH|none")]
+    pub audit_logs: Vec<PathBuf>,
+    /// Require the dry-run probe: its rules are inconclusive if it is unavailable
+    #[arg(long, conflicts_with = "no_probe")]
+    pub probe: bool,
+    /// Look for placement keys on these workloads, such as apps/v1/deployments
+    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = workload)]
+    pub workload: Option<Workloads>,
+    /// Send no dry-run writes
+    #[arg(long)]
+    pub no_probe: bool,
+}
+
+/// Why a run that judges placements alone reads no Secrets and sends no dry runs.
+const PLACEMENTS_ALONE: &str = "no rule on placement decisions needs it";
+/// The longest grace, and how late a watch may tell.
+const LONGEST_SETTLE: Duration = Duration::from_secs(130);
+
+/// A profile may differ from its member for a grace period, of 5 minutes at most.
+const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
+
+/// What a test hub brings to the evidence by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Own {
+    /// Its members.
+    pub members: bool,
+    /// Its audit log.
+    pub audit_log: bool,
+}
+
+impl PlanFlags {
+    /// What is taken of that which a test hub brings: all but what the user leaves out.
+    pub fn own(&self) -> Own {
+        Own {
+            members: self.members.is_empty(),
+            audit_log: self.audit_logs.is_empty(),
+        }
+    }
+
+    /// Plans what to collect from a target, with the members that were named.
+    ///
+    /// # Errors
+    /// When the flags contradict each other.
+    pub fn plan(
+        &self,
+        claim: Claim,
+        scope: Scope,
+        target: &Target,
+        members: Members,
+    ) -> Result<Plan, Failure> {
+        let observe = target.default_observe();
+        let judges_profiles = claim.edition_of(Role::Manager).is_some();
+        let secrets = if !judges_profiles {
+            Wish::No(PLACEMENTS_ALONE.into())
+        } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
+            Wish::Asked
+        } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
+            Wish::No("disabled by --no-feature consumer-secrets".into())
+        } else {
+            Wish::IfAllowed
+        };
+        if members.from_secrets && claim.no_features.contains(&Feature::ConsumerSecrets) {
+            return Err(Failure::usage(anyhow!(
+                "--members from-secrets contradicts --no-feature consumer-secrets: give one of them"
+            )));
+        }
+        let probe = match (self.probe, self.no_probe) {
+            _ if !judges_profiles => Wish::No(PLACEMENTS_ALONE.into()),
+            (true, _) => Wish::Asked,
+            (_, true) => Wish::No("disabled by --no-probe".into()),
+            _ => Wish::IfAllowed,
+        };
+        let observe = if members.are_asked() {
+            observe.max(LONGER_THAN_A_GRACE)
+        } else {
+            observe
+        };
+        Ok(Plan {
+            claim,
+            scope,
+            api_version: self.api_version.clone(),
+            observe: self.observe.unwrap_or(observe),
+            settle: self.settle.unwrap_or(LONGEST_SETTLE),
+            wait: self.wait,
+            secrets,
+            probe,
+            audit_logs: audit::named(&self.audit_logs, Some(target))?,
+            workloads: self.workload.clone(),
+            members,
+            driver: None,
+        })
+    }
+}
+
+/// Why the value of `--settle` is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+enum SettleError {
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    #[error("give at most 130s: by then each fault is older than its grace of 2 min")]
+    TooLong,
+}
+
+/// Why the value of `--workload` is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("give the group, the version and the plural, such as apps/v1/deployments; of the core group v1/pods")]
+pub(crate) struct WorkloadError;
+
+/// Reads a kind of workloads.
+pub(crate) fn workload(given: &str) -> Result<Workloads, WorkloadError> {
+    let parts: Vec<&str> = given.split('/').collect();
+    let (group, version, resource) = match *parts {
+        [group, version, resource] if !group.is_empty() => (group, version, resource),
+        [version, resource] => ("", version, resource),
+        _ => return Err(WorkloadError),
+    };
+    if version.is_empty() || resource.is_empty() {
+        return Err(WorkloadError);
+    }
+    Ok(Workloads {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        resource: resource.to_owned(),
+    })
+}
+
+/// Reads how long to look on after the window.
+fn settle(given: &str) -> Result<Duration, SettleError> {
+    let settle = duration::parse(given, "no look after the window")?;
+    if settle > LONGEST_SETTLE {
+        return Err(SettleError::TooLong);
+    }
+    Ok(settle)
+}
+
+/// Reads how long to watch.
+fn observe(given: &str) -> Result<Duration, DurationError> {
+    duration::parse(given, "a single snapshot")
+}

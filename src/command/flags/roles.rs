@@ -1,0 +1,155 @@
+//! Which roles a run judges, and by which editions.
+
+use anyhow::anyhow;
+use clap::{
+    ArgMatches,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
+use evidence::{
+    Claim,
+    api::{Edition, Role},
+};
+
+use crate::command::terminal::exit::Failure;
+
+/// Reads the value of `--role`.
+pub fn parser() -> impl TypedValueParser<Value = Role> {
+    let named = |role: Role| {
+        PossibleValue::new(role.name()).help(match role {
+            Role::Manager => "Who writes ClusterProfiles (KEP-4322)",
+            Role::Scheduler => "Who writes PlacementDecisions (KEP-5313)",
+        })
+    };
+    PossibleValuesParser::new(Role::ALL.map(named)).map(|name| {
+        let mut roles = Role::ALL.into_iter();
+        // Clap takes no other names.
+        roles.find(|role| role.name() == name).unwrap_or_default()
+    })
+}
+
+/// Has a claim judge these roles by that edition. Without a role, the edition tells it. Of a role that the claim has, the
+/// edition stays.
+///
+/// # Errors
+/// When the edition is of a role that is not judged.
+pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Result<(), Failure> {
+    let judged = match (roles, edition) {
+        ([], None) => return Ok(()),
+        ([], Some(edition)) if claim.edition_of(edition.role()).is_some() => claim.roles().collect(),
+        ([], Some(edition)) => vec![edition.role()],
+        (roles, Some(edition)) if !roles.contains(&edition.role()) => {
+            return Err(Failure::usage(anyhow!(
+                "edition {edition} is for the role {role}: add --role {role}, or name another edition",
+                role = edition.role()
+            )));
+        }
+        (roles, _) => roles.to_vec(),
+    };
+    let edition_of = |role: Role| {
+        let given = edition.filter(|edition| edition.role() == role);
+        given.or(claim.edition_of(role)).unwrap_or(role.default_edition())
+    };
+    let editions: Vec<Edition> = Role::ALL
+        .into_iter()
+        .filter(|role| judged.contains(role))
+        .map(edition_of)
+        .collect();
+    claim.edition = editions[0];
+    claim.also = editions.get(1).copied();
+    Ok(())
+}
+
+/// Flags that one role alone has a use for, by their ids.
+const FLAGS: [(&str, Role); 16] = [
+    ("scheduler", Role::Scheduler),
+    ("scheduler_users", Role::Scheduler),
+    ("scheduler_field_managers", Role::Scheduler),
+    ("consumer_users", Role::Scheduler),
+    ("workload", Role::Scheduler),
+    ("cluster_manager", Role::Manager),
+    ("cluster_manager_users", Role::Manager),
+    ("cluster_manager_field_managers", Role::Manager),
+    ("features", Role::Manager),
+    ("no_features", Role::Manager),
+    ("consumers", Role::Manager),
+    ("clustersets", Role::Manager),
+    ("node_tolerance", Role::Manager),
+    ("members", Role::Manager),
+    ("provider_file", Role::Manager),
+    ("probe", Role::Manager),
+];
+
+/// The role that alone has a use for a flag, if it is such a flag.
+fn of_flag(id: &str) -> Option<Role> {
+    FLAGS.iter().find(|(flag, _)| *flag == id).map(|(_, role)| *role)
+}
+
+/// The role of a flag that the run has no use for, as it judges others; none where it has, or where evidence that is read
+/// says what was judged.
+pub fn useless_for(id: &str, flags: &ArgMatches) -> Option<Role> {
+    let role = of_flag(id)?;
+    let judged = judged(flags)?;
+    (!judged.contains(&role)).then_some(role)
+}
+
+/// The roles that flags name; none where evidence that is read says what was judged.
+pub fn judged(flags: &ArgMatches) -> Option<Vec<Role>> {
+    let has = |id| flags.try_contains_id(id).unwrap_or_default();
+    if has("roles") {
+        return Some(flags.get_many("roles")?.copied().collect());
+    }
+    if has("edition") {
+        return Some(vec![flags.get_one::<Edition>("edition")?.role()]);
+    }
+    let is_read = has("from") || has("evidence");
+    (!is_read).then(|| vec![Role::default()])
+}
+
+/// The role of a flag that recorded evidence has no use for, as it is judged by the rules of others.
+pub fn useless_for_claim(id: &str, claim: &Claim) -> Option<Role> {
+    let role = of_flag(id)?;
+    claim.edition_of(role).is_none().then_some(role)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: [Role; 2] = [Role::Scheduler, Role::Manager];
+
+    fn editions(roles: &[Role], edition: Option<Edition>, before: &Claim) -> Vec<&'static str> {
+        let mut claim = before.clone();
+        apply(roles, edition, &mut claim).expect("they agree");
+        claim.editions().map(Edition::name).collect()
+    }
+
+    #[test]
+    fn the_edition_tells_the_role() {
+        let new = Claim::default();
+        assert_eq!(editions(&[], None, &new), ["standard"]);
+        assert_eq!(editions(&[], Some(Edition::Y2026M07), &new), ["2026-07"]);
+        let newest = Some(Edition::Placement2026M09);
+        assert_eq!(editions(&[], newest, &new), ["placement-2026-09"]);
+        assert_eq!(editions(&[Role::Scheduler], None, &new), ["placement-2025-09"]);
+        assert_eq!(editions(&BOTH, None, &new), ["standard", "placement-2025-09"]);
+        assert_eq!(editions(&BOTH, newest, &new), ["standard", "placement-2026-09"]);
+        let refused = apply(&[Role::Manager], newest, &mut Claim::default());
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn what_was_recorded_stays() {
+        let recorded = Claim {
+            edition: Edition::Y2026M09,
+            also: Some(Edition::Placement2026M09),
+            ..Claim::default()
+        };
+        assert_eq!(editions(&[], None, &recorded), ["2026-09", "placement-2026-09"]);
+        assert_eq!(
+            editions(&[Role::Scheduler], None, &recorded),
+            ["placement-2026-09"]
+        );
+        let older = Some(Edition::Placement2025M09);
+        assert_eq!(editions(&[], older, &recorded), ["2026-09", "placement-2025-09"]);
+    }
+}

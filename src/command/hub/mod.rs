@@ -1,0 +1,5 @@
+//! Test hubs, and the reference implementations on them.
+
+pub mod reference;
+pub mod serve;
+pub mod start;

@@ -1,0 +1,284 @@
+//! `hub`: serve a test hub for kubectl and for managers.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf, absolute},
+};
+
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum, ValueHint};
+use collect::clock::Clock;
+use evidence::Claim;
+use lab::{
+    hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
+    manager::hub_definitions,
+    member::{MemberState, Property, Served, StandIn},
+};
+use tokio::runtime::Builder;
+
+use super::{reference::play, start::tell_of_k3s};
+use crate::command::{
+    flags::target::Reference,
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+        signals,
+    },
+};
+
+/// The administrator of a test hub.
+const ADMIN: &str = "admin";
+
+const EXAMPLES: &str = "\
+Examples:
+  A hub in this process, with the reference manager on it:
+    clusterprofile-conformance hub --manager reference &
+    kubectl --kubeconfig hub.kubeconfig get clusterprofiles -A
+  A real API server for a manager with CRDs of its own:
+    clusterprofile-conformance hub --hub envtest --no-crds --audit-log-out audit.log
+  A whole cluster in a container, for a manager to be installed on:
+    clusterprofile-conformance hub --hub k3s";
+
+/// Serve a test hub until Ctrl-C, for kubectl and for managers
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ServeHub {
+    /// Which hub to serve
+    #[arg(long, value_enum, default_value_t)]
+    hub: OwnHub,
+    /// Run the reference manager on it: reference, or reference=FAULT,… to break rules
+    #[arg(long, value_name = "MANAGER")]
+    manager: Option<Reference>,
+    /// Do not install the suite's CRDs
+    #[arg(long, conflicts_with = "manager")]
+    no_crds: bool,
+    /// Write the administrator's kubeconfig there once the hub is ready
+    #[arg(long, value_name = "FILE", default_value = "hub.kubeconfig", value_hint = ValueHint::FilePath)]
+    kubeconfig_out: PathBuf,
+    /// Write the API server's audit log there
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    audit_log_out: Option<PathBuf>,
+    /// How much the audit log records of writes (lab only) [default: metadata]
+    #[arg(long, value_enum, requires = "audit_log_out")]
+    audit_level: Option<Level>,
+    /// Also serve stand-in members with these names, for managers to manage
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    members: Vec<String>,
+    /// Write a kubeconfig NAME.kubeconfig for each member there
+    #[arg(long, value_name = "FOLDER", default_value = "members", value_hint = ValueHint::DirPath)]
+    members_out: PathBuf,
+    /// The port to listen on, at 127.0.0.1 (lab only) [default: a free one]
+    #[arg(long)]
+    port: Option<u16>,
+}
+
+/// A test hub.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OwnHub {
+    /// In this process
+    #[default]
+    Lab,
+    /// A real kube-apiserver on this machine, from envtest binaries
+    Envtest,
+    /// A real Kubernetes in a container (in builds with the feature k3s)
+    K3s,
+}
+
+/// How much an audit log records of a write; for Secrets, the first level at most.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    /// Who did what to which object, and the answer's code
+    Metadata,
+    /// Also the request's object
+    Request,
+    /// Also the response's object
+    RequestResponse,
+}
+
+impl From<Level> for AuditLevel {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Metadata => AuditLevel::Metadata,
+            Level::Request => AuditLevel::Request,
+            Level::RequestResponse => AuditLevel::RequestResponse,
+        }
+    }
+}
+
+impl ServeHub {
+    /// Serves the hub until a signal comes.
+    ///
+    /// # Errors
+    /// When the flags conflict, the hub does not start, or its kubeconfig cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let elsewhere = match self.hub {
+            OwnHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
+            OwnHub::K3s if self.audit_log_out.is_some() => {
+                Some("--audit-log-out is for --hub lab or envtest")
+            }
+            OwnHub::Envtest | OwnHub::K3s if self.audit_level.is_some() => {
+                Some("--audit-level is for --hub lab")
+            }
+            OwnHub::Envtest | OwnHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
+            _ => None,
+        };
+        if let Some(reason) = elsewhere {
+            return Err(Failure::usage(anyhow!("{reason}")));
+        }
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .context("failed to start the runtime")
+            .map_err(Failure::could_not_run)?;
+        runtime.block_on(async {
+            tokio::select! {
+                ended = self.serve() => ended,
+                () = signals::once() => Ok(Exit::Success),
+            }
+        })
+    }
+
+    /// Serves for ever; returns only an error.
+    async fn serve(self) -> Result<Exit, Failure> {
+        if let Some(reference) = &self.manager
+            && !reference.scheduler_faults.is_empty()
+        {
+            return Err(Failure::usage(anyhow!(
+                "this hub runs the reference manager alone: leave out the faults of the scheduler"
+            )));
+        }
+        let faults = self.manager.as_ref().map(|reference| &*reference.faults);
+        let definitions = if self.no_crds {
+            Vec::new()
+        } else {
+            hub_definitions(faults.unwrap_or_default())
+        };
+        let _members = self.serve_members().await?;
+        match self.hub {
+            OwnHub::Lab => {
+                let hub = Hub::lab_with(Clock::system(), &definitions)
+                    .await
+                    .map_err(Failure::no_hub)?;
+                let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
+                    .await
+                    .context("failed to listen: choose another --port")
+                    .map_err(Failure::could_not_run)?;
+                let kubeconfig = loopback.endpoint().kubeconfig_as(ADMIN);
+                let server = hub.as_lab().expect("it is the lab").clone();
+                self.log_requests(&server)?;
+                self.tell(&kubeconfig, &loopback.endpoint().server())?;
+                tokio::select! {
+                    () = loopback.serve(server) => Ok(Exit::Success),
+                    failed = manage(&hub, self.manager) => Err(failed),
+                }
+            }
+            OwnHub::Envtest => {
+                let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
+                let mut options = envtest_options();
+                if let Some(path) = &self.audit_log_out {
+                    let path = absolute(path).context("failed to find the audit log's folder");
+                    let path = path.map_err(Failure::usage)?;
+                    // Of a flag that is given twice, the last one counts.
+                    options
+                        .api_server_flags
+                        .push(format!("--audit-log-path={}", path.display()));
+                }
+                let hub = Hub::envtest_with(&assets, options, &definitions)
+                    .await
+                    .map_err(Failure::no_hub)?;
+                self.listening(hub).await
+            }
+            OwnHub::K3s => {
+                tell_of_k3s();
+                let hub = Hub::k3s_with(&definitions).await.map_err(Failure::no_hub)?;
+                self.listening(hub).await
+            }
+        }
+    }
+
+    /// The same for a hub that listens by itself.
+    async fn listening(self, hub: Hub) -> Result<Exit, Failure> {
+        if let Some(way) = hub.handout_as(ADMIN).map_err(Failure::no_hub)? {
+            self.tell(&way.kubeconfig, &way.server)?;
+        }
+        Err(manage(&hub, self.manager).await)
+    }
+
+    /// Makes the lab write its audit log, where one is requested.
+    fn log_requests(&self, server: &ApiServer) -> Result<(), Failure> {
+        let open = |path: &PathBuf| {
+            fs::File::create(path)
+                .with_context(|| format!("failed to write --audit-log-out {}", path.display()))
+                .map_err(Failure::could_not_run)
+        };
+        server.send_audit_log(self.audit_log_out.as_ref().map(open).transpose()?);
+        if let Some(level) = self.audit_level {
+            server.set_audit_level(level.into());
+        }
+        Ok(())
+    }
+
+    /// Serves the stand-ins until the returned value is dropped.
+    async fn serve_members(&self) -> Result<Vec<Served>, Failure> {
+        let mut served = Vec::new();
+        for (number, name) in (0..).zip(&self.members) {
+            let failed = || format!("failed to serve the member {name}, or to write its kubeconfig");
+            let stand_in = StandIn::new(name, Clock::system(), one_of_several(number, name));
+            let member = stand_in.serve().await;
+            let member = member.with_context(failed).map_err(Failure::could_not_run)?;
+            let path = self.members_out.join(format!("{name}.kubeconfig"));
+            fs::create_dir_all(&self.members_out)
+                .and_then(|()| write_private(&path, &member.kubeconfig()))
+                .with_context(failed)
+                .map_err(Failure::could_not_run)?;
+            served.push(member);
+        }
+        Ok(served)
+    }
+
+    /// Writes the kubeconfig and prints its path.
+    fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
+        write_private(&self.kubeconfig_out, kubeconfig)
+            .with_context(|| {
+                format!(
+                    "failed to write --kubeconfig-out {}",
+                    self.kubeconfig_out.display()
+                )
+            })
+            .map_err(Failure::could_not_run)?;
+        print(&format!(
+            "serving {server} until Ctrl-C; its kubeconfig is {}\n",
+            self.kubeconfig_out.display()
+        ))
+    }
+}
+
+/// A member that differs from its neighbours.
+fn one_of_several(number: u32, name: &str) -> MemberState {
+    MemberState {
+        version: format!("v1.34.{}", number % 10),
+        nodes: 1 + number % 5,
+        cluster_properties: vec![
+            Property::labelled("cluster.clusterset.k8s.io", name),
+            Property::unlabelled("notes.example.com", "for the members' own use"),
+        ],
+        ..MemberState::default()
+    }
+}
+
+/// Runs the reference manager, where one is requested; returns only when it fails.
+async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
+    let Some(reference) = manager else {
+        return std::future::pending().await;
+    };
+    play(hub, reference, &Claim::default(), Clock::system()).await
+}
+
+/// Writes a private file atomically: a reader that waits for it finds it complete.
+fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,25 @@
+//! `crd`: the CRDs of the kinds that the suite knows.
+
+use clap::Args;
+use lab::crd;
+
+use crate::command::terminal::{
+    exit::{Exit, Failure},
+    print::print,
+};
+
+/// Print the CustomResourceDefinitions, for `kubectl apply -f -` (Kubernetes 1.32 and newer)
+// Their v1alpha2 has rules by CEL's `format` library, which older API servers do not compile.
+#[derive(Debug, Args)]
+pub struct Crd {}
+
+impl Crd {
+    /// Prints them as a stream of YAML documents.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let documents: Vec<String> = crd::all().iter().map(crd::to_yaml).collect();
+        print(&documents.join("---\n")).map(|()| Exit::Success)
+    }
+}

@@ -1,0 +1,85 @@
+//! `rbac`: the permissions that a run needs.
+
+use clap::Args;
+use collect::{Grants, ServiceAccount, Workloads, member_manifest, member_manifest_bound_to};
+use evidence::api::Role;
+
+use crate::command::{
+    flags::{plan, roles, scope},
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
+};
+
+/// Print the minimal RBAC role for a run, for `kubectl apply -f -`
+#[derive(Debug, Args)]
+pub struct Rbac {
+    /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
+    #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
+    namespaces: Vec<String>,
+    /// Who is judged: manager, scheduler, or both, with a comma between them
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser())]
+    roles: Vec<Role>,
+    /// Grant the questions of `run --consumer-user`: what others may do
+    #[arg(long, conflicts_with = "namespaces")]
+    consumer_users: bool,
+    /// Grant reading the policies that `policies` printed, so that the report says which rules the hub enforces itself
+    #[arg(long, conflicts_with = "namespaces")]
+    policies: bool,
+    /// Grant listing the workloads of `run --workload`, such as apps/v1/deployments
+    #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = plan::workload, conflicts_with = "namespaces")]
+    workload: Option<Workloads>,
+    /// Grant no access to consumer Secrets: the rules that need them are skipped
+    #[arg(long)]
+    no_secrets: bool,
+    /// Grant no dry-run writes, which RBAC cannot distinguish from real writes
+    #[arg(long)]
+    no_probe: bool,
+    /// Grant the writes of `run --allow-mutations`: to profiles of members that it joined and to one of its own; with
+    /// `--role scheduler`, to slices instead
+    #[arg(long)]
+    allow_mutations: bool,
+    /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
+    #[arg(long, conflicts_with_all = ["consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    monitor: bool,
+    /// Print the role for reading a member instead (`run --members`)
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    members: bool,
+    /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
+    /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
+    #[arg(long, value_name = "NAMESPACE:NAME")]
+    bind: Option<ServiceAccount>,
+}
+
+impl Rbac {
+    /// Prints the roles as YAML, with what binds them.
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let judges = |role| self.roles.contains(&role);
+        let written = Role::ALL
+            .into_iter()
+            .filter(|role| self.allow_mutations && judges(*role));
+        let grants = Grants {
+            namespaces: self.namespaces,
+            placements: judges(Role::Scheduler),
+            consumer_access: self.consumer_users,
+            policies: self.policies,
+            workloads: self.workload,
+            // No rule on placements needs Secrets or dry runs.
+            secrets: !self.no_secrets && !self.monitor && judges(Role::Manager),
+            probe: !self.no_probe && !self.monitor && judges(Role::Manager),
+            mutations: written.collect(),
+            monitor: self.monitor,
+        };
+        let manifest = match (&self.bind, self.members) {
+            (None, false) => grants.manifest(),
+            (None, true) => member_manifest(),
+            (Some(account), false) => grants.manifest_bound_to(account),
+            (Some(account), true) => member_manifest_bound_to(account),
+        };
+        print(&manifest).map(|()| Exit::Success)
+    }
+}

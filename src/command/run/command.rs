@@ -1,0 +1,310 @@
+//! `run`: judge a hub, or a file with its state.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::{Args, Command};
+use evidence::{Claim, Evidence, Input, Limits, Scope, api::Role};
+use judge::{Selection, judge};
+use report::escape;
+
+use super::{
+    clean::clean,
+    conclude::{ReadFrom, conclude, conclude_without_evidence},
+    observe::{Sources, observe},
+    recording::{RecordPart, Watching},
+};
+use crate::command::{
+    flags::{
+        audit,
+        claim::ClaimFlags,
+        config::ConfigFlags,
+        driver::DriverFlags,
+        evidence_files,
+        input::InputFlags,
+        members,
+        output::OutputFlags,
+        plan::PlanFlags,
+        roles::useless_for_claim,
+        scope::ScopeFlags,
+        selection::SelectionFlags,
+        shard::ShardFlag,
+        target::{Reference, TargetFlags},
+        waivers,
+    },
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  Try the suite without a cluster:
+    clusterprofile-conformance run --hub lab --manager reference
+  Judge the hub of a kubeconfig's context, and write a report:
+    clusterprofile-conformance run --context hub --junit report.xml
+  Drive the implementation with the commands of a driver file:
+    clusterprofile-conformance run --context hub --driver driver.yaml --allow-mutations
+  Judge the output of kubectl:
+    kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields |
+      clusterprofile-conformance run --from -";
+
+/// Judge a hub, or a file with its state
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    selection: SelectionFlags,
+    #[command(flatten)]
+    pub config: ConfigFlags,
+    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub; repeat it for the
+    /// evidence of several shares, or name their folder
+    #[arg(
+        long,
+        value_name = "PATH",
+        help_heading = "Target",
+        conflicts_with_all = [
+            "kubeconfig", "context", "request_timeout", "hub", "manager", "api_version", "observe", "settle", "wait", "members",
+            "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
+        ],
+    )]
+    from: Vec<PathBuf>,
+    #[command(flatten)]
+    target: TargetFlags,
+    #[command(flatten)]
+    scope: ScopeFlags,
+    #[command(flatten)]
+    shard: ShardFlag,
+    #[command(flatten)]
+    plan: PlanFlags,
+    #[command(flatten)]
+    driver: DriverFlags,
+    /// Undo what killed runs left on the hub, without judging
+    #[arg(
+        long,
+        help_heading = "Driver",
+        conflicts_with_all = ["manager", "observe", "settle", "wait", "probe", "no_probe", "audit_logs", "allow_mutations"],
+    )]
+    clean: bool,
+    #[command(flatten)]
+    pub claim: ClaimFlags,
+    #[command(flatten)]
+    outputs: OutputFlags,
+    #[command(flatten)]
+    input: InputFlags,
+}
+
+impl Run {
+    /// Collects, judges and reports.
+    ///
+    /// # Errors
+    /// When the flags conflict, the hub is unavailable, or a report cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        if let Some(shown) = &self.config.shown {
+            return print(shown).map(|()| Exit::Success);
+        }
+        if self.from.is_empty() {
+            return self.on_hub();
+        }
+        from_files(
+            Files {
+                paths: &self.from,
+                audit_logs: &audit::named(&self.plan.audit_logs, None)?,
+                input: self.input,
+            },
+            self.selection,
+            &self.scope,
+            &self.claim,
+            &self.outputs,
+            self.config.file(),
+        )
+    }
+
+    fn on_hub(self) -> Result<Exit, Failure> {
+        let (mut claim, mut scope) = (Claim::default(), Scope::default());
+        self.claim.apply(&mut claim)?;
+        self.scope.apply(&mut scope);
+        scope.shard = self.shard.shard;
+        if scope.shard.is_some() && self.driver.file().is_some() {
+            return Err(Failure::usage(anyhow!(
+                "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
+            )));
+        }
+        if scope.shard.is_some() && claim.edition_of(Role::Scheduler).is_some() {
+            return Err(Failure::usage(anyhow!(
+                "placements cannot be judged in shares, as their references lead to other namespaces: leave out --shard"
+            )));
+        }
+        self.outputs.check(&claim)?;
+        let selection = self.selection.resolve(&claim)?;
+        let target = self.target.resolve(&claim)?;
+        target.claim(&mut claim);
+        target.scope(&claim, &mut scope);
+        let waivers = waivers::read(self.claim.waivers.as_deref())?;
+        let source = target.name();
+        let (members, files) =
+            members::resolve(&self.plan.members, self.plan.provider_file.as_deref(), &target)?;
+        let mut plan = self.plan.plan(claim, scope, &target, members)?;
+        // Its hooks may bring about what the scope names.
+        plan.wait |= self.driver.file().is_some();
+        if plan.scope.shard.is_none_or(|shard| shard.reads_hub()) {
+            audit::check(&plan.audit_logs)?;
+        }
+        if self.clean {
+            return clean(&target, &plan, self.driver.file());
+        }
+        let driving = self.driver.resolve(&target, &plan)?;
+        if let Some(driving) = &driving {
+            driving.check(&plan.claim)?;
+        }
+        let files = files.iter().chain(&plan.audit_logs);
+        let inputs = target.inputs(&self.driver, &self.claim, &self.config, files);
+        let mut outputs = self.outputs.prepare(inputs)?;
+        let claim = plan.claim.clone();
+        let reference = target.reference().cloned();
+        let watching = Watching {
+            selection: &selection,
+            record: RecordPart::begin(&mut outputs, &target, plan.observe),
+        };
+        let sources = Sources {
+            driving: driving.as_ref(),
+            own: self.plan.own(),
+        };
+        match observe(target, plan, sources, &watching) {
+            Ok(evidence) => {
+                if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
+                    tell_of_faults(&reference, &evidence, &selection);
+                }
+                conclude(
+                    &evidence,
+                    &selection,
+                    waivers.as_ref(),
+                    outputs,
+                    None,
+                    self.driver.file().or(self.config.file()),
+                    &self.outputs,
+                )
+            }
+            Err(failure) => {
+                if let Some(record) = &watching.record {
+                    record.tell_what_is_left();
+                }
+                Err(conclude_without_evidence(failure, claim, &source, outputs))
+            }
+        }
+    }
+}
+
+/// Says which faults do not fail the run. Faults may undo each other: one that does not show must not pass for one that the
+/// suite misses. Others only warn.
+fn tell_of_faults(reference: &Reference, evidence: &Evidence, selection: &Selection) {
+    let judgement = judge(evidence, selection);
+    if reference.faults().count() > 1 {
+        for fault in reference.hidden(&judgement) {
+            anstream::eprintln!(
+                "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
+            );
+        }
+    }
+    for (fault, why) in reference.only_warn(&judgement) {
+        anstream::eprintln!("note: fault {fault} only warns: {why}");
+    }
+}
+
+/// What a run without a hub reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The evidence files, or the dump.
+    pub paths: &'a [PathBuf],
+    /// The audit logs.
+    pub audit_logs: &'a [PathBuf],
+    /// What bounds each of the former.
+    pub input: InputFlags,
+}
+
+/// Judges a file, or the files of several shares.
+///
+/// # Errors
+/// When the flags conflict, the file cannot be used, or a report cannot be written.
+pub fn from_files(
+    files: Files,
+    selection: SelectionFlags,
+    scope: &ScopeFlags,
+    claim: &ClaimFlags,
+    flags: &OutputFlags,
+    config: Option<&Path>,
+) -> Result<Exit, Failure> {
+    let Files {
+        paths,
+        audit_logs,
+        input,
+    } = files;
+    let waivers = waivers::read(claim.waivers.as_deref())?;
+    let files = evidence_files::files(paths).map_err(Failure::usage)?;
+    let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);
+    let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
+    let limits = input.limits();
+    let input = match read(paths, audit_logs, &limits, claim) {
+        Ok(input) => input,
+        Err(failure) => {
+            let mut claimed = Claim::default();
+            claim.apply(&mut claimed)?;
+            let source = format!("file {}", paths[0].display());
+            return Err(conclude_without_evidence(failure, claimed, &source, outputs));
+        }
+    };
+    for note in &input.notes {
+        anstream::eprintln!("note: {}", escape::line(note));
+    }
+    let mut evidence = input.evidence;
+    note_useless(claim, scope, &evidence.header.claim);
+    scope.apply(&mut evidence.header.scope);
+    flags.check(&evidence.header.claim)?;
+    let selection = selection.resolve(&evidence.header.claim)?;
+    let from = match paths {
+        [path] if files == paths => Some(ReadFrom {
+            path,
+            alone: audit_logs.is_empty(),
+            limits,
+        }),
+        _ => None,
+    };
+    conclude(
+        &evidence,
+        &selection,
+        waivers.as_ref(),
+        outputs,
+        from,
+        config.or(paths.first().map(PathBuf::as_path)),
+        flags,
+    )
+}
+
+/// Tells which flags count for nothing, as they are of a role that the evidence is not judged for. A configuration file may
+/// serve runs of other roles, so this is no error.
+fn note_useless(claim: &ClaimFlags, scope: &ScopeFlags, judged: &Claim) {
+    let flags = ScopeFlags::augment_args(ClaimFlags::augment_args(Command::new("")));
+    for id in claim.given().chain(scope.given()) {
+        let flag = flags.get_arguments().find(|flag| flag.get_id() == id);
+        let name = flag.and_then(|flag| flag.get_long()).unwrap_or(id);
+        if let Some(role) = useless_for_claim(id, judged) {
+            anstream::eprintln!(
+                "note: --{name} counts for nothing: it is for the role {role}, which is not judged here"
+            );
+        }
+    }
+}
+
+fn read(
+    paths: &[PathBuf],
+    audit_logs: &[PathBuf],
+    limits: &Limits,
+    claim: &ClaimFlags,
+) -> Result<Input, Failure> {
+    let mut input = evidence_files::read(paths, limits).map_err(Failure::usage)?;
+    // Before the audit log: the claim tells which of its requests count.
+    claim.apply(&mut input.evidence.header.claim)?;
+    audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
+    Ok(input)
+}

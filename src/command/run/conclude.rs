@@ -1,0 +1,226 @@
+//! From evidence to reports: what `run` and `replay` end with.
+
+use std::{collections::BTreeSet, path::Path};
+
+use collect::clock::Clock;
+use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
+use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
+use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
+
+use crate::command::{
+    flags::output::{Format, OutputFlags},
+    terminal::{
+        advice,
+        called::called,
+        exit::{Exit, Failure},
+        print::{print, width},
+    },
+};
+
+/// The file that evidence was read from.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadFrom<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Whether it is all of the evidence.
+    pub alone: bool,
+    /// What bounded it.
+    pub limits: Limits,
+}
+
+/// Judges the evidence, writes the files and prints the verdicts. Files come first: they survive a closed terminal.
+/// Findings point at `place` where no file holds the evidence.
+///
+/// # Errors
+/// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
+pub fn conclude(
+    evidence: &Evidence,
+    selection: &Selection,
+    waivers: Option<&Waivers>,
+    outputs: Prepared,
+    read_from: Option<ReadFrom>,
+    place: Option<&Path>,
+    flags: &OutputFlags,
+) -> Result<Exit, Failure> {
+    let judged_at = Clock::system().now();
+    let mut judgement = judge(evidence, selection);
+    if let Some(waivers) = waivers {
+        note_foreign(waivers, &evidence.header.claim);
+        judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
+    }
+    let file = holder(&outputs, read_from.map(|from| from.path));
+    let place = place.map(|path| path.display().to_string());
+    let submitted = Report {
+        evidence,
+        judgement: &judgement,
+        selection,
+        judged_at,
+        file: file.as_deref(),
+        place: place.as_deref(),
+        advice: no_advice,
+    };
+    let shown = Report {
+        advice: advice::flag,
+        ..submitted
+    };
+    let left = leave(&shown, &submitted, None, outputs, read_from);
+    let exit = exit(&judgement, flags.complete);
+    match (left, show(&shown, flags.format)) {
+        (Ok(()), Ok(())) => Ok(exit),
+        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
+        (Err(unwritten), Err(unshown)) => {
+            unshown.print();
+            Err(unwritten)
+        }
+    }
+}
+
+/// Tells which waivers count for nothing, as their rules are not of an edition that is judged. Runs of several editions and
+/// of several roles may share a file, so this is no fault of a waiver.
+fn note_foreign(waivers: &Waivers, claim: &Claim) {
+    let foreign: BTreeSet<&str> = waivers
+        .waivers
+        .iter()
+        .map(|waiver| &*waiver.rule)
+        .filter(|rule| rules::find(rule).is_none_or(|rule| rule.facts.in_claim(claim).is_none()))
+        .collect();
+    if !foreign.is_empty() {
+        let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
+        let rules: Vec<&str> = foreign.into_iter().collect();
+        anstream::eprintln!(
+            "note: waivers count for nothing here of rules that edition {} does not have: {}",
+            editions.join(" or "),
+            rules.join(", ")
+        );
+    }
+}
+
+/// How the run ends.
+fn exit(judgement: &Judgement, complete: bool) -> Exit {
+    match judgement.decision {
+        // The reports show what was found; the run itself was cut short.
+        _ if judgement.partial => Exit::Inconclusive,
+        Decision::NoViolation if complete => Exit::Inconclusive,
+        decision => decision.into(),
+    }
+}
+
+/// Writes reports of a failed run, so that an earlier run's reports do not pass for its own: every rule is
+/// inconclusive, with the failure as its reason.
+pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, outputs: Prepared) -> Failure {
+    let facts = rules::all().iter().map(|rule| &rule.facts);
+    let kinds: BTreeSet<Kind> = facts
+        .flat_map(|facts| [&facts.needs, &facts.needs_one_of])
+        .flatten()
+        .copied()
+        .collect();
+    let reason = failure.in_one_line();
+    let evidence = Evidence {
+        header: Header {
+            format: FORMAT.to_owned(),
+            suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+            claim,
+            hub: Hub {
+                source: source.to_owned(),
+                ..Hub::default()
+            },
+            asked: kinds.iter().map(|kind| (*kind, Asked::Yes)).collect(),
+            cut_short: failure.is_stop().then(|| "it was stopped".to_owned()),
+            ..Header::default()
+        },
+        gaps: kinds.iter().map(|kind| Gap::of(*kind, reason.clone())).collect(),
+        ..Evidence::default()
+    };
+    let selection = Selection::default();
+    let report = Report {
+        evidence: &evidence,
+        judgement: &judge(&evidence, &selection),
+        selection: &selection,
+        judged_at: Clock::system().now(),
+        file: None,
+        place: None,
+        advice: advice::flag,
+    };
+    // There is no evidence worth recording.
+    let mut outputs = outputs;
+    outputs.0.remove(&Form::Record);
+    if let Err(unwritten) = leave(&report, &report, Some(&failure), outputs, None) {
+        unwritten.print();
+    }
+    failure
+}
+
+/// Returns the file that holds the evidence: the recorded one, else the one that was read.
+fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
+    let path = outputs.0.get(&Form::Record).map(Output::path).or(read_from)?;
+    Some(path.display().to_string())
+}
+
+/// Writes every file that it can, prints the failures and returns the last one. `failed` says why there is no evidence.
+fn leave(
+    report: &Report,
+    submitted_report: &Report,
+    failed: Option<&Failure>,
+    outputs: Prepared,
+    read_from: Option<ReadFrom>,
+) -> Result<(), Failure> {
+    let mut outcome: Result<(), Failure> = Ok(());
+    let is_recorded = outputs.0.contains_key(&Form::Record);
+    let is_summed = outputs.0.contains_key(&Form::Report);
+    let mut sum = if is_summed && !is_recorded {
+        read_from.and_then(sum_of)
+    } else {
+        None
+    };
+    // The record is the first form: the report quotes its checksum.
+    for (form, output) in outputs.0 {
+        let path = output.path().to_owned();
+        let written = output.write(|into| match form {
+            Form::Record if is_summed => {
+                sum = Some(file::write_summed(report.evidence, &path, into)?);
+                Ok(())
+            }
+            Form::Record => file::write_named(report.evidence, &path, into),
+            Form::Format(format) => match (failed, format.write_failure) {
+                (Some(failed), Some(write)) => write(&failed.to_string(), into),
+                _ => (format.write)(report, into),
+            },
+            Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
+            Form::Matrix => submitted::write_matrix(submitted_report, into),
+        });
+        if let Err(error) = written {
+            if form == Form::Record {
+                sum = None;
+            }
+            let failure = Failure::could_not_run(error);
+            if let Err(earlier) = std::mem::replace(&mut outcome, Err(failure)) {
+                earlier.print();
+            }
+        }
+    }
+    outcome
+}
+
+/// Returns the checksum of the file that was read; none if the file is not all of the evidence or has become
+/// unreadable. Then the report names no file.
+fn sum_of(from: ReadFrom) -> Option<Checksum> {
+    from.alone
+        .then(|| Checksum::of_file_bounded(from.path, &from.limits).ok().flatten())
+        .flatten()
+}
+
+fn show(report: &Report, format: Format) -> Result<(), Failure> {
+    let list = match format {
+        Format::Pretty => trials::list(report),
+        Format::Terse => trials::short_list(report),
+        Format::Github => trials::list(report) + &github::annotations(report),
+        // Standard output is then for a machine.
+        Format::Json => {
+            if trials::print_json(report).is_ok() {
+                anstream::eprint!("{}", terminal::decision(report, width()));
+            }
+            return Ok(());
+        }
+    };
+    print(&(list + &terminal::after_list(report, called(), width())))
+}

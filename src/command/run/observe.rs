@@ -1,0 +1,158 @@
+//! From a hub to evidence.
+
+use collect::{
+    Plan, Workloads,
+    clock::Clock,
+    collect,
+    connect::{Connection, KubeconfigOptions},
+};
+use evidence::Evidence;
+use lab::{
+    hub::{AuditLevel, Hub},
+    scheduler::Scheduler,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::recording::Watching;
+use crate::command::{
+    flags::{
+        audit,
+        driver::Driving,
+        plan::Own,
+        target::{Reference, Target},
+    },
+    hub::{
+        reference::References,
+        start::{runtime, start},
+    },
+    terminal::{exit::Failure, signals},
+};
+
+/// Where evidence comes from beside the watch, and beside what the plan says.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// What drives the implementation.
+    pub driving: Option<&'a Driving>,
+    /// What a test hub brings.
+    pub own: Own,
+}
+
+/// Collects evidence from the target for as long as the plan says, or until a signal.
+///
+/// # Errors
+/// When the hub is unavailable, or shows nothing.
+pub fn observe(
+    target: Target,
+    plan: Plan,
+    sources: Sources<'_>,
+    watching: &Watching<'_>,
+) -> Result<Evidence, Failure> {
+    let runtime = runtime(&target)?;
+    runtime.block_on(async {
+        let clock = Clock::system();
+        let reference = match &target {
+            Target::Kubeconfig(options) => {
+                return somebody_elses(options, plan, sources.driving, clock, watching).await;
+            }
+            Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
+        };
+        let stop = signals::stop();
+        // A signal must not leave a container behind.
+        let hub = tokio::select! {
+            hub = start(&target, &plan.claim, clock) => hub?,
+            () = stop.cancelled() => return Err(Failure::stopped()),
+        };
+        ours(hub, reference, plan, sources, clock, watching, stop).await
+    })
+}
+
+async fn somebody_elses(
+    options: &KubeconfigOptions,
+    mut plan: Plan,
+    driving: Option<&Driving>,
+    clock: Clock,
+    watching: &Watching<'_>,
+) -> Result<Evidence, Failure> {
+    let hub = Connection::from_kubeconfig(options)
+        .await
+        .map_err(Failure::no_connection)?;
+    plan.driver = match driving {
+        Some(driving) => driving.by_file(&hub, clock)?,
+        None => None,
+    };
+    let progress = watching.progress(true);
+    let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
+    drop(progress);
+    let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
+    if plan.of_first_share().is_none() {
+        audit::add_or_miss(&mut evidence, &plan.audit_logs);
+    }
+    Ok(evidence)
+}
+
+/// Collects evidence from the reference implementations on a test hub.
+async fn ours(
+    hub: Hub,
+    reference: Reference,
+    plan: Plan,
+    sources: Sources<'_>,
+    clock: Clock,
+    watching: &Watching<'_>,
+    stop: CancellationToken,
+) -> Result<Evidence, Failure> {
+    let reads_log = sources.own.audit_log && plan.of_first_share().is_none();
+    if let Some(lab) = hub.as_lab() {
+        // The same as envtest's policy.
+        lab.set_audit_level(AuditLevel::RequestResponse);
+    }
+    let mut seen = beside_references(&hub, reference, plan, sources, clock, watching, stop).await;
+    if let Ok(evidence) = &mut seen
+        && reads_log
+        && let Err(error) = audit::add_own(evidence, &hub).await
+    {
+        seen = Err(Failure::could_not_run(error));
+    }
+    let stopped = hub.stop().await.map_err(Failure::no_hub);
+    let evidence = seen?;
+    stopped.map(|()| evidence)
+}
+
+/// Collects evidence while the reference implementations run, which only fail.
+async fn beside_references(
+    hub: &Hub,
+    reference: Reference,
+    mut plan: Plan,
+    Sources { driving, own }: Sources<'_>,
+    clock: Clock,
+    watching: &Watching<'_>,
+    stop: CancellationToken,
+) -> Result<Evidence, Failure> {
+    let references = References::set_up(hub, reference, &plan.claim, clock).await?;
+    if own.members {
+        plan.members = references.members();
+    }
+    plan.driver = driving.and_then(|driving| references.driver(driving, clock));
+    if references.has_scheduler() {
+        plan.workloads.get_or_insert_with(workloads_of_the_lab);
+    }
+    // The lab's time is simulated.
+    let progress = watching.progress(hub.as_lab().is_none());
+    tokio::select! {
+        seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
+            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
+        }
+        failure = references.run() => Err(failure),
+    }
+}
+
+/// The kind of workloads that the reference scheduler has.
+fn workloads_of_the_lab() -> Workloads {
+    let mut parts = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
+    let mut next = || parts.next().unwrap_or_default();
+    let (resource, version, group) = (next(), next(), next());
+    Workloads {
+        group,
+        version,
+        resource,
+    }
+}

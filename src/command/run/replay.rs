@@ -1,0 +1,60 @@
+//! `replay`: judge recorded evidence again.
+
+use std::{path::PathBuf, slice};
+
+use clap::Args;
+
+use super::command::{Files, from_files};
+use crate::command::{
+    flags::{
+        claim::ClaimFlags, config::ConfigFlags, input::InputFlags, output::OutputFlags, scope::ScopeFlags,
+        selection::SelectionFlags,
+    },
+    terminal::{
+        exit::{Exit, Failure},
+        print::print,
+    },
+};
+
+/// Judge an evidence file again; the same as `run --from`
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
+    evidence: PathBuf,
+    #[command(flatten)]
+    selection: SelectionFlags,
+    #[command(flatten)]
+    pub config: ConfigFlags,
+    #[command(flatten)]
+    scope: ScopeFlags,
+    #[command(flatten)]
+    pub claim: ClaimFlags,
+    #[command(flatten)]
+    outputs: OutputFlags,
+    #[command(flatten)]
+    input: InputFlags,
+}
+
+impl Replay {
+    /// Judges it.
+    ///
+    /// # Errors
+    /// When the file cannot be used, or a report cannot be written.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        if let Some(shown) = &self.config.shown {
+            return print(shown).map(|()| Exit::Success);
+        }
+        from_files(
+            Files {
+                paths: slice::from_ref(&self.evidence),
+                audit_logs: &[],
+                input: self.input,
+            },
+            self.selection,
+            &self.scope,
+            &self.claim,
+            &self.outputs,
+            self.config.file(),
+        )
+    }
+}
