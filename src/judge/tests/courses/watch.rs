@@ -30,7 +30,7 @@ pub struct Watch {
     has_log: bool,
     is_claimed: bool,
     is_scoped: bool,
-    /// Whether a last list shows what was still to be told at the end.
+    /// Whether the run waits at the end until the watch has told what a last list shows.
     has_last_list: bool,
 }
 
@@ -172,7 +172,7 @@ impl Watch {
         }
         seen.hear(heard, until);
         if self.has_last_list {
-            seen.list(until, Origin::Created);
+            seen.catch_up(until);
         }
         let mut evidence = Evidence {
             profiles: seen.histories.into_iter().map(|(_, history)| history).collect(),
@@ -284,6 +284,14 @@ impl Seen<'_> {
             }
         }
         self.told = next;
+    }
+
+    /// Tells what happened by the end and was still to be told: each change, as it is the watch that tells it.
+    fn catch_up(&mut self, until: Micros) {
+        while self.events.get(self.told).is_some_and(|event| event.at <= until) {
+            self.put(self.told, until, Origin::Created);
+            self.told += 1;
+        }
     }
 
     fn hear(&mut self, since: Micros, until: Micros) {
