@@ -2,6 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
     process::Command,
 };
 
@@ -121,4 +123,33 @@ fn vulnerabilities_are_reported_to_the_address_of_this_repository() {
         page.contains(address) || page.contains("<mailto:"),
         "SECURITY.md names another address than {address}"
     );
+}
+
+/// The walk through the code leads to what is there: each file has what the step names.
+#[test]
+fn the_walk_finds_its_names() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let walk = fs::read_to_string(root.join("docs/architecture.md")).expect("the walk");
+    assert!(walk.lines().count() <= 120, "it is a walk, not a journey");
+    let mut steps = 0;
+    for quoted in walk.split('`').skip(1).step_by(2) {
+        if quoted.starts_with("src/") {
+            assert!(root.join(quoted).exists(), "{quoted}");
+        }
+    }
+    for step in walk.split("`src/").skip(1) {
+        let Some((path, rest)) = step.split_once("` › `") else { continue };
+        if path.contains('`') {
+            continue;
+        }
+        let (name, _) = rest.split_once('`').expect("a name");
+        let code = fs::read_to_string(root.join("src").join(path)).expect(path);
+        let defined = ["fn ", "struct ", "enum ", "const "].map(|kind| format!("{kind}{name}"));
+        assert!(
+            defined.iter().any(|defined| code.contains(defined)) || name.starts_with('"') && code.contains(name),
+            "{path} has no {name}"
+        );
+        steps += 1;
+    }
+    assert!(steps >= 20, "{steps}");
 }
