@@ -138,7 +138,9 @@ fn the_walk_finds_its_names() {
         }
     }
     for step in walk.split("`src/").skip(1) {
-        let Some((path, rest)) = step.split_once("` › `") else { continue };
+        let Some((path, rest)) = step.split_once("` › `") else {
+            continue;
+        };
         if path.contains('`') {
             continue;
         }
@@ -146,7 +148,8 @@ fn the_walk_finds_its_names() {
         let code = fs::read_to_string(root.join("src").join(path)).expect(path);
         let defined = ["fn ", "struct ", "enum ", "const "].map(|kind| format!("{kind}{name}"));
         assert!(
-            defined.iter().any(|defined| code.contains(defined)) || name.starts_with('"') && code.contains(name),
+            defined.iter().any(|defined| code.contains(defined))
+                || name.starts_with('"') && code.contains(name),
             "{path} has no {name}"
         );
         steps += 1;
