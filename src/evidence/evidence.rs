@@ -81,8 +81,8 @@ impl Evidence {
     }
 
     /// The same without those that are terminating, whose successors may already exist.
-    pub fn standing(&self) -> impl Iterator<Item = &ClusterProfile> {
-        self.profiles.iter().filter_map(ProfileHistory::standing)
+    pub fn live(&self) -> impl Iterator<Item = &ClusterProfile> {
+        self.profiles.iter().filter_map(ProfileHistory::live)
     }
 
     /// The histories of the profiles in scope, deleted ones included. Leaves out those that the run itself touched

@@ -15,8 +15,7 @@ use crate::{
 /// In how many consumers' namespaces Secrets without the label are looked for.
 const MOST_CONSUMERS: usize = 100;
 /// Why Secrets are not compared with profiles.
-const STALE: &str =
-    "the profiles could not be listed at the end of the window, and Secrets must not be newer";
+const STALE: &str = "the profiles could not be listed at the end of the window, so Secrets were not compared";
 
 impl Run<'_> {
     /// Reads it all, one after the other.

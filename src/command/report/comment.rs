@@ -7,7 +7,7 @@ use report::{
     escape,
     page::Page,
     site::{Submission, Unreadable, comment},
-    submitted::Standing,
+    submitted::Fitness,
 };
 
 use super::folder::{Folders, read_all};
@@ -40,7 +40,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
         describe(&submissions, &unreadable)
     };
     print(&text)?;
-    let is_forged = |one: &Submission| one.check.standing() == Standing::DoesNotHold;
+    let is_forged = |one: &Submission| one.check.fitness() == Fitness::DoesNotHold;
     Ok(if submissions.iter().any(is_forged) {
         Exit::NotConformant
     } else if unreadable.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
 fn describe(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
     let mut page = Page::new(width());
     for submission in submissions {
-        let name = submission.check.standing().name();
+        let name = submission.check.fitness().name();
         page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
         for item in submission.to_do() {
             page.paragraph(2, &escape::line(&item));

@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use report::{
     escape,
     site::{Board, Module, RunPage, Submission},
-    submitted::{Check, Document, Proof, Standing, Verified, compose},
+    submitted::{Check, Document, Fitness, Proof, Verified, compose},
 };
 
 use super::folder::{Found, read_all};
@@ -125,7 +125,7 @@ fn submissions(reports: Vec<Found>, limits: &Limits) -> io::Result<Vec<Submissio
     let mut submissions = Vec::new();
     for found in reports {
         let submission = submission(&found, limits)?;
-        if submission.check.standing() == Standing::Holds && found.document.is_whole_run() {
+        if submission.check.fitness() == Fitness::Holds && found.document.is_whole_run() {
             for edition in found.document.edition.role().editions() {
                 let asked = found.in_edition(edition);
                 if !submitted.contains(&known_by(&asked.document)) {

@@ -97,7 +97,7 @@ impl<T: Tracked> History<T> {
 
 impl ProfileHistory {
     /// The last version, unless the profile was deleted or is terminating.
-    pub fn standing(&self) -> Option<&ClusterProfile> {
+    pub fn live(&self) -> Option<&ClusterProfile> {
         self.current()
             .filter(|profile| profile.metadata.deletion_timestamp.is_none())
     }

@@ -204,7 +204,7 @@ impl WaiverOutcome {
         let waiver = &self.waiver;
         if self.expired {
             Some(format!(
-                "the waiver of {} has expired on {}: mend the violation, or argue and date it anew",
+                "the waiver of {} has expired on {}: fix the violation, or renew the waiver",
                 waiver.rule, waiver.expires
             ))
         } else if self.waived == 0 && self.judged {

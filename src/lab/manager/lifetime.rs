@@ -122,7 +122,7 @@ impl Manager {
             commands,
         } = self;
         let hub = Hub::new(client);
-        let driven = Controller::new(commands, hub.clone(), clock, world.lapses.clone());
+        let driven = Controller::new(commands, hub.clone(), clock, world.misbehaviours.clone());
         if world.profiles.is_empty() {
             // Nothing happens to a fleet that is not there.
             return driven.run().await;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     access::Access,
-    driven::Lapses,
+    driven::Misbehaviours,
     kubeconfig::kubeconfig,
     members::{ASKABLE, CONSUMERS, FLEET, MEMBERS, Member, SET, SET_NAMESPACE},
     script::{Action, Step, life},
@@ -42,7 +42,7 @@ pub struct World {
     pub(super) deserted: Vec<String>,
     pub(super) script: Vec<Step>,
     /// Misbehaviour with members of the remote control.
-    pub(super) lapses: Lapses,
+    pub(super) misbehaviours: Misbehaviours,
 }
 
 /// A namespace that the manager needs.
@@ -125,7 +125,7 @@ impl World {
             states: BTreeMap::new(),
             deserted: Vec::new(),
             script: Vec::new(),
-            lapses: Lapses::default(),
+            misbehaviours: Misbehaviours::default(),
         }
     }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    lapses::{LATE, Lapse, Lapses},
+    misbehaviours::{LATE, Misbehaviour, Misbehaviours},
     placement::{Clusters, Placement},
     remote::Commands,
     script::Step,
@@ -37,14 +37,14 @@ const ROUND: Duration = Duration::from_secs(5);
 const RESTART: Duration = Duration::from_secs(5);
 /// The time between two writes of a scheduler that does not care.
 const CARELESS: Duration = Duration::from_secs(2);
-/// The second user of [`Lapse::SecondWriter`].
+/// The second user of [`Misbehaviour::SecondWriter`].
 const SECOND_WRITER: &str = "reference-scheduler-2";
 
 /// Publishes decisions for the workloads that the script and the remote control name.
 pub(super) struct Controller {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
-    pub(super) lapses: Lapses,
+    pub(super) misbehaviours: Misbehaviours,
     /// The namespace of the clusters for workloads of the remote control.
     pub(super) inventory: &'static str,
     born: Instant,
@@ -76,11 +76,11 @@ pub(super) struct Placed {
 }
 
 impl Controller {
-    pub(super) fn new(hub: Hub, clock: Clock, inventory: &'static str, lapses: Lapses) -> Self {
+    pub(super) fn new(hub: Hub, clock: Clock, inventory: &'static str, misbehaviours: Misbehaviours) -> Self {
         Self {
             hub,
             clock,
-            lapses,
+            misbehaviours,
             inventory,
             born: Instant::now(),
             placed: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl Controller {
         let workload = match self.hub.find(&target).await? {
             Some(there) => there,
             None => {
-                let has_key = !self.lapses.has(Lapse::WorkloadsWithoutKey);
+                let has_key = !self.misbehaviours.has(Misbehaviour::WorkloadsWithoutKey);
                 let object = workload::object(&placement, has_key);
                 self.hub.create(&target, SCHEDULER, &object).await?
             }
@@ -168,7 +168,7 @@ impl Controller {
     /// Deletes the slices of a workload, then the workload.
     pub(super) async fn unplace(&mut self, namespace: &str, name: &str) -> Result<(), RequestError> {
         let key = (namespace.to_owned(), name.to_owned());
-        if self.placed.remove(&key).is_none() || self.lapses.has(Lapse::KeepsDecisions) {
+        if self.placed.remove(&key).is_none() || self.misbehaviours.has(Misbehaviour::KeepsDecisions) {
             return Ok(());
         }
         self.delete_slices(namespace, name, &[]).await?;
@@ -178,7 +178,7 @@ impl Controller {
     pub(super) async fn restart(&mut self) -> Result<(), RequestError> {
         sleep(RESTART).await;
         let keys: Vec<_> = self.placed.keys().cloned().collect();
-        if self.lapses.has(Lapse::Recreates) {
+        if self.misbehaviours.has(Misbehaviour::Recreates) {
             for (namespace, name) in &keys {
                 self.delete_slices(namespace, name, &[]).await?;
             }
@@ -220,12 +220,12 @@ impl Controller {
         };
         let (namespace, name) = key;
         let mut order: Vec<&Slice> = wanted.iter().collect();
-        if self.lapses.has(Lapse::LosesFirst) {
+        if self.misbehaviours.has(Misbehaviour::LosesFirst) {
             order.reverse();
         }
         for slice in order {
             let is_written = self.write(key, slice).await?;
-            if is_written && self.lapses.has(Lapse::LosesFirst) {
+            if is_written && self.misbehaviours.has(Misbehaviour::LosesFirst) {
                 sleep(CARELESS).await;
             }
         }
@@ -239,19 +239,19 @@ impl Controller {
         let placed = self.placed.get(key)?;
         let (placement, owner) = (placed.placement.clone(), placed.owner.clone());
         let is_driven = placed.is_driven;
-        if is_driven && self.lapses.has(Lapse::PlacesLate) && placed.since.elapsed() < LATE {
+        if is_driven && self.misbehaviours.has(Misbehaviour::PlacesLate) && placed.since.elapsed() < LATE {
             return None;
         }
         let mut selected = select(&placement, &has, &self.available(&placement));
-        if selected.is_empty() && self.lapses.has(Lapse::KeepsStale) {
+        if selected.is_empty() && self.misbehaviours.has(Misbehaviour::KeepsStale) {
             selected = has;
         }
-        if is_driven && self.lapses.has(Lapse::StopsAtTheLimit) {
+        if is_driven && self.misbehaviours.has(Misbehaviour::StopsAtTheLimit) {
             selected.truncate(LARGEST_SLICE);
         }
-        let owner = (!self.lapses.has(Lapse::OwnsNothing)).then_some(owner);
+        let owner = (!self.misbehaviours.has(Misbehaviour::OwnsNothing)).then_some(owner);
         let mut wanted = slices(&placement, owner.as_ref(), &selected);
-        if is_driven && self.lapses.has(Lapse::KeepsNeedlessSlices) {
+        if is_driven && self.misbehaviours.has(Misbehaviour::KeepsNeedlessSlices) {
             let there = self.own_slices(&key.0, &key.1).len();
             for index in wanted.len()..there {
                 wanted.push(slices::slice(&placement, owner.as_ref(), index, &[]));
@@ -280,7 +280,7 @@ impl Controller {
 
     /// The clusters that a workload may get, in order.
     fn available(&mut self, placement: &Placement) -> Vec<ClusterProfileReference> {
-        let ignores_health = self.lapses.has(Lapse::IgnoresHealth);
+        let ignores_health = self.misbehaviours.has(Misbehaviour::IgnoresHealth);
         let mut namespaces: BTreeSet<&str> = placement.inventories.iter().copied().collect();
         if let Clusters::These(list) = &placement.clusters {
             namespaces.extend(list.iter().map(|cluster| &*cluster.namespace));
@@ -291,7 +291,7 @@ impl Controller {
             let well = profiles.filter(|profile| ignores_health || is_well(profile));
             let names = well.filter_map(|profile| profile.metadata.name.as_deref());
             available.extend(names.map(|name| reference(namespace, name)));
-            if self.lapses.has(Lapse::KeepsDeleted) {
+            if self.misbehaviours.has(Misbehaviour::KeepsDeleted) {
                 let gone = |one: &&ClusterProfileReference| {
                     *one.namespace == *namespace
                         && self
@@ -322,7 +322,9 @@ impl Controller {
             return Ok(false);
         };
         let object = slice.to_json();
-        if self.lapses.has(Lapse::TrustsItsMemory) && placed.written.get(&slice.name) == Some(&object) {
+        if self.misbehaviours.has(Misbehaviour::TrustsItsMemory)
+            && placed.written.get(&slice.name) == Some(&object)
+        {
             return Ok(false);
         }
         let written = match mirror.get(&slice.name) {
@@ -332,7 +334,8 @@ impl Controller {
                 Some(patch) => {
                     self.changes += 1;
                     let is_odd = self.changes % 2 == 1;
-                    let (hub, field_manager) = if is_odd && self.lapses.has(Lapse::SecondWriter) {
+                    let (hub, field_manager) = if is_odd && self.misbehaviours.has(Misbehaviour::SecondWriter)
+                    {
                         (self.hub.acting_as(SECOND_WRITER), SECOND_WRITER)
                     } else {
                         (self.hub.clone(), SCHEDULER)

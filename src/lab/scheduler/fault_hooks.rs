@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     controller::Controller,
-    lapses::Lapse,
+    misbehaviours::Misbehaviour,
     slices::{self, workload_of},
     world::SCHEDULER,
 };
@@ -13,7 +13,10 @@ use crate::client::{RequestError, Via};
 impl Controller {
     /// Does what faults do with the slices of others.
     pub(super) async fn meddle(&mut self) -> Result<(), RequestError> {
-        let (claims, tidies) = (self.lapses.has(Lapse::Claims), self.lapses.has(Lapse::Tidies));
+        let (claims, tidies) = (
+            self.misbehaviours.has(Misbehaviour::Claims),
+            self.misbehaviours.has(Misbehaviour::Tidies),
+        );
         if !claims && !tidies {
             return Ok(());
         }

@@ -5,7 +5,7 @@ use collect::clock::Clock;
 use super::{
     faults::Fault,
     inventory::{EDGE, MEMBERS, create_namespace, let_read_profiles, let_use_decisions, publish},
-    lapses::Lapse,
+    misbehaviours::Misbehaviour,
     remote::{Commands, Remote, channel},
     world::{CONSUMER, PLACEMENTS, SCHEDULER, World},
 };
@@ -73,12 +73,12 @@ impl Scheduler {
         if self.world.inventory == MEMBERS {
             publish(&hub, &self.clock).await?;
         }
-        let lapses = &self.world.lapses;
+        let misbehaviours = &self.world.misbehaviours;
         let_read_profiles(&hub, MEMBERS).await?;
-        if !lapses.has(Lapse::ClosedInventory) {
+        if !misbehaviours.has(Misbehaviour::ClosedInventory) {
             let_read_profiles(&hub, EDGE).await?;
         }
-        let further: &[&str] = if lapses.has(Lapse::OpenToConsumers) {
+        let further: &[&str] = if misbehaviours.has(Misbehaviour::OpenToConsumers) {
             &["update", "patch"]
         } else {
             &[]

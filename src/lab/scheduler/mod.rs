@@ -13,7 +13,7 @@
 //! * `workload`: the objects for which the scheduler decides;
 //! * `selection`: which clusters a workload gets; `slices`: how they are published;
 //! * `controller`: the rounds; `remote`: the remote control, and `hooks`: how a driver uses it; `events`: what it and the script ask for;
-//! * `lapses`: misbehaviour that faults ask for, and `fault_hooks`: how it acts on the slices of others.
+//! * `misbehaviours`: misbehaviour that faults ask for, and `fault_hooks`: how it acts on the slices of others.
 
 mod controller;
 mod events;
@@ -21,8 +21,8 @@ mod fault_hooks;
 mod faults;
 mod hooks;
 mod inventory;
-mod lapses;
 mod lifetime;
+mod misbehaviours;
 mod placement;
 mod remote;
 mod script;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     controller::Controller,
     inventory::{EDGE, Health, MEMBERS},
-    lapses::{Lapse, Lapses},
+    misbehaviours::{Misbehaviour, Misbehaviours},
     placement::{Clusters, Placement},
     script::{Action, Step, minutes},
     slices::Slice,
@@ -60,7 +60,7 @@ pub struct World {
     pub(super) inventory: &'static str,
     pub(super) placements: Vec<Placement>,
     pub(super) script: Vec<Step>,
-    pub(super) lapses: Lapses,
+    pub(super) misbehaviours: Misbehaviours,
 }
 
 impl World {
@@ -98,7 +98,7 @@ impl World {
                 step(minutes(12), outage(Health::Well)),
                 step(minutes(14), Action::Unplace { workload: PASSING }),
             ],
-            lapses: Lapses::default(),
+            misbehaviours: Misbehaviours::default(),
         }
     }
 
@@ -108,13 +108,13 @@ impl World {
             inventory: Manager::NAMESPACE,
             placements: Vec::new(),
             script: Vec::new(),
-            lapses: Lapses::default(),
+            misbehaviours: Misbehaviours::default(),
         }
     }
 
     /// What publishes the decisions on a hub. It knows no workload yet.
     pub(super) fn controller(&self, hub: Hub, clock: Clock) -> Controller {
-        Controller::new(hub, clock, self.inventory, self.lapses.clone())
+        Controller::new(hub, clock, self.inventory, self.misbehaviours.clone())
     }
 
     /// The placement of that name.
@@ -157,7 +157,7 @@ impl World {
         self.script.push(Step { at, action });
     }
 
-    pub(super) fn lapse(&mut self, lapse: Lapse) {
-        self.lapses.add(lapse);
+    pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
+        self.misbehaviours.add(misbehaviour);
     }
 }

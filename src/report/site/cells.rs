@@ -22,9 +22,9 @@ impl Cell {
     pub(super) fn of(version: &Version, rule: &str) -> Option<Self> {
         let told = version.told.get(rule)?;
         let submission = &version.submission;
-        let (standing, judged) = (submission.standing(), submission.judged(rule));
-        let sign = signs::of(standing, told.verdict(), judged);
-        let refutation = signs::refutation(standing, told.verdict(), judged);
+        let (fitness, judged) = (submission.fitness(), submission.judged(rule));
+        let sign = signs::of(fitness, told.verdict(), judged);
+        let refutation = signs::refutation(fitness, told.verdict(), judged);
         Some(Self {
             sign,
             title: format!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{board::Unreadable, submission::Submission};
 use crate::{
     formats::markdown::{code, plain},
-    submitted::Standing,
+    submitted::Fitness,
     text::number::count,
 };
 
@@ -59,11 +59,11 @@ fn push_all(text: &mut String, parts: impl Iterator<Item = String>, what: &str, 
 }
 
 fn headline(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
-    let number = |standing| {
-        let of = submissions.iter().filter(|one| one.standing() == standing);
+    let number = |fitness| {
+        let of = submissions.iter().filter(|one| one.fitness() == fitness);
         of.count()
     };
-    let (forged, unproven) = (number(Standing::DoesNotHold), number(Standing::NotVerified));
+    let (forged, unproven) = (number(Fitness::DoesNotHold), number(Fitness::NotVerified));
     let parts = [
         (forged, "does not hold", "do not hold"),
         (unproven, "is not verified", "are not verified"),
@@ -74,7 +74,7 @@ fn headline(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
         .filter(|(number, ..)| *number > 0)
         .map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }))
         .collect();
-    let holding = number(Standing::Holds);
+    let holding = number(Fitness::Holds);
     told.insert(
         0,
         format!("{holding} of {} hold", submissions.len() + unreadable.len()),
@@ -91,10 +91,10 @@ fn row(submission: &Submission) -> String {
     let document = &submission.document;
     let implementation = document.implementation.as_ref();
     let name = implementation.map(|of| format!("{} {}", of.project, of.version));
-    let sign = match submission.standing() {
-        Standing::Holds => "✅",
-        Standing::NotVerified => "❔",
-        Standing::DoesNotHold => "❌",
+    let sign = match submission.fitness() {
+        Fitness::Holds => "✅",
+        Fitness::NotVerified => "❔",
+        Fitness::DoesNotHold => "❌",
     };
     format!(
         "| {} | {} | {} | {} | {sign} {} |\n",

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     html::{sign::Sign, text::shown},
-    submitted::{Document, Standing},
+    submitted::{Document, Fitness},
     text::number::{count, listed},
 };
 
@@ -60,7 +60,7 @@ struct Listed<'a> {
     row: Standings,
 }
 
-/// A report in a line: its decision, counts and standing.
+/// A report in a line: its decision, counts and fitness.
 pub(super) struct Standings {
     pub(super) version: String,
     pub(super) edition: Edition,
@@ -69,8 +69,8 @@ pub(super) struct Standings {
     pub(super) failing: usize,
     pub(super) passing: usize,
     pub(super) must: usize,
-    pub(super) standing: &'static str,
-    pub(super) standing_class: &'static str,
+    pub(super) fitness: &'static str,
+    pub(super) fitness_class: &'static str,
     pub(super) remark: &'static str,
     pub(super) date: String,
     /// Who judged it.
@@ -186,7 +186,7 @@ impl Standings {
     pub(super) fn of(version: &Version, today: Option<Date>) -> Self {
         let submission = &version.submission;
         let document = &submission.document;
-        let standing = submission.standing();
+        let fitness = submission.fitness();
         let must: Vec<(&str, Option<Verdict>)> = version
             .told
             .iter()
@@ -205,18 +205,18 @@ impl Standings {
             version: version.version.clone(),
             edition: document.edition,
             href: format!("{}index.html", version.folder),
-            sign: signs::of_decision(standing, document.decision),
+            sign: signs::of_decision(fitness, document.decision),
             failing: must.iter().filter(fails).count(),
             passing: must
                 .iter()
                 .filter(|(_, told)| *told == Some(Verdict::Pass))
                 .count(),
             must: must.len(),
-            standing: standing.name(),
-            standing_class: match standing {
-                Standing::Holds => "",
-                Standing::NotVerified => "doubt",
-                Standing::DoesNotHold => "fail",
+            fitness: fitness.name(),
+            fitness_class: match fitness {
+                Fitness::Holds => "",
+                Fitness::NotVerified => "doubt",
+                Fitness::DoesNotHold => "fail",
             },
             remark: match (document.is_partial(), is_narrowed, submission.is_submitted()) {
                 (true, ..) => "cut short",

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     html::sign::{self, Sign},
-    submitted::{RuleChange, Standing, diff},
+    submitted::{Fitness, RuleChange, diff},
 };
 
 /// The page.
@@ -92,7 +92,7 @@ impl History {
 
 impl Step {
     fn of(old: &Version, new: &Version) -> Self {
-        let is_proven = |version: &Version| version.submission.standing() == Standing::Holds;
+        let is_proven = |version: &Version| version.submission.fitness() == Fitness::Holds;
         let hindrance = match (is_proven(old), is_proven(new)) {
             (true, true) => None,
             (false, true) => Some("not compared: the earlier report is not verified"),

@@ -4,7 +4,7 @@ use judge::{Decision, Verdict};
 
 use crate::{
     html::sign::{self, Sign},
-    submitted::Standing,
+    submitted::Fitness,
 };
 
 /// A pass that no evidence proves.
@@ -24,37 +24,33 @@ pub(super) fn legend() -> Vec<Sign> {
 }
 
 /// The sign of what a report says of a rule, where its evidence says so (`judged`) or is not there.
-pub(super) fn of(standing: Standing, told: Option<Verdict>, judged: Option<Verdict>) -> Sign {
+pub(super) fn of(fitness: Fitness, told: Option<Verdict>, judged: Option<Verdict>) -> Sign {
     let Some(told) = told else {
         return UNTOLD;
     };
-    match standing {
-        Standing::Holds => sign::of(told),
-        Standing::DoesNotHold if judged.is_some_and(|judged| judged != told) => REFUTED,
-        Standing::NotVerified if told == Verdict::Pass => CLAIMED,
-        Standing::DoesNotHold if told == Verdict::Pass => DOUBTED,
-        Standing::NotVerified | Standing::DoesNotHold => sign::of(told),
+    match fitness {
+        Fitness::Holds => sign::of(told),
+        Fitness::DoesNotHold if judged.is_some_and(|judged| judged != told) => REFUTED,
+        Fitness::NotVerified if told == Verdict::Pass => CLAIMED,
+        Fitness::DoesNotHold if told == Verdict::Pass => DOUBTED,
+        Fitness::NotVerified | Fitness::DoesNotHold => sign::of(told),
     }
 }
 
 /// The sign of the decision, as far as it is proven.
-pub(super) fn of_decision(standing: Standing, decision: Decision) -> Sign {
-    match (standing, decision) {
-        (Standing::Holds, decision) => sign::of_decision(decision),
-        (Standing::NotVerified, Decision::NotConformant) => sign::of_decision(decision),
-        (Standing::NotVerified, _) => Sign::new("claimed", "○", "not verified"),
-        (Standing::DoesNotHold, _) => Sign::new("refuted", "≠", "does not hold"),
+pub(super) fn of_decision(fitness: Fitness, decision: Decision) -> Sign {
+    match (fitness, decision) {
+        (Fitness::Holds, decision) => sign::of_decision(decision),
+        (Fitness::NotVerified, Decision::NotConformant) => sign::of_decision(decision),
+        (Fitness::NotVerified, _) => Sign::new("claimed", "○", "not verified"),
+        (Fitness::DoesNotHold, _) => Sign::new("refuted", "≠", "does not hold"),
     }
 }
 
 /// What the report and its evidence say of a rule, where they differ.
-pub(super) fn refutation(
-    standing: Standing,
-    told: Option<Verdict>,
-    judged: Option<Verdict>,
-) -> Option<String> {
+pub(super) fn refutation(fitness: Fitness, told: Option<Verdict>, judged: Option<Verdict>) -> Option<String> {
     let (told, judged) = told.zip(judged)?;
-    (standing == Standing::DoesNotHold && told != judged).then(|| {
+    (fitness == Fitness::DoesNotHold && told != judged).then(|| {
         format!(
             "the report says {}, its evidence {}",
             sign::of(told).word,

@@ -7,7 +7,7 @@ use judge::{Verdict, rules};
 
 use crate::{
     Report, html,
-    submitted::{Check, Document, Entry, Standing},
+    submitted::{Check, Document, Entry, Fitness},
 };
 
 /// A submitted report.
@@ -75,8 +75,8 @@ impl Submission {
     }
 
     /// What it is worth.
-    pub(super) fn standing(&self) -> Standing {
-        self.check.standing()
+    pub(super) fn fitness(&self) -> Fitness {
+        self.check.fitness()
     }
 
     /// What it says of each rule that it has.

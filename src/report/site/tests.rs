@@ -219,11 +219,11 @@ fn what_is_not_proven_is_never_a_pass() {
         }
         let page = &files["implementations/fleet/v1.0.0-standard/index.html"].to_lowercase();
         assert!(page.contains(words), "{words}");
-        let (standing, _) = words.split_once(':').expect("a standing");
-        assert!(files["implementations/fleet/badge.svg"].contains(standing));
+        let (fitness, _) = words.split_once(':').expect("a fitness");
+        assert!(files["implementations/fleet/badge.svg"].contains(fitness));
         assert!(
-            files["index.html"].contains(&format!(">{standing}</td>")),
-            "{standing}"
+            files["index.html"].contains(&format!(">{fitness}</td>")),
+            "{fitness}"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::submission::Submission;
 use crate::{
-    submitted::{Obstacle, Proof, Standing, obstacles},
+    submitted::{Fitness, Obstacle, Proof, obstacles},
     text::{escape, number::count},
 };
 
@@ -45,7 +45,7 @@ impl Submission {
                 ))
             }
             Proof::Judged(_) if differences.is_empty() => None,
-            Proof::Judged(_) if self.check.standing() == Standing::NotVerified => Some(format!(
+            Proof::Judged(_) if self.check.fitness() == Fitness::NotVerified => Some(format!(
                 "the evidence of {} is missing: add it beside report.yaml",
                 count(differences.len(), "part")
             )),

@@ -21,7 +21,7 @@ use crate::{
         sign::{self, Sign},
         text::shown,
     },
-    submitted::{Entry, Standing, obstacles},
+    submitted::{Entry, Fitness, obstacles},
     text::number::count,
 };
 
@@ -37,8 +37,8 @@ pub(super) struct VersionPage<'a> {
     home: String,
     name: &'a str,
     sign: Sign,
-    standing: String,
-    standing_class: &'static str,
+    fitness: String,
+    fitness_class: &'static str,
     contradiction: Option<String>,
     unreadable: Option<String>,
     differences: Vec<(String, String, String)>,
@@ -90,7 +90,7 @@ impl<'a> VersionPage<'a> {
     pub(super) fn new(implementation: &'a Implementation, version: &'a Version, frame: Frame<'a>) -> Self {
         let submission = &version.submission;
         let (document, check) = (&submission.document, &submission.check);
-        let standing = submission.standing();
+        let fitness = submission.fitness();
         let differences = check.differences();
         let shown_differences = differences.iter().take(SHOWN);
         Self {
@@ -98,12 +98,12 @@ impl<'a> VersionPage<'a> {
             implementation: &implementation.name,
             home: format!("{}index.html", implementation.folder()),
             name: &version.name,
-            sign: signs::of_decision(standing, document.decision),
-            standing: sentence(submission),
-            standing_class: match standing {
-                Standing::Holds => "none",
-                Standing::NotVerified => "doubt",
-                Standing::DoesNotHold => "fail",
+            sign: signs::of_decision(fitness, document.decision),
+            fitness: sentence(submission),
+            fitness_class: match fitness {
+                Fitness::Holds => "none",
+                Fitness::NotVerified => "doubt",
+                Fitness::DoesNotHold => "fail",
             },
             contradiction: check.contradiction.as_ref().map(|one| shown(&one.to_string())),
             unreadable: match &check.proof {
@@ -149,12 +149,12 @@ fn sentence(submission: &Submission) -> String {
             "Nobody submitted a report for this edition. This page judges the evidence of the report for edition {edition}."
         );
     }
-    match submission.standing() {
-        Standing::Holds => {
+    match submission.fitness() {
+        Fitness::Holds => {
             "The report holds: judging its evidence again for this page gave the same result.".to_owned()
         }
-        Standing::NotVerified => format!("The report says “{decision}”. It is {described}."),
-        Standing::DoesNotHold => format!("The report says “{decision}”. It {described}."),
+        Fitness::NotVerified => format!("The report says “{decision}”. It is {described}."),
+        Fitness::DoesNotHold => format!("The report says “{decision}”. It {described}."),
     }
 }
 
@@ -222,7 +222,7 @@ fn address(submission: &Submission) -> Option<String> {
 
 fn rules_of(version: &Version) -> Vec<RuleRow> {
     let submission = &version.submission;
-    let standing = submission.standing();
+    let fitness = submission.fitness();
     let mut rows: Vec<(usize, RuleRow)> = rules::all()
         .iter()
         .filter_map(|rule| {
@@ -236,14 +236,14 @@ fn rules_of(version: &Version) -> Vec<RuleRow> {
             let reasons = entry.into_iter().flat_map(|entry| &entry.reasons);
             let reasons = reasons.map(|reason| shown(reason));
             let judged = submission.judged(rule.id);
-            let refuted = signs::refutation(standing, verdict, judged);
+            let refuted = signs::refutation(fitness, verdict, judged);
             let reasons: Vec<String> = refuted.into_iter().chain(reasons).collect();
             let row = RuleRow {
                 id: rule.id,
                 title: &rule.facts.title,
                 level: applies.level,
                 basis: applies.basis,
-                sign: signs::of(standing, verdict, judged),
+                sign: signs::of(fitness, verdict, judged),
                 extent: extent(told).unwrap_or_default(),
                 reasons: reasons.join("; "),
                 findings: (submission.runs.len() == 1).then(|| format!("report.html#{}", rule.id)),

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     formats::badge,
     html::text::shown,
-    submitted::{Standing, tally, write_matrix_of},
+    submitted::{Fitness, tally, write_matrix_of},
 };
 
 impl Board {
@@ -93,7 +93,7 @@ impl Board {
 /// The path of a submitted report in the SIG's form, if it holds.
 pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> Option<String> {
     let submission = &version.submission;
-    if !submission.is_submitted() || submission.standing() != Standing::Holds {
+    if !submission.is_submitted() || submission.fitness() != Fitness::Holds {
         return None;
     }
     let api = version.submission.document.cluster_profile_api_version.as_deref();
@@ -154,8 +154,8 @@ fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
     let submission = &version.submission;
     let document = &submission.document;
     let mut bytes = Vec::new();
-    match (submission.standing(), document.entries()) {
-        (Standing::Holds, Ok(entries)) => badge::write_decision(
+    match (submission.fitness(), document.entries()) {
+        (Fitness::Holds, Ok(entries)) => badge::write_decision(
             document.edition.role().objects().name(),
             document.decision,
             &tally(&entries),
@@ -163,7 +163,7 @@ fn badge_of(version: &Version) -> io::Result<Vec<u8>> {
             if document.is_partial() { badge::PARTIAL } else { "" },
             &mut bytes,
         )?,
-        (standing, _) => badge::write_undecided(standing.name(), document.edition, &mut bytes)?,
+        (fitness, _) => badge::write_undecided(fitness.name(), document.edition, &mut bytes)?,
     }
     Ok(bytes)
 }

@@ -7,12 +7,12 @@ mod consistency;
 mod diff;
 mod document;
 mod eligibility;
+mod fitness;
 mod matrix;
 mod merge;
 mod outcome;
 mod public;
 mod read;
-mod standing;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -26,10 +26,10 @@ pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
 };
 pub use eligibility::{Obstacle, disagreements, not_real, obstacles};
+pub use fitness::{Check, Fitness, Proof};
 pub use matrix::write_document as write_matrix_of;
 pub use merge::{MergeError, merge};
 pub(crate) use outcome::tally;
 pub use read::ReadError;
-pub use standing::{Check, Proof, Standing};
 pub use verify::{Held, Verified, verify, verify_with};
 pub use write::{write, write_matrix};

@@ -71,10 +71,10 @@ const FALLEN: &str = "no profile, or False or Unknown";
 /// Returns whether it may be.
 fn came_back(evidence: &Evidence, findings: &mut Findings, left: &ExecutedStep, kind: &str) -> bool {
     let deadline = left.step.deadline().as_microsecond();
-    let standing = left.timeline.while_(|profile| stands(Some(profile), kind));
+    let live = left.timeline.while_(|profile| stands(Some(profile), kind));
     let again_until = |rejoined: Option<Timestamp>| {
         let rejoined = rejoined.map_or(Micros::MAX, Timestamp::as_microsecond);
-        standing.without(&Set::of([(Micros::MIN, deadline), (rejoined, Micros::MAX)]))
+        live.without(&Set::of([(Micros::MIN, deadline), (rejoined, Micros::MAX)]))
     };
     let lasts = |again: &While| again.lasting_beyond_sight(GRACE);
     let may_last = |again: &While| lasts(again) != Known::No || again.is_hidden(GRACE);

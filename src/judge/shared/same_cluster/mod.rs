@@ -15,4 +15,4 @@ pub(crate) use relation::{
     Relation, by_everything, by_ids, cluster_ids, is_surely_one, note_bounds, note_uncertain,
 };
 pub(crate) use shared_identity::{MAX_COMPARED, SharedIdentity};
-pub(crate) use versions::{compares_the_same, identifying_versions, identifying_versions_of, is_standing};
+pub(crate) use versions::{compares_the_same, identifying_versions, identifying_versions_of, is_live};

@@ -20,8 +20,8 @@ pub(crate) fn identifying_versions(evidence: &Evidence) -> Vec<&ClusterProfile> 
 pub(crate) fn identifying_versions_of(history: &ProfileHistory) -> impl Iterator<Item = &ClusterProfile> {
     let mut before: Option<&ClusterProfile> = None;
     let versions = history.versions.iter().map(|version| &version.object);
-    let standing = versions.filter(|profile| is_standing(profile));
-    standing.filter(move |profile| {
+    let live = versions.filter(|profile| is_live(profile));
+    live.filter(move |profile| {
         let is_same = before.is_some_and(|before| identifies_the_same(before, profile));
         before = Some(profile);
         !is_same
@@ -29,7 +29,7 @@ pub(crate) fn identifying_versions_of(history: &ProfileHistory) -> impl Iterator
 }
 
 /// Whether a profile is not terminating.
-pub(crate) fn is_standing(profile: &ClusterProfile) -> bool {
+pub(crate) fn is_live(profile: &ClusterProfile) -> bool {
     profile.metadata.deletion_timestamp.is_none()
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn compares_the_same(one: &ClusterProfile, other: &ClusterProfile) ->
         let joined = profile.condition(names::CONDITION_JOINED);
         joined.map(|joined| joined.status.clone())
     };
-    is_standing(one) == is_standing(other)
+    is_live(one) == is_live(other)
         && one.spec == other.spec
         && (Arc::ptr_eq(&one.status.conditions, &other.status.conditions) || joined(one) == joined(other))
         && identifies_the_same(one, other)

@@ -11,8 +11,8 @@ use super::{
     budget::Budget,
     credentials,
     fault_hooks::double,
-    lapses::{Lapse, Lapses},
     look::{Health, Inventory, health, inventory},
+    misbehaviours::{Misbehaviour, Misbehaviours},
     publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
     remote::{Commands, Order},
 };
@@ -36,7 +36,7 @@ pub(in crate::manager) struct Controller {
     commands: Commands,
     pub(super) hub: Hub,
     pub(super) clock: Clock,
-    pub(super) lapses: Lapses,
+    pub(super) misbehaviours: Misbehaviours,
     /// The registered members. A real manager stores this: it survives a restart.
     pub(super) members: BTreeMap<String, Registered>,
     /// State in memory, which a restart loses.
@@ -81,12 +81,17 @@ pub(super) struct Memory {
 }
 
 impl Controller {
-    pub(in crate::manager) fn new(commands: Commands, hub: Hub, clock: Clock, lapses: Lapses) -> Self {
+    pub(in crate::manager) fn new(
+        commands: Commands,
+        hub: Hub,
+        clock: Clock,
+        misbehaviours: Misbehaviours,
+    ) -> Self {
         Self {
             commands,
             hub,
             clock,
-            lapses,
+            misbehaviours,
             members: BTreeMap::new(),
             memory: BTreeMap::new(),
             mirror: Mirror::new(profile_resource(), FLEET),
@@ -205,7 +210,7 @@ impl Controller {
             }
         });
         for (name, health, inventory) in join_all(asked).await {
-            let asks_once = self.lapses.has(Lapse::AsksOnce);
+            let asks_once = self.misbehaviours.has(Misbehaviour::AsksOnce);
             let health = self.believed(&name, health);
             let memory = self
                 .memory
@@ -240,7 +245,7 @@ impl Controller {
             memory.display_name = called.to_owned();
         }
         if let Some(labels) = missing_labels(name, &there)
-            && !self.lapses.has(Lapse::LabelsOnce)
+            && !self.misbehaviours.has(Misbehaviour::LabelsOnce)
         {
             self.mirror
                 .put(hub.patch(&target, MANAGER, Via::Object, &labels).await?);
@@ -253,14 +258,15 @@ impl Controller {
             self.clock.now(),
         );
         memory.reword(&mut wanted);
-        memory.forget(&self.lapses, &mut wanted);
+        memory.forget(&self.misbehaviours, &mut wanted);
         if let Some(patch) = difference(&there, &wanted)
             && !holds_back
-            && !(self.lapses.has(Lapse::TrustsItsMemory) && memory.written.as_ref() == Some(&wanted))
+            && !(self.misbehaviours.has(Misbehaviour::TrustsItsMemory)
+                && memory.written.as_ref() == Some(&wanted))
             && memory.budget.allows_one()
         {
             if memory.written.is_none() {
-                double(hub, &self.lapses, member, name, &patch).await?;
+                double(hub, &self.misbehaviours, member, name, &patch).await?;
             }
             self.mirror
                 .put(hub.patch(&target, MANAGER, Via::Status, &patch).await?);

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use super::{
     controller::{Controller, Memory, Registered},
     credentials,
-    lapses::{LATE, Lapse, Lapses, MOST, REWRITES},
     look::Health,
+    misbehaviours::{LATE, MOST, Misbehaviour, Misbehaviours, REWRITES},
     publish::{display_name, is_ours, profile, profile_name, target},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 
 impl Controller {
     pub(super) fn is_full(&self) -> bool {
-        self.lapses.has(Lapse::IsFull) && self.members.len() >= MOST
+        self.misbehaviours.has(Misbehaviour::IsFull) && self.members.len() >= MOST
     }
 
     /// The health that the manager believes a member has.
@@ -28,8 +28,10 @@ impl Controller {
         let before = self.memory.get(name).filter(|memory| memory.written.is_some());
         let was_well = before.is_none_or(|memory| memory.health == Health::Well);
         match health {
-            Health::Well if !was_well && self.lapses.has(Lapse::IgnoresRecovery) => Health::Silent,
-            _ if self.lapses.has(Lapse::IgnoresOutages) => Health::Well,
+            Health::Well if !was_well && self.misbehaviours.has(Misbehaviour::IgnoresRecovery) => {
+                Health::Silent
+            }
+            _ if self.misbehaviours.has(Misbehaviour::IgnoresOutages) => Health::Well,
             health => health,
         }
     }
@@ -39,8 +41,8 @@ impl Controller {
             return false;
         };
         let is_new = member.is_first && member.since.elapsed() < LATE;
-        (is_new && self.lapses.has(Lapse::CreatesLate))
-            || (member.has_profile && self.lapses.has(Lapse::CreatesOnce))
+        (is_new && self.misbehaviours.has(Misbehaviour::CreatesLate))
+            || (member.has_profile && self.misbehaviours.has(Misbehaviour::CreatesOnce))
     }
 
     /// True if writes of a member's status are skipped.
@@ -49,23 +51,30 @@ impl Controller {
             return false;
         };
         let is_new = member.is_first && member.since.elapsed() < LATE;
-        (is_new && self.lapses.has(Lapse::FillsLate)) || member.lingers.is_some()
+        (is_new && self.misbehaviours.has(Misbehaviour::FillsLate)) || member.lingers.is_some()
     }
 
     /// True if the profile of a leaving member stays for now.
     pub(super) async fn lets_linger(&mut self, name: &str) -> Result<bool, RequestError> {
-        let lapses = [Lapse::ForgetsLeave, Lapse::KeepsJoined, Lapse::KeepsSecrets];
-        let Some(lapse) = lapses.into_iter().find(|lapse| self.lapses.has(*lapse)) else {
+        let misbehaviours = [
+            Misbehaviour::ForgetsLeave,
+            Misbehaviour::KeepsJoined,
+            Misbehaviour::KeepsSecrets,
+        ];
+        let Some(misbehaviour) = misbehaviours
+            .into_iter()
+            .find(|misbehaviour| self.misbehaviours.has(*misbehaviour))
+        else {
             return Ok(false);
         };
         let Some(member) = self.members.get_mut(name).filter(|member| member.is_first) else {
             return Ok(false);
         };
         member.lingers = Some(Instant::now() + LATE);
-        if lapse == Lapse::ForgetsLeave {
+        if misbehaviour == Misbehaviour::ForgetsLeave {
             return Ok(true);
         }
-        if lapse == Lapse::KeepsJoined {
+        if misbehaviour == Misbehaviour::KeepsJoined {
             credentials::take(&self.hub, name).await?;
         }
         if let Some(profile) = self.hub.find(&target(name)).await? {
@@ -73,7 +82,7 @@ impl Controller {
             let now = rfc3339(self.clock.now());
             for condition in conditions.as_array_mut().into_iter().flatten() {
                 if condition["type"] == CONDITION_HEALTHY
-                    || (condition["type"] == CONDITION_JOINED && lapse == Lapse::KeepsSecrets)
+                    || (condition["type"] == CONDITION_JOINED && misbehaviour == Misbehaviour::KeepsSecrets)
                 {
                     condition["status"] = "False".into();
                     condition["reason"] = "Left".into();
@@ -85,7 +94,7 @@ impl Controller {
                 .patch(&target(name), MANAGER, Via::Status, &patch)
                 .await?;
         }
-        if lapse == Lapse::KeepsSecrets {
+        if misbehaviour == Misbehaviour::KeepsSecrets {
             self.members.remove(name);
         }
         Ok(true)
@@ -111,7 +120,7 @@ impl Controller {
             let Some(target) = foreign.metadata.name.clone().map(named) else {
                 continue;
             };
-            if self.lapses.has(Lapse::Tidies) {
+            if self.misbehaviours.has(Misbehaviour::Tidies) {
                 self.hub.delete(&target).await?;
             }
             let label = foreign
@@ -119,7 +128,7 @@ impl Controller {
                 .labels
                 .as_ref()
                 .and_then(|labels| labels.get(LABEL_MANAGER));
-            if self.lapses.has(Lapse::Claims) && label.is_none_or(|label| label != MANAGER) {
+            if self.misbehaviours.has(Misbehaviour::Claims) && label.is_none_or(|label| label != MANAGER) {
                 let patch = json!({"metadata": {"labels": {LABEL_MANAGER: MANAGER}}});
                 self.hub.patch(&target, MANAGER, Via::Object, &patch).await?;
             }
@@ -127,7 +136,7 @@ impl Controller {
         for name in self.members.keys() {
             let there = self.mirror.get(&profile_name(name));
             let own = display_name(name);
-            if self.lapses.has(Lapse::OverwritesDisplayName)
+            if self.misbehaviours.has(Misbehaviour::OverwritesDisplayName)
                 && there.is_some_and(|there| there.data["spec"]["displayName"] != own)
             {
                 let patch = json!({"spec": {"displayName": own}});
@@ -142,10 +151,10 @@ impl Controller {
     /// Acts first after a restart.
     pub(super) async fn misbehave_after_restart(&mut self) -> Result<(), RequestError> {
         for name in self.members.keys() {
-            if self.lapses.has(Lapse::Recreates) {
+            if self.misbehaviours.has(Misbehaviour::Recreates) {
                 self.hub.delete(&target(name)).await?;
             }
-            if self.lapses.has(Lapse::Rewrites) {
+            if self.misbehaviours.has(Misbehaviour::Rewrites) {
                 // As if the status had never been written.
                 let mut memory = Memory::of_a_newcomer(name);
                 memory.rewrites = REWRITES;
@@ -157,7 +166,7 @@ impl Controller {
 
     /// Deletes a member's second profile.
     pub(super) async fn undouble(&self, name: &str) -> Result<(), RequestError> {
-        if self.lapses.has(Lapse::CreatesTwice) {
+        if self.misbehaviours.has(Misbehaviour::CreatesTwice) {
             self.hub.delete(&target(&twin(name))).await?;
         }
         Ok(())
@@ -167,12 +176,12 @@ impl Controller {
 /// Gives the first member a second profile with the same status.
 pub(super) async fn double(
     hub: &Hub,
-    lapses: &Lapses,
+    misbehaviours: &Misbehaviours,
     member: &Registered,
     name: &str,
     status: &Value,
 ) -> Result<(), RequestError> {
-    if member.is_first && lapses.has(Lapse::CreatesTwice) {
+    if member.is_first && misbehaviours.has(Misbehaviour::CreatesTwice) {
         let twin = twin(name);
         let object = profile(&twin, &display_name(name));
         hub.create(&target(&twin), MANAGER, &object).await?;
@@ -188,9 +197,9 @@ fn twin(name: &str) -> String {
 
 impl Memory {
     /// Leaves the number of nodes out, once the member has failed.
-    pub(super) fn forget(&self, lapses: &Lapses, status: &mut Value) {
+    pub(super) fn forget(&self, misbehaviours: &Misbehaviours, status: &mut Value) {
         if self.has_failed
-            && lapses.has(Lapse::ForgetsNodes)
+            && misbehaviours.has(Misbehaviour::ForgetsNodes)
             && let Some(properties) = status["properties"].as_array_mut()
         {
             properties.retain(|property| property["name"] != PROPERTY_NODE_COUNT);

@@ -10,19 +10,19 @@
 //! * `publish`: the profile that a member should have;
 //! * `credentials`: consumers' Secrets;
 //! * `budget`: the limit of status writes;
-//! * `lapses`: misbehaviour that faults ask for, and `fault_hooks`: how it acts.
+//! * `misbehaviours`: misbehaviour that faults ask for, and `fault_hooks`: how it acts.
 
 mod budget;
 mod controller;
 mod credentials;
 mod fault_hooks;
-mod lapses;
 mod look;
+mod misbehaviours;
 mod publish;
 mod remote;
 
 pub(super) use controller::Controller;
-pub(super) use lapses::{Lapse, Lapses};
+pub(super) use misbehaviours::{Misbehaviour, Misbehaviours};
 pub(super) use remote::{Commands, channel};
 pub use remote::{Remote, RemoteError};
 

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::fault::FaultInfo;
 use crate::{
     manager::{
-        driven::Lapse,
+        driven::Misbehaviour,
         members::{DEGRADED, FIRST_TO_JOIN, OUTAGE, QUIET},
         script::{Action, Step, minutes},
         status::{Condition, healthy, unready},
@@ -150,25 +150,25 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "conditions/healthy-follows-outage",
         "calls every member healthy that it has heard of",
-        |world| world.lapses.add(Lapse::IgnoresOutages),
+        |world| world.misbehaviours.add(Misbehaviour::IgnoresOutages),
     )
     .driven(),
     FaultInfo::new(
         "conditions/healthy-follows-outage:recovery",
         "does not see that a control plane is up again",
-        |world| world.lapses.add(Lapse::IgnoresRecovery),
+        |world| world.misbehaviours.add(Misbehaviour::IgnoresRecovery),
     )
     .driven(),
     FaultInfo::new(
         "conditions/joined-follows-leave",
         "goes on calling a member joined that has left, for minutes",
-        |world| world.lapses.add(Lapse::KeepsJoined),
+        |world| world.misbehaviours.add(Misbehaviour::KeepsJoined),
     )
     .driven(),
     FaultInfo::new(
         "conditions/joined-follows-leave:unchanged",
         "leaves the profile of a member that left as it is for minutes",
-        |world| world.lapses.add(Lapse::ForgetsLeave),
+        |world| world.misbehaviours.add(Misbehaviour::ForgetsLeave),
     )
     .driven()
     // The profile also stays healthy.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fault::FaultInfo;
 use crate::{
     manager::{
-        driven::Lapse,
+        driven::Misbehaviour,
         members::{CONSUMERS, LEAVER, QUIET, SET_NAMESPACE},
         world::{Namespace, Secret, World, consumer_namespace},
     },
@@ -198,7 +198,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "consumers/secrets-retired",
         "keeps the Secrets of a member that has left",
-        |world| world.lapses.add(Lapse::KeepsSecrets),
+        |world| world.misbehaviours.add(Misbehaviour::KeepsSecrets),
     )
     .driven(),
 ];

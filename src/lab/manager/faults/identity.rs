@@ -13,7 +13,7 @@ use crate::{
     client::Via,
     fault::HubChange,
     manager::{
-        driven::Lapse,
+        driven::Misbehaviour,
         members::{CONSUMERS, FIRST_TO_JOIN, FLEET, MEMBERS, Member, QUIET, QUIET_IN_SET, SET_NAMESPACE},
         script::minutes,
         world::{MANAGER, Profile, World},
@@ -252,7 +252,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "identity/display-name-kept",
         "sets the display name back to its own",
-        |world| world.lapses.add(Lapse::OverwritesDisplayName),
+        |world| world.misbehaviours.add(Misbehaviour::OverwritesDisplayName),
     )
     .driven(),
 ];

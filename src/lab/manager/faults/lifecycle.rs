@@ -1,13 +1,13 @@
 //! Faults of the suite `lifecycle`.
 
 use super::fault::FaultInfo;
-use crate::manager::driven::Lapse;
+use crate::manager::driven::Misbehaviour;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "lifecycle/join-creates-profile",
         "creates the profile of a member minutes after it joined",
-        |world| world.lapses.add(Lapse::CreatesLate),
+        |world| world.misbehaviours.add(Misbehaviour::CreatesLate),
     )
     .driven()
     // Nothing else can be judged of a missing profile.
@@ -19,13 +19,13 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "lifecycle/join-creates-profile:twice",
         "gives a member two profiles",
-        |world| world.lapses.add(Lapse::CreatesTwice),
+        |world| world.misbehaviours.add(Misbehaviour::CreatesTwice),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/join-fills-status",
         "fills the status of a member's profile minutes after it joined",
-        |world| world.lapses.add(Lapse::FillsLate),
+        |world| world.misbehaviours.add(Misbehaviour::FillsLate),
     )
     // The member leaves about as long after it joined as their grace is.
     .hides(&[
@@ -37,43 +37,43 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "lifecycle/deleted-profile-restored",
         "creates a profile once, and does not miss it",
-        |world| world.lapses.add(Lapse::CreatesOnce),
+        |world| world.misbehaviours.add(Misbehaviour::CreatesOnce),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/status-restored",
         "assumes that a status is what it last wrote",
-        |world| world.lapses.add(Lapse::TrustsItsMemory),
+        |world| world.misbehaviours.add(Misbehaviour::TrustsItsMemory),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/label-restored",
         "sets the manager label once, and does not miss it",
-        |world| world.lapses.add(Lapse::LabelsOnce),
+        |world| world.misbehaviours.add(Misbehaviour::LabelsOnce),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/foreign-profiles-untouched",
         "puts its label on every profile that it finds beside its own",
-        |world| world.lapses.add(Lapse::Claims),
+        |world| world.misbehaviours.add(Misbehaviour::Claims),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/foreign-profiles-untouched:deleted",
         "deletes the profiles that it does not know",
-        |world| world.lapses.add(Lapse::Tidies),
+        |world| world.misbehaviours.add(Misbehaviour::Tidies),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/restart-keeps-profiles",
         "creates all profiles anew when it starts",
-        |world| world.lapses.add(Lapse::Recreates),
+        |world| world.misbehaviours.add(Misbehaviour::Recreates),
     )
     .driven(),
     FaultInfo::new(
         "lifecycle/heal-restores-status",
         "publishes no number of nodes after a member was down",
-        |world| world.lapses.add(Lapse::ForgetsNodes),
+        |world| world.misbehaviours.add(Misbehaviour::ForgetsNodes),
     )
     .driven(),
 ];

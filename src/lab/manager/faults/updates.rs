@@ -9,7 +9,7 @@ use super::fault::FaultInfo;
 use crate::{
     client::Via,
     manager::{
-        driven::Lapse,
+        driven::Misbehaviour,
         members::{QUIET, UNASKED},
         script::minutes,
         status::observed,
@@ -131,13 +131,13 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "updates/restart-within-burst",
         "checks everything again and again after it has started, and says so each time",
-        |world| world.lapses.add(Lapse::Rewrites),
+        |world| world.misbehaviours.add(Misbehaviour::Rewrites),
     )
     .driven(),
     FaultInfo::new(
         "updates/scale-within-budget",
         "takes a limited number of members",
-        |world| world.lapses.add(Lapse::IsFull),
+        |world| world.misbehaviours.add(Misbehaviour::IsFull),
     )
     .driven(),
 ];

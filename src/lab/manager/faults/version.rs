@@ -2,7 +2,7 @@
 
 use super::fault::FaultInfo;
 use crate::manager::{
-    driven::Lapse,
+    driven::Misbehaviour,
     members::{QUIET, UNASKED, UPGRADED},
     script::Action,
     world::World,
@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "version/follows-upgrade",
         "asks a member for its version once, when it joins",
-        |world| world.lapses.add(Lapse::AsksOnce),
+        |world| world.misbehaviours.add(Misbehaviour::AsksOnce),
     )
     .driven(),
 ];

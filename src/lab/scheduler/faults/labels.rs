@@ -4,7 +4,7 @@ use apiserver::new_token;
 use evidence::api::names::LABEL_PLACEMENT_KEY;
 
 use super::fault::FaultInfo;
-use crate::scheduler::{lapses::Lapse, script::minutes, world::FEW};
+use crate::scheduler::{misbehaviours::Misbehaviour, script::minutes, world::FEW};
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -31,7 +31,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-labels/placement-key-matches-workload",
         "does not label workloads with their placement key",
-        |world| world.lapse(Lapse::WorkloadsWithoutKey),
+        |world| world.misbehave(Misbehaviour::WorkloadsWithoutKey),
     ),
     FaultInfo::new(
         "placement-labels/no-unknown-multicluster-labels",

@@ -1,25 +1,25 @@
 //! Faults of the suite `placement-lifecycle`.
 
 use super::fault::FaultInfo;
-use crate::scheduler::lapses::Lapse;
+use crate::scheduler::misbehaviours::Misbehaviour;
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-lifecycle/placed",
         "publishes a decision minutes after it was asked for",
-        |world| world.lapse(Lapse::PlacesLate),
+        |world| world.misbehave(Misbehaviour::PlacesLate),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/crosses-the-limit",
         "leaves out the clusters that do not fit into one slice",
-        |world| world.lapse(Lapse::StopsAtTheLimit),
+        |world| world.misbehave(Misbehaviour::StopsAtTheLimit),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/crosses-the-limit:back",
         "keeps an empty slice when the clusters fit into one again",
-        |world| world.lapse(Lapse::KeepsNeedlessSlices),
+        |world| world.misbehave(Misbehaviour::KeepsNeedlessSlices),
     )
     // It lasts.
     .also(&["placement-slices/no-needless-slices"])
@@ -27,30 +27,30 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-lifecycle/unplaced",
         "keeps the decision of a workload that is gone",
-        |world| world.lapse(Lapse::KeepsDecisions),
+        |world| world.misbehave(Misbehaviour::KeepsDecisions),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/none-selected",
         "keeps the last decision when no cluster can be selected any more",
-        |world| world.lapse(Lapse::KeepsStale),
+        |world| world.misbehave(Misbehaviour::KeepsStale),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/restored",
         "assumes that a slice is what it last wrote",
-        |world| world.lapse(Lapse::TrustsItsMemory),
+        |world| world.misbehave(Misbehaviour::TrustsItsMemory),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/restart-keeps",
         "creates all slices anew when it starts",
-        |world| world.lapse(Lapse::Recreates),
+        |world| world.misbehave(Misbehaviour::Recreates),
     )
     .driven(),
     FaultInfo::new(
         "placement-lifecycle/owner-collects",
         "ties no slice to its workload",
-        |world| world.lapse(Lapse::OwnsNothing),
+        |world| world.misbehave(Misbehaviour::OwnsNothing),
     ),
 ];

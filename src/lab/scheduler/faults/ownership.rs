@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::fault::FaultInfo;
 use crate::scheduler::{
     inventory::{MEMBERS, member},
-    lapses::Lapse,
+    misbehaviours::Misbehaviour,
     script::minutes,
     world::{CONSUMER, FEW, FEW_COUNT, FEW_FROM},
 };
@@ -14,7 +14,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-ownership/one-writer",
         "has a second controller write every other change",
-        |world| world.lapse(Lapse::SecondWriter),
+        |world| world.misbehave(Misbehaviour::SecondWriter),
     ),
     FaultInfo::new(
         "placement-ownership/consumers-read-only",
@@ -34,18 +34,18 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-ownership/consumers-cannot-write",
         "grants a consumer the right to change decisions",
-        |world| world.lapse(Lapse::OpenToConsumers),
+        |world| world.misbehave(Misbehaviour::OpenToConsumers),
     ),
     FaultInfo::new(
         "placement-ownership/foreign-decisions-untouched",
         "puts its name on every slice that it finds beside its own",
-        |world| world.lapse(Lapse::Claims),
+        |world| world.misbehave(Misbehaviour::Claims),
     )
     .driven(),
     FaultInfo::new(
         "placement-ownership/foreign-decisions-untouched:deleted",
         "deletes the slices that it does not know",
-        |world| world.lapse(Lapse::Tidies),
+        |world| world.misbehave(Misbehaviour::Tidies),
     )
     .driven(),
     FaultInfo::new(

@@ -6,7 +6,7 @@ use serde_json::{Map, json};
 use super::fault::FaultInfo;
 use crate::scheduler::{
     inventory::{EDGE, MEMBERS},
-    lapses::Lapse,
+    misbehaviours::Misbehaviour,
     placement::Clusters,
     script::{Action, Step, minutes},
     selection::reference,
@@ -33,7 +33,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 at: minutes(6),
                 action,
             });
-            world.lapse(Lapse::KeepsDeleted);
+            world.misbehave(Misbehaviour::KeepsDeleted);
         },
     ),
     FaultInfo::new(
@@ -44,7 +44,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-references/namespace-readable",
         "selects clusters whose profiles the consumer may not read",
-        |world| world.lapse(Lapse::ClosedInventory),
+        |world| world.misbehave(Misbehaviour::ClosedInventory),
     ),
     FaultInfo::new(
         "placement-references/of-one-inventory",
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-references/selected-is-alive",
         "selects clusters without looking at their conditions",
-        |world| world.lapse(Lapse::IgnoresHealth),
+        |world| world.misbehave(Misbehaviour::IgnoresHealth),
     ),
     FaultInfo::new(
         "placement-references/no-legacy-keys",

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fault::FaultInfo;
 use crate::scheduler::{
-    lapses::Lapse,
+    misbehaviours::Misbehaviour,
     script::minutes,
     world::{FEW, LARGE, SCHEDULER, UNORDERED},
 };
@@ -49,7 +49,7 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
         "placement-updates/no-torn-reschedule",
         "writes the slice that loses a cluster before the one that gains it",
-        |world| world.lapse(Lapse::LosesFirst),
+        |world| world.misbehave(Misbehaviour::LosesFirst),
     ),
     FaultInfo::new(
         "placement-updates/index-follows-order",

@@ -10,7 +10,7 @@ use crate::{
         pairs::{Clashes, is_other, judged_first},
         same_cluster::{
             Candidates, IdentityIndex, MAX_COMPARED, SharedIdentity, identifying_versions, is_identified,
-            is_standing, is_surely_one, note_bounds,
+            is_live, is_surely_one, note_bounds,
         },
     },
     subjects::{Finding, Findings, sets::ClusterSets},
@@ -87,7 +87,7 @@ fn across_sets<'a>(
     clashes: &mut Clashes<'a>,
 ) {
     let are_one = |one: &'a ClusterProfile, other: &'a ClusterProfile| {
-        is_other(one, other) && is_standing(one) && is_standing(other) && is_surely_one(sets, one, other)
+        is_other(one, other) && is_live(one) && is_live(other) && is_surely_one(sets, one, other)
     };
     let evidence = clashes.evidence();
     let mut known: BTreeMap<&str, Candidates> = BTreeMap::new();

@@ -9,7 +9,7 @@ use crate::{
     shared::{
         pairs::{Clashes, is_other, judged_first},
         same_cluster::{
-            Candidates, IdentityIndex, SharedIdentity, identifying_versions, is_identified, is_standing,
+            Candidates, IdentityIndex, SharedIdentity, identifying_versions, is_identified, is_live,
             note_bounds,
         },
     },
@@ -26,7 +26,7 @@ pub(in crate::rules) fn one_profile_per_cluster(evidence: &Evidence, findings: &
     if !by_namespace {
         note_bounds(evidence, findings);
     }
-    for profile in evidence.standing() {
+    for profile in evidence.live() {
         if evidence.judges(profile) && is_identified(profile) {
             findings.examine();
         }
@@ -74,8 +74,8 @@ fn are_twins<'e>(
     other: &'e ClusterProfile,
 ) -> bool {
     is_other(one, other)
-        && is_standing(one)
-        && is_standing(other)
+        && is_live(one)
+        && is_live(other)
         && kind.is_told_by(one)
         && kind.joins(sets, one, other)
         && !kind.may_be_shared(one, other)

@@ -12,7 +12,7 @@ use crate::{
     shared::{
         pairs::{Clashes, is_other, judged_first},
         presence::each_has,
-        same_cluster::{DigestIndex, MAX_COMPARED, digest, identifying_versions, is_standing},
+        same_cluster::{DigestIndex, MAX_COMPARED, digest, identifying_versions, is_live},
         state::{State, each_state},
     },
     subjects::{Finding, Findings, Profiles, name},
@@ -117,8 +117,8 @@ pub(in crate::rules) fn member_id_stable(profiles: &Profiles, findings: &mut Fin
 /// No two profiles of a namespace have the same member id, even from different managers.
 pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
-    let standing = evidence.standing().filter(|profile| key(profile).is_some());
-    let judged = standing.filter(|profile| evidence.judges(profile));
+    let live = evidence.live().filter(|profile| key(profile).is_some());
+    let judged = live.filter(|profile| evidence.judges(profile));
     judged.for_each(|_| findings.examine());
 
     let versions = identifying_versions(evidence);
@@ -161,11 +161,7 @@ pub(in crate::rules) fn member_id_unique(evidence: &Evidence, findings: &mut Fin
 
 /// Whether two profiles have one member id. The successor of a terminating profile may already exist.
 fn have_one_id(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    is_other(one, other)
-        && is_standing(one)
-        && is_standing(other)
-        && key(one).is_some()
-        && key(one) == key(other)
+    is_other(one, other) && is_live(one) && is_live(other) && key(one).is_some() && key(one) == key(other)
 }
 
 /// The namespace and the member id, if set.

@@ -20,7 +20,7 @@ use crate::{
 pub(in crate::rules) fn member_id_no_tie(evidence: &Evidence, findings: &mut Findings) {
     findings.not_applicable(NONE_SET);
     // Consumers do not choose a profile that is being deleted.
-    let profiles: Vec<&ClusterProfile> = evidence.standing().collect();
+    let profiles: Vec<&ClusterProfile> = evidence.live().collect();
     let mut index = DigestIndex::default();
     for (place, profile) in profiles.iter().enumerate() {
         if let Some(key) = key(profile) {

@@ -27,7 +27,7 @@ const LONG_ENOUGH: i64 = 600;
 /// The mean interval between the writes on a profile is at least 30 s.
 pub(in crate::rules) fn average_rate(profiles: &Profiles, findings: &mut Findings) {
     let evidence = profiles.evidence();
-    findings.not_applicable("no profile was seen for 10 min or longer, as a mean needs");
+    findings.not_applicable("no profile was observed for 10 min, which an average needs");
     let watched = was_watched(evidence);
     let users = Users::of(evidence);
     let who = Writers::of(evidence);

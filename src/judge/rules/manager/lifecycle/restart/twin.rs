@@ -74,10 +74,10 @@ impl<'e> Restart<'e, '_> {
         }
         let is_new = self.is_effect(born.from, creation.at.is_some(), timestamp(born.seen_at));
         let both = one.with(&other, |one, other| {
-            let are_standing = [one, other]
+            let are_live = [one, other]
                 .iter()
                 .all(|profile| profile.metadata.deletion_timestamp.is_none());
-            are_standing && is_of_one(&self.sets, one, other)
+            are_live && is_of_one(&self.sets, one, other)
         });
         let from = self.span.from.as_microsecond();
         is_new.and(both.within(Edge::at(from), self.span.looked.as_microsecond() - from))

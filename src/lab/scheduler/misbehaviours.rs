@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 /// A kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Lapse {
+pub(super) enum Misbehaviour {
     /// The slice that loses a cluster is written before the one that gains it.
     LosesFirst,
     /// Clusters that are deleted stay selected.
@@ -44,16 +44,16 @@ pub(super) enum Lapse {
 /// The delay of what is too late: beyond every timeout of the suite.
 pub(super) const LATE: Duration = Duration::from_secs(240);
 
-/// The lapses of a scheduler.
+/// The misbehaviours of a scheduler.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lapses(BTreeSet<Lapse>);
+pub(super) struct Misbehaviours(BTreeSet<Misbehaviour>);
 
-impl Lapses {
-    pub(super) fn add(&mut self, lapse: Lapse) {
-        self.0.insert(lapse);
+impl Misbehaviours {
+    pub(super) fn add(&mut self, misbehaviour: Misbehaviour) {
+        self.0.insert(misbehaviour);
     }
 
-    pub(super) fn has(&self, lapse: Lapse) -> bool {
-        self.0.contains(&lapse)
+    pub(super) fn has(&self, misbehaviour: Misbehaviour) -> bool {
+        self.0.contains(&misbehaviour)
     }
 }

@@ -26,7 +26,7 @@ pub enum Proof {
 
 /// What a report is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum Fitness {
     /// Its evidence reproduces it.
     Holds,
     /// There is no evidence, or not all of it, or it cannot be read.
@@ -45,33 +45,33 @@ impl Check {
     }
 
     /// What the report is worth.
-    pub fn standing(&self) -> Standing {
+    pub fn fitness(&self) -> Fitness {
         if self.contradiction.is_some() {
-            return Standing::DoesNotHold;
+            return Fitness::DoesNotHold;
         }
         match &self.proof {
-            Proof::Missing | Proof::Unreadable(_) => Standing::NotVerified,
-            Proof::Judged(verified) if verified.differences.is_empty() => Standing::Holds,
-            Proof::Judged(verified) if verified.differences.iter().all(is_lack) => Standing::NotVerified,
-            Proof::Judged(_) => Standing::DoesNotHold,
+            Proof::Missing | Proof::Unreadable(_) => Fitness::NotVerified,
+            Proof::Judged(verified) if verified.differences.is_empty() => Fitness::Holds,
+            Proof::Judged(verified) if verified.differences.iter().all(is_lack) => Fitness::NotVerified,
+            Proof::Judged(_) => Fitness::DoesNotHold,
         }
     }
 
-    /// The standing with its reason, in a few words.
+    /// The fitness with its reason, in a few words.
     pub fn describe(&self) -> String {
-        match (self.standing(), &self.proof) {
-            (Standing::Holds, _) => "holds: its evidence reproduces it".to_owned(),
-            (Standing::NotVerified, Proof::Missing) => "not verified: no evidence".to_owned(),
-            (Standing::NotVerified, Proof::Unreadable(_)) => {
+        match (self.fitness(), &self.proof) {
+            (Fitness::Holds, _) => "holds: its evidence reproduces it".to_owned(),
+            (Fitness::NotVerified, Proof::Missing) => "not verified: no evidence".to_owned(),
+            (Fitness::NotVerified, Proof::Unreadable(_)) => {
                 "not verified: its evidence cannot be read".to_owned()
             }
-            (Standing::NotVerified, Proof::Judged(_)) => {
+            (Fitness::NotVerified, Proof::Judged(_)) => {
                 "not verified: the evidence of some parts is missing".to_owned()
             }
-            (Standing::DoesNotHold, _) if self.contradiction.is_some() => {
+            (Fitness::DoesNotHold, _) if self.contradiction.is_some() => {
                 "does not hold: it contradicts itself".to_owned()
             }
-            (Standing::DoesNotHold, _) => "does not hold: its evidence says otherwise".to_owned(),
+            (Fitness::DoesNotHold, _) => "does not hold: its evidence says otherwise".to_owned(),
         }
     }
 
@@ -107,13 +107,13 @@ fn is_lack(change: &Change) -> bool {
     change.new.is_none() && change.at.ends_with("].evidence.sha256")
 }
 
-impl Standing {
+impl Fitness {
     /// It in two or three words.
     pub fn name(self) -> &'static str {
         match self {
-            Standing::Holds => "holds",
-            Standing::NotVerified => "not verified",
-            Standing::DoesNotHold => "does not hold",
+            Fitness::Holds => "holds",
+            Fitness::NotVerified => "not verified",
+            Fitness::DoesNotHold => "does not hold",
         }
     }
 }

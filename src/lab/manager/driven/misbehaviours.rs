@@ -1,12 +1,12 @@
 //! Lists what faults make the manager do wrong with members of the remote control.
 //!
-//! Some lapses affect only the first member: one case is enough to detect them.
+//! Some misbehaviours affect only the first member: one case is enough to detect them.
 
 use std::{collections::BTreeSet, time::Duration};
 
 /// A kind of misbehaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::manager) enum Lapse {
+pub(in crate::manager) enum Misbehaviour {
     /// The first member's profile is created too late.
     CreatesLate,
     /// The first member gets two profiles.
@@ -49,22 +49,22 @@ pub(in crate::manager) enum Lapse {
 
 /// The delay of what is too late: beyond every timeout of the suite.
 pub(super) const LATE: Duration = Duration::from_secs(240);
-/// The limit of [`Lapse::IsFull`]: more than the other scenarios need.
+/// The limit of [`Misbehaviour::IsFull`]: more than the other scenarios need.
 pub(super) const MOST: usize = 40;
 /// How many rounds after a restart rewrite statuses. They exceed the burst, but stay within the budget, which refills
 /// between rounds.
 pub(super) const REWRITES: u32 = 12;
 
-/// The lapses of a manager.
+/// The misbehaviours of a manager.
 #[derive(Clone, Debug, Default)]
-pub(in crate::manager) struct Lapses(BTreeSet<Lapse>);
+pub(in crate::manager) struct Misbehaviours(BTreeSet<Misbehaviour>);
 
-impl Lapses {
-    pub(in crate::manager) fn add(&mut self, lapse: Lapse) {
-        self.0.insert(lapse);
+impl Misbehaviours {
+    pub(in crate::manager) fn add(&mut self, misbehaviour: Misbehaviour) {
+        self.0.insert(misbehaviour);
     }
 
-    pub(super) fn has(&self, lapse: Lapse) -> bool {
-        self.0.contains(&lapse)
+    pub(super) fn has(&self, misbehaviour: Misbehaviour) -> bool {
+        self.0.contains(&misbehaviour)
     }
 }
