@@ -201,3 +201,31 @@ fn merged_shares_are_judged_as_one_run() {
     fs::remove_file(share(1)).expect("removed");
     refused(&["replay", &shares], &["the edition differs"]);
 }
+
+#[test]
+fn shares_of_placements_are_judged_as_one_run() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("shares")).expect("a folder");
+    let of_scheduler = ["--role", "scheduler"];
+    for index in 0..3 {
+        let name = format!("shares/{index}.jsonl.zst");
+        share(&folder, &format!("{index}/3"), &name, &of_scheduler);
+    }
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference",
+        "--driver",
+        "none",
+    ];
+    let json = |name: &str, arguments: &[&str]| {
+        expect(0, &[arguments, &["--json", &folder.flag(name)]].concat());
+        folder.json(name)
+    };
+    let whole = json("whole.json", &[&lab[..], &of_scheduler].concat());
+    let merged = json("merged.json", &["replay", &folder.flag("shares")]);
+    assert_eq!(merged["decision"], whole["decision"]);
+    assert_eq!(verdicts(&merged), verdicts(&whole));
+}

@@ -92,6 +92,7 @@ impl Plan {
             let timeline = asked[&Kind::Timeline].clone();
             let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
             let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);
+            let workloads = self.of_first_share().unwrap_or(workloads);
             asked.extend([
                 (Kind::PlacementDecisions, Asked::Yes),
                 (Kind::PlacementTimeline, timeline),

@@ -95,7 +95,9 @@ impl Run<'_> {
             }
             watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
             Box::pin(self.confirm_slices(&mut slices, ended)).await;
-            self.visit(std::mem::take(&mut watches.resting), &record).await;
+            let resting = std::mem::take(&mut watches.resting);
+            self.visit(resting, &record, |name| self.target.profiles(Some(name)))
+                .await;
         }
         let until = self.clock.now();
         let recorded = record.lock().take();

@@ -120,13 +120,12 @@ impl Run<'_> {
         }
         let mut awaited = self.progress.open(&self.evidence);
         // What is not watched cannot be waited for.
-        let watched: Vec<_> = watches.followed.iter().map(Watch::namespace).collect();
-        let is_watched = |namespace: &str| {
-            watched
-                .iter()
-                .any(|watched| watched.is_none_or(|name| name == namespace))
-        };
-        awaited.profiles.retain(|profile| is_watched(&profile.namespace));
+        awaited
+            .profiles
+            .retain(|profile| watches.hold(&profile.namespace));
+        awaited
+            .slices
+            .retain(|slice| slices.watches.hold(&slice.namespace));
         if awaited.is_empty() {
             return None;
         }
@@ -211,17 +210,21 @@ impl Run<'_> {
         } = open;
         let confirming = async {
             let profiles = join_all(watches.followed.iter_mut().map(Watch::confirm)).await;
-            let slices = join_all(slices.watches.iter_mut().map(Watch::confirm)).await;
+            let slices = join_all(slices.watches.followed.iter_mut().map(Watch::confirm)).await;
             !profiles.contains(&false) && !slices.contains(&false)
         };
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
             let now = self.clock.now();
             doubt(&seen.profiles, &watches.followed, now);
-            doubt(&seen.slices, &slices.watches, now);
+            doubt(&seen.slices, &slices.watches.followed, now);
         }
         watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
-        slices.watches.iter_mut().for_each(|watch| watch.finish(ended));
+        slices
+            .watches
+            .followed
+            .iter_mut()
+            .for_each(|watch| watch.finish(ended));
     }
 
     /// Puts what was seen so far into the evidence.

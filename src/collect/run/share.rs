@@ -1,9 +1,9 @@
 //! The namespaces that a run observes: all, those of its scope, or its share of either.
 //!
-//! A share is watched namespace by namespace, so that the hub sends each profile to one runner only. A namespace that
-//! holds no profile is listed when the window begins and ends, and not watched: hubs have many of them.
+//! A share is watched namespace by namespace, so that the hub sends each object to one runner only. A namespace that
+//! holds none is listed when the window begins and ends, and not watched: hubs have many of them.
 
-use evidence::Shard;
+use evidence::{Shard, Tracked};
 
 use super::{
     patience::Unfinished,
@@ -61,8 +61,12 @@ impl Run<'_> {
             .collect())
     }
 
-    /// Sets the watches of a share's namespaces without profiles to rest. A run without a share follows all.
-    pub(crate) fn rest(&self, watches: Vec<Watch>, record: &timeline::Shared) -> Watches {
+    /// Sets the watches of a share's namespaces without objects to rest. A run without a share follows all.
+    pub(crate) fn rest<T: Tracked>(
+        &self,
+        watches: Vec<Watch<T>>,
+        record: &timeline::Shared<T>,
+    ) -> Watches<T> {
         if self.plan.scope.shard.is_none() {
             return Watches {
                 followed: watches,
@@ -77,8 +81,14 @@ impl Run<'_> {
         Watches { followed, resting }
     }
 
-    /// Lists the namespaces of the share that were not watched, new ones too: they may hold profiles by now.
-    pub(crate) async fn visit(&mut self, mut resting: Vec<Watch>, record: &timeline::Shared) {
+    /// Lists the namespaces of the share that were not watched, new ones too: they may hold objects by now. `path` is where
+    /// those of a namespace are.
+    pub(crate) async fn visit<T: Tracked>(
+        &self,
+        mut resting: Vec<Watch<T>>,
+        record: &timeline::Shared<T>,
+        path: impl Fn(&str) -> String,
+    ) {
         let Some(shard) = self.plan.scope.shard else {
             return;
         };
@@ -89,8 +99,7 @@ impl Run<'_> {
             let new = names
                 .into_iter()
                 .filter(|name| shard.holds(name) && !known.contains(name));
-            resting
-                .extend(new.map(|name| self.watch(Some(&name), record, self.target.profiles(Some(&name)))));
+            resting.extend(new.map(|name| self.watch(Some(&name), record, path(&name))));
         }
         for watch in &mut resting {
             match self.patience.within(self.patience.list, watch.visit()).await {
@@ -105,8 +114,8 @@ impl Run<'_> {
     pub(super) fn shared(&mut self, shard: Shard) {
         let share = share(shard, &self.evidence);
         self.progress.phase(&match share.namespaces.as_slice() {
-            [] => format!("share {shard} has no namespace with profiles"),
-            names => format!("share {shard} has the profiles of {}", names.join(", ")),
+            [] => format!("share {shard} has no namespace with objects to judge"),
+            names => format!("share {shard} has the objects of {}", names.join(", ")),
         });
         self.evidence.header.shares = vec![share];
     }

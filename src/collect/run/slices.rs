@@ -39,22 +39,28 @@ impl Run<'_> {
             }
         }
         Ok(Slices {
-            record,
-            watches,
             unlisted,
+            watches: self.rest(watches, &record),
+            record,
         })
     }
 
     /// Compares lists with what the watches of slices have brought, as for profiles, and ends them.
     pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
         if slices.unlisted.is_none() {
-            let confirming = join_all(slices.watches.iter_mut().map(Watch::confirm));
+            let confirming = join_all(slices.watches.followed.iter_mut().map(Watch::confirm));
             match self.patience.within(self.patience.list, confirming).await {
                 Ok(_) | Err(Unfinished::Stopped) => {}
                 Err(late) => slices.doubt(&late),
             }
         }
-        slices.watches.iter_mut().for_each(|watch| watch.finish(ended));
+        let followed = slices.watches.followed.iter_mut();
+        followed.for_each(|watch| watch.finish(ended));
+        if let Some(target) = &self.target.placements {
+            let resting = std::mem::take(&mut slices.watches.resting);
+            self.visit(resting, &slices.record, |name| target.slices(Some(name)))
+                .await;
+        }
     }
 
     /// Puts the slices into the evidence.

@@ -2,7 +2,10 @@
 
 use std::{fmt::Display, future::pending};
 
-use evidence::{Scope, api::PlacementDecision};
+use evidence::{
+    Scope, Tracked,
+    api::{ClusterProfile, PlacementDecision},
+};
 use futures::future::join_all;
 
 use crate::{
@@ -37,15 +40,30 @@ impl Observed {
     }
 }
 
-/// The watches of a share.
-pub(crate) struct Watches {
+/// The watches of objects of one kind.
+pub(crate) struct Watches<T: Tracked = ClusterProfile> {
     /// Those that are followed.
-    pub followed: Vec<Watch>,
-    /// Those of namespaces without profiles, which are not.
-    pub resting: Vec<Watch>,
+    pub followed: Vec<Watch<T>>,
+    /// In a share, those of namespaces without such objects, which are not followed.
+    pub resting: Vec<Watch<T>>,
 }
 
-impl Watches {
+impl<T: Tracked> Default for Watches<T> {
+    fn default() -> Self {
+        Self {
+            followed: Vec::new(),
+            resting: Vec::new(),
+        }
+    }
+}
+
+impl<T: Tracked> Watches<T> {
+    /// Whether the objects of a namespace are followed.
+    pub fn hold(&self, namespace: &str) -> bool {
+        let mut watched = self.followed.iter().map(Watch::namespace);
+        watched.any(|watched| watched.is_none_or(|name| name == namespace))
+    }
+
     /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
         if self.followed.is_empty() {
@@ -61,7 +79,7 @@ impl Watches {
 pub(super) struct Slices {
     /// What they have seen.
     pub record: timeline::Shared<PlacementDecision>,
-    pub watches: Vec<Watch<PlacementDecision>>,
+    pub watches: Watches<PlacementDecision>,
     /// Why the slices were not listed, and so are not watched.
     pub unlisted: Option<String>,
 }
@@ -69,10 +87,10 @@ pub(super) struct Slices {
 impl Slices {
     /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
-        if self.watches.is_empty() || self.unlisted.is_some() {
+        if self.unlisted.is_some() {
             pending::<()>().await;
         }
-        join_all(self.watches.iter_mut().map(Watch::follow)).await;
+        self.watches.follow().await;
     }
 
     /// Whether the scope holds one, or may: not all could be listed.
@@ -82,7 +100,10 @@ impl Slices {
 
     /// Notes that no list at the end of the window has confirmed the watches.
     pub fn doubt(&mut self, why: &dyn Display) {
-        self.watches.iter_mut().for_each(|watch| watch.doubt(why));
+        self.watches
+            .followed
+            .iter_mut()
+            .for_each(|watch| watch.doubt(why));
     }
 }
 

@@ -17,9 +17,10 @@ pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
 /// The share that the evidence holds.
 pub(crate) fn share(shard: Shard, evidence: &Evidence) -> Share {
     let profiles = evidence.profiles.iter();
-    let namespaces: BTreeSet<&str> = profiles
-        .map(|history| &*history.last().metadata.namespace)
-        .collect();
+    let profiles = profiles.map(|history| &*history.last().metadata.namespace);
+    let slices = evidence.slices.iter();
+    let slices = slices.map(|history| &*history.last().metadata.namespace);
+    let namespaces: BTreeSet<&str> = profiles.chain(slices).collect();
     Share {
         shard,
         namespaces: namespaces.into_iter().map(str::to_owned).collect(),

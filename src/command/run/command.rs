@@ -131,11 +131,6 @@ impl Run {
                 "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
             )));
         }
-        if scope.shard.is_some() && claim.edition_of(Role::Scheduler).is_some() {
-            return Err(Failure::usage(anyhow!(
-                "placements cannot be judged in shares, as their references lead to other namespaces: leave out --shard"
-            )));
-        }
         self.outputs.check(&claim)?;
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    Asked, Evidence, Gap, Header, Kind, ObjectRef, Origin, Permission, ProfileHistory, Reason, Scope,
-    Settled, Shard, Traffic, Window,
+    Asked, Evidence, Gap, Header, History, Kind, ObjectRef, Origin, Permission, Reason, Scope, Settled,
+    Shard, Tracked, Traffic, Window,
 };
 
 /// The evidence of one share, and what to call it in errors.
@@ -66,22 +66,35 @@ pub enum MergeError {
         /// What that says.
         other_says: String,
     },
-    /// A profile is not of the share.
+    /// An object is not of the share.
     #[error("{name} is share {shard}, and {object} does not fall to it: the evidence was changed")]
     Foreign {
         /// The evidence.
         name: String,
         /// Its share.
         shard: Shard,
-        /// The profile.
+        /// The object.
         object: Box<ObjectRef>,
     },
 }
 
 /// The kinds of evidence that the first share has for the whole hub.
-pub const OF_FIRST_SHARE: [Kind; 3] = [Kind::Secrets, Kind::UnlabelledSecrets, Kind::Requests];
-/// The kinds of evidence that each share has for its own profiles.
-const OF_EACH_SHARE: [Kind; 4] = [Kind::Inventory, Kind::Timeline, Kind::Members, Kind::Plugins];
+pub const OF_FIRST_SHARE: [Kind; 4] = [
+    Kind::Secrets,
+    Kind::UnlabelledSecrets,
+    Kind::Requests,
+    Kind::Workloads,
+];
+/// The kinds of evidence that each share has for its own objects.
+const OF_EACH_SHARE: [Kind; 7] = [
+    Kind::Inventory,
+    Kind::Timeline,
+    Kind::PlacementDecisions,
+    Kind::PlacementTimeline,
+    Kind::ConsumerAccess,
+    Kind::Members,
+    Kind::Plugins,
+];
 
 const NAMESPACE: &str = "Namespace";
 /// How far the skews of two runners' clocks may differ, in milliseconds: the hub tells its time in whole seconds.
@@ -129,9 +142,8 @@ impl Piece {
                 MergeError::Merged { name }
             });
         };
-        let mut profiles = evidence.profiles.iter().map(ProfileHistory::last);
-        if let Some(profile) = profiles.find(|profile| !shard.holds(&profile.metadata.namespace)) {
-            let object = Box::new(ObjectRef::from(profile));
+        let foreign = foreign(&evidence.profiles, shard).or_else(|| foreign(&evidence.slices, shard));
+        if let Some(object) = foreign.map(Box::new) {
             return Err(MergeError::Foreign { name, shard, object });
         }
         Ok(Self {
@@ -145,8 +157,8 @@ impl Piece {
         &self.evidence.header
     }
 
-    fn has_profiles(&self) -> bool {
-        !self.evidence.profiles.is_empty()
+    fn has_objects(&self) -> bool {
+        !(self.evidence.profiles.is_empty() && self.evidence.slices.is_empty())
     }
 
     /// Whether it lists the hub's namespaces as they were at its end.
@@ -255,8 +267,8 @@ impl Whole {
                     }
                 }
             } else {
-                // A share without profiles has nothing to show.
-                let showing: Vec<&Piece> = parts.iter().filter(|part| part.has_profiles()).collect();
+                // A share without objects has nothing to show.
+                let showing: Vec<&Piece> = parts.iter().filter(|part| part.has_objects()).collect();
                 let relevant = if showing.is_empty() {
                     parts.iter().collect()
                 } else {
@@ -341,7 +353,9 @@ impl Whole {
         let unreadable = unreadable.filter(|unreadable| unreadable.object.kind != NAMESPACE);
         evidence.unreadable.extend(unreadable);
         evidence.profiles.extend(own.profiles);
+        evidence.slices.extend(own.slices);
         evidence.later.profiles.extend(own.later.profiles);
+        evidence.later.slices.extend(own.later.slices);
         evidence.later.missing.extend(own.later.missing);
         let later = own.later.gaps.into_iter().map(|gap| Gap {
             share: Some(shard.index),
@@ -356,18 +370,32 @@ impl Whole {
         evidence.logins.extend(own.logins);
         if shard.reads_hub() {
             evidence.requests = own.requests;
+            evidence.slice_requests = own.slice_requests;
+            evidence.workloads = own.workloads;
+        }
+        for of_share in own.consumer_access {
+            let mut known = evidence.consumer_access.iter_mut();
+            match known.find(|known| known.user == of_share.user) {
+                Some(known) => {
+                    known.writes.extend(of_share.writes);
+                    known.profiles.extend(of_share.profiles);
+                }
+                None => evidence.consumer_access.push(of_share),
+            }
         }
     }
 
     /// Restores the order in which one runner records: the first list by namespace and name, then what came later.
     fn sort(&mut self) {
         self.evidence.later.sort();
+        sort(&mut self.evidence.profiles);
+        sort(&mut self.evidence.slices);
+        for access in &mut self.evidence.consumer_access {
+            let profiles = &mut access.profiles;
+            profiles.sort_by(|one, other| one.namespace.cmp(&other.namespace));
+            profiles.dedup_by(|one, other| one.namespace == other.namespace);
+        }
         let path = |object: &ObjectRef| format!("{}/{}", object.namespace, object.name);
-        self.evidence.profiles.sort_by_cached_key(|history| {
-            let first = &history.versions[0];
-            let came = (history.origin != Origin::Listed).then_some(first.at);
-            (came, path(&ObjectRef::from(&first.object)))
-        });
         self.evidence
             .members
             .sort_by_cached_key(|member| path(&member.profile));
@@ -378,6 +406,22 @@ impl Whole {
             .logins
             .sort_by_cached_key(|login| path(&login.profile));
     }
+}
+
+/// An object that does not fall to a share.
+fn foreign<T: Tracked>(histories: &[History<T>], shard: Shard) -> Option<ObjectRef> {
+    let mut objects = histories.iter().map(History::last);
+    let foreign = objects.find(|object| !shard.holds(&object.metadata().namespace));
+    foreign.map(ObjectRef::from)
+}
+
+/// Sorts histories as one runner records them.
+fn sort<T: Tracked>(histories: &mut [History<T>]) {
+    histories.sort_by_cached_key(|history| {
+        let first = &history.versions[0];
+        let came = (history.origin != Origin::Listed).then_some(first.at);
+        (came, ObjectRef::from(&first.object).path())
+    });
 }
 
 /// Merges headers, without what was asked for.

@@ -24,7 +24,7 @@ pub struct Shard {
 pub struct Share {
     /// The share.
     pub shard: Shard,
-    /// The observed namespaces: those of the share that held profiles.
+    /// The observed namespaces: those of the share that held profiles or slices.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
     /// When its runner observed the hub.
@@ -79,7 +79,7 @@ impl Shard {
         Self::index_of(namespace, self.count) == self.index
     }
 
-    /// Returns `true` if its runner reads what belongs to no namespace with profiles: consumers' Secrets and the audit
+    /// Returns `true` if its runner reads what belongs to no namespace with objects: consumers' Secrets, workloads and the audit
     /// log. One runner reads each, because their load would not shrink if it were shared.
     pub fn reads_hub(&self) -> bool {
         self.index == 0

@@ -235,8 +235,12 @@ fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
     if rule.facts.whole_fleet {
         return Some(reasons::part_of_fleet(shard));
     }
-    let is_empty = evidence.profiles.is_empty()
-        && evidence.gaps(Kind::Inventory).next().is_none()
+    let (has_objects, listed) = match rule.role() {
+        Role::Manager => (!evidence.profiles.is_empty(), Kind::Inventory),
+        Role::Scheduler => (!evidence.slices.is_empty(), Kind::PlacementDecisions),
+    };
+    let is_empty = !has_objects
+        && evidence.gaps(listed).next().is_none()
         && evidence.unreadable.is_empty()
         && evidence.header.cut_short.is_none();
     is_empty.then(|| reasons::empty_share(shard))

@@ -1,7 +1,8 @@
 //! A share of the hub's namespaces, as one of several runners observes it.
 
 use evidence::{
-    Asked, ProfileHistory, Shard,
+    Asked, ProfileHistory, Shard, Tracked as _,
+    api::Edition,
     merge::{OF_FIRST_SHARE, Part, merge},
 };
 use futures::future::{join, join_all};
@@ -26,7 +27,11 @@ impl World {
     }
 
     async fn with_namespaces() -> Self {
-        let world = World::new().await;
+        World::new().await.divided().await
+    }
+
+    async fn divided(self) -> Self {
+        let world = self;
         for (namespace, index) in NAMESPACES {
             assert_eq!(Shard::index_of(namespace, 3), index, "{namespace}");
             world.namespace(namespace).await;
@@ -92,7 +97,9 @@ async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
         assert!(paths(evidence).iter().all(|path| path.starts_with(own)), "{own}");
         assert_eq!(evidence.header.shares[0].namespaces, [own]);
         assert_eq!(evidence.header.shares[0].window, evidence.header.window);
-        for kind in OF_FIRST_SHARE {
+        // Workloads are looked for where schedulers are judged.
+        let of_first = OF_FIRST_SHARE.into_iter();
+        for kind in of_first.filter(|kind| *kind != Kind::Workloads) {
             let is_left = matches!(evidence.asked(kind), Asked::No(reason) if reason.contains("share 0/3"));
             assert_eq!(is_left, own != "fleet-00", "{kind} in the share of {own}");
         }
@@ -167,8 +174,8 @@ async fn profiles_that_come_to_an_empty_namespace_are_seen_at_the_end() {
     assert_eq!(
         gaps,
         [
-            "the watch of namespace fleet-13 began late: it held no profile when the window began",
-            "the watch of namespace fleet-17 began late: it held no profile when the window began",
+            "the watch of namespace fleet-13 began late: it held no ClusterProfile when the window began",
+            "the watch of namespace fleet-17 began late: it held no ClusterProfile when the window began",
         ]
     );
     assert!(evidence.gaps.iter().all(|gap| gap.kind == Kind::Timeline));
@@ -221,4 +228,65 @@ async fn without_the_namespaces_there_is_no_share() {
     let mut named = share_of(2, 3, 0);
     named.scope.namespaces = vec!["fleet-13".to_owned()];
     assert!(world.collect(&named, async {}).await.is_ok());
+}
+
+fn slices_path(namespace: &str) -> String {
+    path(namespace).replace("clusterprofiles", "placementdecisions")
+}
+
+#[tokio::test(start_paused = true)]
+async fn slices_are_divided_as_profiles_are() {
+    let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
+    let world = world.divided().await;
+    world.profile_in("fleet-00", "a").await;
+    let slice = |name: &str| {
+        json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
+            "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "fleet-00"}}],
+        })
+    };
+    for namespace in ["fleet-02", "fleet-07"] {
+        world.create(&slices_path(namespace), slice("one")).await;
+    }
+    let events = async {
+        after(100).await;
+        world.create(&slices_path("fleet-07"), slice("late")).await;
+    };
+    let of_scheduler = |mut plan: Plan| {
+        plan.claim.edition = Edition::Placement2025M09;
+        plan
+    };
+    let plans: Vec<Plan> = (0..3)
+        .map(|index| of_scheduler(share_of(index, 3, 300)))
+        .collect();
+    let whole = of_scheduler(plan(300));
+    let sharing = join_all(plans.iter().map(|plan| world.collect(plan, async {})));
+    let (whole, shares) = join(world.collect(&whole, events), sharing).await;
+    let whole = whole.expect("evidence");
+    let parts: Vec<Part> = shares
+        .into_iter()
+        .enumerate()
+        .map(|(index, evidence)| Part {
+            name: index.to_string(),
+            evidence: evidence.expect("a share"),
+        })
+        .collect();
+    let held: Vec<usize> = parts.iter().map(|part| part.evidence.slices.len()).collect();
+    assert_eq!(held, [0, 2, 1]);
+    assert_eq!(parts[2].evidence.header.shares[0].namespaces, ["fleet-02"]);
+    let merged = merge(parts).expect("shares of one run");
+    assert_eq!(merged.gaps, []);
+    let names = |evidence: &Evidence| -> Vec<String> {
+        let slices = evidence.slices.iter();
+        slices.map(|history| history.last().object_ref().path()).collect()
+    };
+    assert_eq!(names(&merged), names(&whole));
+    assert_eq!(merged.header.asked, whole.header.asked);
+    // Of fleet-13, which holds none, slices are listed when the window begins and ends, and not watched.
+    let of_empty = world.requests().into_iter().filter(|event| {
+        let uri = event["requestURI"].as_str().unwrap_or_default();
+        uri.split('?').next() == Some(&*slices_path("fleet-13"))
+    });
+    assert_eq!(of_empty.count(), 2);
 }

@@ -154,7 +154,7 @@ impl<T: Tracked> Watch<T> {
         self.outage.is_none() && now.duration_since(self.heard) > QUIET
     }
 
-    /// Lists a namespace that was not followed. The changes of profiles that it holds by now leave a gap.
+    /// Lists a namespace that was not followed. The changes of objects that it holds by now leave a gap.
     pub async fn visit(&mut self) {
         let listed = self.list_patiently().await;
         if let Err(failure) = listed {
@@ -166,7 +166,10 @@ impl<T: Tracked> Watch<T> {
             .namespace()
             .is_some_and(|name| record.namespaces().contains(name))
         {
-            let reason = format!("the watch{place} began late: it held no profile when the window began");
+            let reason = format!(
+                "the watch{place} began late: it held no {} when the window began",
+                T::KIND
+            );
             record.gaps.push(gap::<T>(self.began, self.clock.now(), reason));
         }
     }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use evidence::{
-    Asked, Digester, Evidence, Gap, Kind, ObjectRef, Origin, ProfileHistory, Shard, Share, Window,
-    api::{Edition, Feature, Role, names},
+    Asked, Digester, Evidence, Gap, History, Kind, ObjectRef, Origin, ProfileHistory, Shard, Share, Tracked,
+    Window,
+    api::{Edition, Feature, names},
     merge::{MergeError, OF_FIRST_SHARE, Part, merge},
     read_input,
 };
@@ -27,12 +28,32 @@ fn shares(whole: &Evidence, count: u32) -> Vec<Part> {
     let share = |index| {
         let shard = Shard { index, count };
         let is_own = |object: &ObjectRef| shard.holds(&object.namespace);
-        let is_profile = |object: &ObjectRef| object.kind == names::KIND;
+        let is_object =
+            |object: &ObjectRef| [names::KIND, names::PLACEMENT_KIND].contains(&object.kind.as_str());
         let mut own = whole.clone();
         own.profiles
             .retain(|history| shard.holds(&history.last().metadata.namespace));
+        own.slices
+            .retain(|history| shard.holds(&history.last().metadata.namespace));
+        own.later
+            .slices
+            .retain(|history| shard.holds(&history.last().metadata.namespace));
         own.unreadable
-            .retain(|unreadable| !is_profile(&unreadable.object) || is_own(&unreadable.object));
+            .retain(|unreadable| !is_object(&unreadable.object) || is_own(&unreadable.object));
+        let holding: BTreeSet<String> = own
+            .slices
+            .iter()
+            .map(|history| history.last().metadata.namespace.to_string())
+            .collect();
+        let referred: BTreeSet<String> = own
+            .slices()
+            .flat_map(|slice| slice.references().collect::<Vec<_>>())
+            .map(|to| to.namespace.to_string())
+            .collect();
+        for access in &mut own.consumer_access {
+            access.writes.retain(|write| holding.contains(&write.namespace));
+            access.profiles.retain(|of| referred.contains(&of.namespace));
+        }
         own.gaps.retain(|gap| gap.object.as_ref().is_none_or(is_own));
         own.probes.retain(|probe| is_own(&probe.object));
         own.members.retain(|member| is_own(&member.profile));
@@ -42,17 +63,20 @@ fn shares(whole: &Evidence, count: u32) -> Vec<Part> {
             own.secrets.clear();
             own.unlabelled_secrets.clear();
             own.requests = None;
-            own.unreadable.retain(|unreadable| is_profile(&unreadable.object));
+            own.slice_requests = None;
+            own.workloads.clear();
+            own.unreadable.retain(|unreadable| is_object(&unreadable.object));
             for kind in OF_FIRST_SHARE {
                 own.header
                     .asked
                     .insert(kind, Asked::No("share 0 reads it".into()));
             }
         }
-        let namespaces = own
+        let of_profiles = own
             .profiles
             .iter()
             .map(|history| history.last().metadata.namespace.to_string());
+        let namespaces = of_profiles.chain(holding);
         own.header.shares = vec![Share {
             shard,
             namespaces: namespaces.collect::<BTreeSet<_>>().into_iter().collect(),
@@ -70,11 +94,15 @@ fn shares(whole: &Evidence, count: u32) -> Vec<Part> {
 
 /// Evidence in the order in which a hub lists profiles. Examples have an order of their own.
 fn listed(mut evidence: Evidence) -> Evidence {
-    evidence.profiles.sort_by_cached_key(|history| {
-        let first = &history.versions[0];
-        let came = (history.origin != Origin::Listed).then_some(first.at);
-        (came, ObjectRef::from(&first.object).path())
-    });
+    fn sort<T: Tracked>(histories: &mut [History<T>]) {
+        histories.sort_by_cached_key(|history| {
+            let first = &history.versions[0];
+            let came = (history.origin != Origin::Listed).then_some(first.at);
+            (came, ObjectRef::from(&first.object).path())
+        });
+    }
+    sort(&mut evidence.profiles);
+    sort(&mut evidence.slices);
     evidence
 }
 
@@ -125,7 +153,7 @@ fn check(whole: &Evidence, count: u32, what: &str) {
             continue;
         }
         // The runners of other shares do not read the audit log, and know less.
-        if whole.requests.is_some() {
+        if whole.requests.is_some() || whole.slice_requests.is_some() {
             let of_first = findings(apart[0]);
             assert!(
                 of_first.is_subset(&findings(verdict)),
@@ -152,17 +180,18 @@ fn check(whole: &Evidence, count: u32, what: &str) {
 #[test]
 fn examples_are_judged_alike_in_shares() {
     let mut tried = 0;
-    // Placements are not judged in shares: a run refuses it.
-    let rules = rules::all().iter().filter(|rule| rule.role() == Role::Manager);
-    for rule in rules {
+    for rule in rules::all() {
         for example in Example::of(rule).expect("examples") {
             let evidence = example.evidence();
             let profiles = evidence.profiles.iter();
-            let namespaces: BTreeSet<&str> = profiles
-                .map(|history| &*history.last().metadata.namespace)
-                .collect();
-            let is_divided =
-                namespaces.len() > 1 || !evidence.secrets.is_empty() || evidence.requests.is_some();
+            let profiles = profiles.map(|history| &*history.last().metadata.namespace);
+            let slices = evidence.slices.iter();
+            let slices = slices.map(|history| &*history.last().metadata.namespace);
+            let namespaces: BTreeSet<&str> = profiles.chain(slices).collect();
+            let is_divided = namespaces.len() > 1
+                || !evidence.secrets.is_empty()
+                || evidence.requests.is_some()
+                || evidence.slice_requests.is_some();
             // A share cannot be driven.
             if !is_divided || evidence.driver.is_some() {
                 continue;
