@@ -66,9 +66,6 @@ pub struct Input {
 /// Stands for kinds that the header does not mention.
 static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotAsked, ""));
 
-/// Seconds until a new profile's status counts: the ledger's default grace of 2 minutes.
-pub const GRACE_SECONDS: i64 = 120;
-
 impl Evidence {
     /// The last versions of the profiles in scope that still exist.
     pub fn inventory(&self) -> impl Iterator<Item = &ClusterProfile> {

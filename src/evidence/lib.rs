@@ -15,7 +15,7 @@ mod secrets;
 mod seen;
 mod shares;
 
-pub use evidence::{Evidence, GRACE_SECONDS, Input};
+pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
 pub use marks::{labels, policies, runs};
 pub use objects::{

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use evidence::{Asked, Evidence, GRACE_SECONDS, Gap, Kind, Reason, Share, api::names};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, Share, api::names};
 
-use crate::rules::Rule;
+use crate::{rules::Rule, time::GRACE_SECONDS};
 
 /// Returns the kinds of evidence that a rule waits for, as they were not asked for: the first that it needs or, if it has
 /// those, its alternatives.

@@ -1,6 +1,6 @@
 //! How old a profile is.
 
-use evidence::{Evidence, GRACE_SECONDS, Kind, Origin, ProfileHistory, parse_time};
+use evidence::{Evidence, Kind, Origin, ProfileHistory, parse_time};
 
 use super::{
     LATE, Micros, SECOND,
@@ -8,7 +8,10 @@ use super::{
     gaps::earliest,
 };
 
-/// The default grace of the ledger: 2 min.
+/// Seconds until a new profile's status counts: the ledger's default grace of 2 minutes.
+pub(crate) const GRACE_SECONDS: i64 = 120;
+
+/// The same in microseconds.
 pub(crate) const GRACE: Micros = GRACE_SECONDS * SECOND;
 
 /// Whether something has lasted for longer than the grace period.

@@ -1,11 +1,8 @@
 //! What Joined=True and Joined=False require of the rest of the status (KEP-4322 › Conditions).
 
-use evidence::{
-    GRACE_SECONDS,
-    api::{
-        ClusterProfile,
-        names::{CONDITION_HEALTHY, CONDITION_JOINED},
-    },
+use evidence::api::{
+    ClusterProfile,
+    names::{CONDITION_HEALTHY, CONDITION_JOINED},
 };
 
 use crate::{
@@ -14,6 +11,7 @@ use crate::{
         state::{State, each_state, same_conditions},
     },
     subjects::{Finding, Findings, Profiles, has_status},
+    time::GRACE_SECONDS,
 };
 
 /// `conditions/healthy-needs-joined`

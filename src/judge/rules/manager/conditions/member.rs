@@ -1,7 +1,7 @@
 //! Compares ControlPlaneHealthy with the member (KEP-4322 › Conditions).
 
 use evidence::{
-    Evidence, GRACE_SECONDS, Lease, Look, MemberPart, Readyz,
+    Evidence, Lease, Look, MemberPart, Readyz,
     api::{Condition, names::CONDITION_HEALTHY},
 };
 
@@ -9,6 +9,7 @@ use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
     subjects::{Finding, Findings, without_condition},
     text::redacted,
+    time::GRACE_SECONDS,
 };
 
 /// Checks that only `/readyz` has. A server that fails these alone starts, stops, or waits for its caches.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use evidence::{
-    CredentialKind, Evidence, GRACE_SECONDS, Kubeconfig, KubeconfigCluster, ProfileHistory, Version,
+    CredentialKind, Evidence, Kubeconfig, KubeconfigCluster, ProfileHistory, Version,
     api::{
         endpoints::{self, Endpoints},
         names,
@@ -14,7 +14,7 @@ use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::{
     subjects::{Finding, Findings},
     text::{ABSENT, holds_credential, redacted},
-    time::{SECOND, end_of},
+    time::{GRACE_SECONDS, SECOND, end_of},
 };
 
 /// `consumers/secret-has-kubeconfig`

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use evidence::{
-    Asked, Evidence, GRACE_SECONDS, Kind,
+    Asked, Evidence, Kind,
     api::{Edition, names},
 };
 
@@ -13,7 +13,7 @@ use super::subject::{
 use crate::{
     subjects::{Finding, Findings},
     text::{ABSENT, redacted},
-    time::{Edge, Known, SECOND, end, stamped},
+    time::{Edge, GRACE_SECONDS, Known, SECOND, end, stamped},
 };
 
 /// `consumers/secret-namespace-labelled`

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    ClusterProperty, Evidence, GRACE_SECONDS, MemberPart,
+    ClusterProperty, Evidence, MemberPart,
     api::{
         ClusterProfile, Edition,
         names::{LABEL_HONOURED_PROPERTY, PROPERTIES_CLUSTER_ID, PROPERTY_CLUSTERSET, STANDARD_PROPERTIES},
@@ -14,6 +14,7 @@ use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, Pair, pairs, vouches},
     subjects::{Finding, Findings},
     text::{ABSENT, redacted, redacted_under},
+    time::GRACE_SECONDS,
 };
 
 /// Maximum length of a value in a profile, in characters; the CRD refuses longer ones.

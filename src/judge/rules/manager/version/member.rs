@@ -1,11 +1,12 @@
 //! Compares the reported version with the member's.
 
-use evidence::{Evidence, GRACE_SECONDS, MemberPart};
+use evidence::{Evidence, MemberPart};
 
 use crate::{
     shared::member::{Comparison, Difference, vouches},
     subjects::{Finding, Findings},
     text::redacted,
+    time::GRACE_SECONDS,
 };
 
 /// `version/matches-member`
