@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::Basis;
 
 /// The user did not select the rule.
-pub const DESELECTED: Reason = Reason::known(ReasonId::Deselected, "deselected");
+pub(crate) const DESELECTED: Reason = Reason::known(ReasonId::Deselected, "deselected");
 /// The user selected rules of another basis.
 pub(crate) fn of_other_basis(basis: Basis) -> Reason {
     Reason::of(ReasonId::Deselected, format!("{OTHER_BASIS}{basis}"))
@@ -19,40 +19,40 @@ pub(crate) fn of_other_basis(basis: Basis) -> Reason {
 const OTHER_BASIS: &str = "deselected: its basis is ";
 
 /// No member was asked.
-pub const NO_MEMBER_ASKED: Reason = Reason::known(
+pub(crate) const NO_MEMBER_ASKED: Reason = Reason::known(
     ReasonId::NoMemberAsked,
     "no member was asked: no kubeconfig of a profile's member was given",
 );
 /// No member was asked with a consumer's credential.
-pub const NO_SECRET_TRIED: Reason = Reason::known(
+pub(crate) const NO_SECRET_TRIED: Reason = Reason::known(
     ReasonId::NoSecretTried,
     "no member was asked with the kubeconfig of a consumer's Secret",
 );
 /// No namespace stands for a ClusterSet.
-pub const NO_CLUSTERSET: Reason = Reason::known(
+pub(crate) const NO_CLUSTERSET: Reason = Reason::known(
     ReasonId::NoClusterset,
     "no namespace represents a ClusterSet by a profile, a label or a declaration",
 );
 /// No profile is in the namespace of a ClusterSet.
-pub const NO_PROFILE_IN_CLUSTERSET: Reason = Reason::known(
+pub(crate) const NO_PROFILE_IN_CLUSTERSET: Reason = Reason::known(
     ReasonId::NoClusterset,
     "no profile is in a namespace that represents a ClusterSet by its label or a declaration",
 );
 /// By which names the cluster manager is known was not said.
-pub const MANAGER_NOT_NAMED: Reason = Reason::known(
+pub(crate) const MANAGER_NOT_NAMED: Reason = Reason::known(
     ReasonId::ManagerNotNamed,
     "the cluster manager's users or field managers were not named",
 );
 /// By which names the scheduler is known was not said.
-pub const SCHEDULER_NOT_NAMED: Reason = Reason::known(
+pub(crate) const SCHEDULER_NOT_NAMED: Reason = Reason::known(
     ReasonId::SchedulerNotNamed,
     "the scheduler's users or field managers were not named",
 );
 /// No consumer was declared to need credentials.
-pub const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
+pub(crate) const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
 
 /// By which users consumers read decisions was not said.
-pub const NO_CONSUMER_USER: Reason = Reason::known(
+pub(crate) const NO_CONSUMER_USER: Reason = Reason::known(
     ReasonId::NoConsumerUsers,
     "no user was named as a consumer of decisions",
 );

@@ -110,7 +110,7 @@ impl<'a> Address<'a> {
     }
 
     /// The port, or the one that the scheme implies, if known.
-    pub fn known_port(&self) -> Option<&'a str> {
+    pub(crate) fn known_port(&self) -> Option<&'a str> {
         self.port.filter(|port| !port.is_empty()).or_else(|| {
             if self.has_scheme("https") {
                 Some("443")
@@ -133,7 +133,7 @@ impl<'a> Address<'a> {
     }
 
     /// Returns `true` if the host is the API server's name in any cluster: each reader reaches its own.
-    pub fn is_own_api_server(&self) -> bool {
+    pub(crate) fn is_own_api_server(&self) -> bool {
         let host = self.bare_host();
         let begins_with = |name: &str| {
             host.get(..name.len())

@@ -33,13 +33,13 @@ pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet
 }
 
 /// Whether a slice belongs to another run than `own`: that run created it, or asked for its decision.
-pub fn is_slice_of_other_run(slice: &PlacementDecision, own: Option<&str>) -> bool {
+pub(crate) fn is_slice_of_other_run(slice: &PlacementDecision, own: Option<&str>) -> bool {
     let labelled = slice.label(LABEL_RUN).filter(|run| is_run_id(run));
     labelled.is_some_and(|run| Some(run) != own) || texts_of(slice).any(|text| names_other_run(text, own))
 }
 
 /// Whether a text names a member or a placement of another run than `own`.
-pub fn names_other_run(text: &str, own: Option<&str>) -> bool {
+pub(crate) fn names_other_run(text: &str, own: Option<&str>) -> bool {
     run_of_member(text).is_some_and(|run| Some(run) != own)
 }
 

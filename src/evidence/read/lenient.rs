@@ -28,7 +28,7 @@ const NAMELESS: &str = "metadata.name is missing";
 
 /// Stands for a byte that is not UTF-8, so that all others keep their offsets. An identity that contains it is not
 /// trusted.
-pub const MASK: char = '?';
+pub(crate) const MASK: char = '?';
 
 /// Reads a profile.
 ///

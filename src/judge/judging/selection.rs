@@ -25,7 +25,7 @@ impl Selection {
     }
 
     /// Whether the user selected rules of that basis.
-    pub fn holds_basis(&self, basis: Basis) -> bool {
+    pub(crate) fn holds_basis(&self, basis: Basis) -> bool {
         self.basis.is_none_or(|wanted| wanted == basis)
     }
 
