@@ -15,7 +15,7 @@ const SHORTEST: usize = 6;
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The part of a kubeconfig that is about one context: others may be many.
-pub(super) fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
+pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
     let contexts: Vec<_> = contexts.take(1).cloned().collect();
     let named = contexts

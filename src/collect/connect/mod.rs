@@ -21,5 +21,5 @@ pub use client::{USER_AGENT, client};
 pub use connection::Connection;
 pub use error::{ClientError, ConnectError, ContextError, ExecError};
 pub use exec_credential::AnswerFlaw;
-pub use hub_access::HubAccess;
+pub use hub_access::{HubAccess, alone};
 pub use kubeconfig::{KubeconfigOptions, config, read};

@@ -1,9 +1,6 @@
 //! The hub's users: the administrator impersonates the others.
 
-use collect::connect::{
-    HubAccess,
-    kubeconfig::{alone, config},
-};
+use collect::connect::{HubAccess, alone, config};
 use kube::{
     Config,
     config::{AuthInfo, Kubeconfig},
