@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Command};
-use evidence::{Claim, Evidence, Input, Limits, Scope, api::Role};
+use evidence::{Claim, Evidence, Input, Limits, Scope};
 use judge::{Selection, judge};
 use report::escape;
 
