@@ -20,7 +20,7 @@ pub fn worlds() -> Vec<Growing> {
 
 type Kind = (&'static str, usize, fn(usize) -> Value);
 
-const PROFILES: [Kind; 32] = [
+const PROFILES: [Kind; 31] = [
     (
         "profiles of a dump",
         150,
@@ -164,12 +164,6 @@ const PROFILES: [Kind; 32] = [
     ("restarts", 100, |count| {
         let restart = |n| json!({"action": "restart", "at": seconds(20 * n)});
         watched(json!({"driver": {"steps": each(count, restart)}}))
-    }),
-    ("versions of a tampered profile", 200, |count| {
-        let change = json!({"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v0.0.0"});
-        let tamper =
-            |n| json!({"action": "tamper-status", "at": seconds(20 * n), "profile": "a", "change": change});
-        watched(json!({"steps": [version("a", count)], "driver": {"steps": each(count, tamper)}}))
     }),
     ("probes", 100, |count| {
         let probe = |n| json!({"name": format!("p{n}"), "method": "update", "answer": "refused"});
