@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use evidence::{
     Reason, ReasonId, Shard,
-    api::{Edition, Feature},
+    api::{Edition, Feature, Role},
 };
 
 use crate::rules::Basis;
@@ -80,9 +80,10 @@ pub(crate) fn part_of_fleet(shard: Shard) -> Reason {
     )
 }
 
-/// No namespace with profiles falls to the run's share.
-pub(crate) fn empty_share(shard: Shard) -> Reason {
-    Reason::of(ReasonId::EmptyShare, format!("no profile falls to share {shard}"))
+/// No namespace with the role's objects falls to the run's share.
+pub(crate) fn empty_share(role: Role, shard: Shard) -> Reason {
+    let noun = role.objects().noun();
+    Reason::of(ReasonId::EmptyShare, format!("no {noun} falls to share {shard}"))
 }
 
 /// Nothing happened during the run that the rule judges. Unlike a thing that is seen to be absent, this does not show that

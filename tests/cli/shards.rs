@@ -209,7 +209,10 @@ fn shares_of_placements_are_judged_as_one_run() {
     let of_scheduler = ["--role", "scheduler"];
     for index in 0..3 {
         let name = format!("shares/{index}.jsonl.zst");
-        share(&folder, &format!("{index}/3"), &name, &of_scheduler);
+        let told = share(&folder, &format!("{index}/3"), &name, &of_scheduler);
+        // The slices of the lab are in one namespace.
+        let is_empty = told.contains(&format!("no placement decision in share {index}/3"));
+        assert_eq!(is_empty, index != 2, "{told}");
     }
     let lab = [
         "run",

@@ -12,6 +12,14 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
+    /// What people call one.
+    pub fn noun(self) -> &'static str {
+        match self {
+            ObjectKind::ClusterProfile => "profile",
+            ObjectKind::PlacementDecision => "placement decision",
+        }
+    }
+
     /// All kinds.
     pub const ALL: [ObjectKind; 2] = [ObjectKind::ClusterProfile, ObjectKind::PlacementDecision];
 

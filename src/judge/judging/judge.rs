@@ -243,7 +243,7 @@ fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
         && evidence.gaps(listed).next().is_none()
         && evidence.unreadable.is_empty()
         && evidence.header.cut_short.is_none();
-    is_empty.then(|| reasons::empty_share(shard))
+    is_empty.then(|| reasons::empty_share(rule.role(), shard))
 }
 
 /// Returns a kind of evidence that a rule needs and that was not asked for, with the reasons of all that would do.

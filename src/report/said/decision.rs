@@ -47,7 +47,8 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
     match part.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
         Decision::NoViolation if tally.empty_share > 0 => {
-            format!("no profile{share}, edition {edition}; the merged shares decide")
+            let noun = edition.role().objects().noun();
+            format!("no {noun}{share}, edition {edition}; the merged shares decide")
         }
         Decision::NoViolation => format!(
             "no violation found{share}: {} of {} judged{}, edition {edition}{waived}{}",
