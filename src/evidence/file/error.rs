@@ -59,9 +59,6 @@ pub enum LineError {
     /// A change or an end of an object, and no object above it.
     #[error("a change, and no profile or slice above it")]
     NoObject,
-    /// A record of the time after the window holds another one.
-    #[error("a `later` in a `later`")]
-    Nested,
     /// A change has parts that the object above it cannot have.
     #[error("a change of another kind of object than the one above it")]
     OtherKind,

@@ -120,7 +120,7 @@ fn first<T: Recorded>(content: &str) -> Result<Record<'static>, LineError> {
 
 fn version(content: &str) -> Result<Record<'static>, LineError> {
     let Raw { at, object: raw, .. } = parse(content.as_bytes())?;
-    let slice = object(raw.get())?;
+    let slice = Cow::Owned(object(raw.get())?);
     Ok(Record::SliceVersion(Box::new(Whole { at, slice })))
 }
 

@@ -313,7 +313,7 @@ impl Gathered {
             }
             Record::SliceVersion(version) => {
                 let history = last_history::<PlacementDecision>(evidence, line)?;
-                let (at, mut object) = (version.at, version.slice);
+                let (at, mut object) = (version.at, version.slice.into_owned());
                 object.share_with(history.last());
                 history.versions.push(Version { at, object });
                 Section::Slices
@@ -386,8 +386,8 @@ impl Gathered {
                 evidence.driver = Some(*driver);
                 Section::Driver
             }
-            // A record of the time after the window is no other's.
-            Record::Later(_) => return Err(broken(line, LineError::Nested)),
+            // Taken apart before: no such record holds another one.
+            Record::Later(_) => Section::Later,
             Record::End {} => Section::End,
         };
         self.section = self.section.max(section);

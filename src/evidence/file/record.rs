@@ -71,8 +71,8 @@ pub(super) struct First<'a, T: Recorded> {
 pub(super) struct Whole {
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
-    #[serde(deserialize_with = "slice_in_braces")]
-    pub slice: PlacementDecision,
+    #[serde(deserialize_with = "in_braces")]
+    pub slice: Cow<'static, PlacementDecision>,
 }
 
 /// When an object was deleted.
@@ -163,8 +163,4 @@ fn in_braces<'de, D: Deserializer<'de>, T: Clone + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Cow<'static, T>, D::Error> {
     Object::deserialize(deserializer).map(|object| Cow::Owned(object.0))
-}
-
-fn slice_in_braces<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementDecision, D::Error> {
-    Object::deserialize(deserializer).map(|object| object.0)
 }
