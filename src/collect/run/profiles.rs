@@ -7,7 +7,7 @@ use evidence::{
 };
 use futures::{
     StreamExt as _, TryStreamExt as _,
-    future::{join, join_all, ready},
+    future::{join, ready},
     stream,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -84,16 +84,15 @@ impl Run<'_> {
                 () = slices.follow() => {}
             }
             let ended = self.clock.now();
-            let confirming = join_all(watches.followed.iter_mut().map(Watch::confirm));
-            match self.patience.within(self.patience.list, confirming).await {
-                Ok(confirmed) => self.is_stale = confirmed.contains(&false),
+            match self.patience.within(self.patience.list, watches.confirm()).await {
+                Ok(confirmed) => self.is_stale = !confirmed,
                 Err(Unfinished::Stopped) => {}
                 Err(late) => {
                     self.is_stale = true;
-                    watches.followed.iter_mut().for_each(|watch| watch.doubt(&late));
+                    watches.doubt(&late);
                 }
             }
-            watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
+            watches.finish(ended);
             Box::pin(self.confirm_slices(&mut slices, ended)).await;
             let resting = std::mem::take(&mut watches.resting);
             self.visit(resting, &record, |name| self.target.profiles(Some(name)))

@@ -8,7 +8,7 @@ use std::{
 };
 
 use evidence::{Awaited, Gap, Later, ObjectKey, Settled, Tracked, api::PlacementDecision};
-use futures::future::{join, join_all};
+use futures::future::join;
 use jiff::Timestamp;
 use tokio::{
     select,
@@ -209,9 +209,9 @@ impl Run<'_> {
             seen,
         } = open;
         let confirming = async {
-            let profiles = join_all(watches.followed.iter_mut().map(Watch::confirm)).await;
-            let slices = join_all(slices.watches.followed.iter_mut().map(Watch::confirm)).await;
-            !profiles.contains(&false) && !slices.contains(&false)
+            // Both, whatever the first one says.
+            let profiles = watches.confirm().await;
+            slices.watches.confirm().await && profiles
         };
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
@@ -219,12 +219,8 @@ impl Run<'_> {
             doubt(&seen.profiles, &watches.followed, now);
             doubt(&seen.slices, &slices.watches.followed, now);
         }
-        watches.followed.iter_mut().for_each(|watch| watch.finish(ended));
-        slices
-            .watches
-            .followed
-            .iter_mut()
-            .for_each(|watch| watch.finish(ended));
+        watches.finish(ended);
+        slices.watches.finish(ended);
     }
 
     /// Puts what was seen so far into the evidence.

@@ -1,16 +1,12 @@
 //! Watches the slices of decisions beside the profiles.
 
 use evidence::{Kind, Window};
-use futures::future::join_all;
 use jiff::Timestamp;
 
 use super::{patience::Unfinished, state::Run, watches::Slices};
 use crate::{
     hub::error::CollectError,
-    watch::{
-        memory_budget::MemoryBudget,
-        timeline::{self, Watch},
-    },
+    watch::{memory_budget::MemoryBudget, timeline},
 };
 
 impl Run<'_> {
@@ -48,14 +44,13 @@ impl Run<'_> {
     /// Compares lists with what the watches of slices have brought, as for profiles, and ends them.
     pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
         if slices.unlisted.is_none() {
-            let confirming = join_all(slices.watches.followed.iter_mut().map(Watch::confirm));
+            let confirming = slices.watches.confirm();
             match self.patience.within(self.patience.list, confirming).await {
                 Ok(_) | Err(Unfinished::Stopped) => {}
-                Err(late) => slices.doubt(&late),
+                Err(late) => slices.watches.doubt(&late),
             }
         }
-        let followed = slices.watches.followed.iter_mut();
-        followed.for_each(|watch| watch.finish(ended));
+        slices.watches.finish(ended);
         if let Some(target) = &self.target.placements {
             let resting = std::mem::take(&mut slices.watches.resting);
             self.visit(resting, &slices.record, |name| target.slices(Some(name)))

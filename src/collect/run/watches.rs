@@ -7,6 +7,7 @@ use evidence::{
     api::{ClusterProfile, PlacementDecision},
 };
 use futures::future::join_all;
+use jiff::Timestamp;
 
 use crate::{
     hub::target::Target,
@@ -64,6 +65,22 @@ impl<T: Tracked> Watches<T> {
         watched.any(|watched| watched.is_none_or(|name| name == namespace))
     }
 
+    /// Compares lists with what they have brought. Returns whether all are confirmed.
+    pub async fn confirm(&mut self) -> bool {
+        let confirmed = join_all(self.followed.iter_mut().map(Watch::confirm)).await;
+        !confirmed.contains(&false)
+    }
+
+    /// Notes that no list at the end of the window has confirmed them.
+    pub fn doubt(&mut self, why: &dyn Display) {
+        self.followed.iter_mut().for_each(|watch| watch.doubt(why));
+    }
+
+    /// Ends them: what comes later does not count.
+    pub fn finish(&mut self, ended: Timestamp) {
+        self.followed.iter_mut().for_each(|watch| watch.finish(ended));
+    }
+
     /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
         if self.followed.is_empty() {
@@ -96,14 +113,6 @@ impl Slices {
     /// Whether the scope holds one, or may: not all could be listed.
     pub fn has(&self, scope: &Scope) -> bool {
         self.unlisted.is_some() || self.record.lock().has(|slice| scope.holds_slice(slice))
-    }
-
-    /// Notes that no list at the end of the window has confirmed the watches.
-    pub fn doubt(&mut self, why: &dyn Display) {
-        self.watches
-            .followed
-            .iter_mut()
-            .for_each(|watch| watch.doubt(why));
     }
 }
 

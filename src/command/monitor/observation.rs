@@ -131,7 +131,7 @@ impl Observation {
         }
     }
 
-    /// The page of the last judgement, if it need not be rendered anew.
+    /// The page of the last judgement, unless it must be rendered again.
     pub fn ready_page(&self) -> Option<Bytes> {
         let (page, judged) = (self.page.as_ref()?, self.judged.as_ref()?);
         let is_ready = page.number == judged.number || page.rendered.elapsed() < PAGE_AGE;

@@ -68,6 +68,15 @@ fn reads(world: &World) -> Vec<String> {
         .collect()
 }
 
+/// What is merged of the evidence of all shares.
+fn parts(shares: Vec<Result<Evidence, CollectError>>) -> Vec<Part> {
+    let part = |(index, evidence): (usize, Result<Evidence, CollectError>)| Part {
+        name: index.to_string(),
+        evidence: evidence.expect("a share"),
+    };
+    shares.into_iter().enumerate().map(part).collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
     let world = World::with_namespaces().await;
@@ -84,14 +93,7 @@ async fn shares_divide_the_hub_and_merge_into_what_one_runner_sees() {
     let plans: Vec<Plan> = (0..3).map(|index| share_of(index, 3, 300)).collect();
     let sharing = join_all(plans.iter().map(|plan| world.collect(plan, async {})));
     let (whole, shares) = join(world.watch(300, events), sharing).await;
-    let parts: Vec<Part> = shares
-        .into_iter()
-        .enumerate()
-        .map(|(index, evidence)| Part {
-            name: index.to_string(),
-            evidence: evidence.expect("a share"),
-        })
-        .collect();
+    let parts = parts(shares);
     for (part, own) in parts.iter().zip(["fleet-00", "fleet-07", "fleet-02"]) {
         let evidence = &part.evidence;
         assert!(paths(evidence).iter().all(|path| path.starts_with(own)), "{own}");
@@ -264,14 +266,7 @@ async fn slices_are_divided_as_profiles_are() {
     let sharing = join_all(plans.iter().map(|plan| world.collect(plan, async {})));
     let (whole, shares) = join(world.collect(&whole, events), sharing).await;
     let whole = whole.expect("evidence");
-    let parts: Vec<Part> = shares
-        .into_iter()
-        .enumerate()
-        .map(|(index, evidence)| Part {
-            name: index.to_string(),
-            evidence: evidence.expect("a share"),
-        })
-        .collect();
+    let parts = parts(shares);
     let held: Vec<usize> = parts.iter().map(|part| part.evidence.slices.len()).collect();
     assert_eq!(held, [0, 2, 1]);
     assert_eq!(parts[2].evidence.header.shares[0].namespaces, ["fleet-02"]);
