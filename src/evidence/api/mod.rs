@@ -1,6 +1,7 @@
 //! The vocabulary of the ClusterProfile and PlacementDecision documents: editions, kinds, names and shapes.
 
 pub mod address;
+mod decision_id;
 mod edition;
 pub mod endpoints;
 mod json;
@@ -18,6 +19,7 @@ pub mod syntax;
 mod told;
 mod writer;
 
+pub use decision_id::DecisionId;
 pub use edition::{Edition, Feature, UnknownEdition, UnknownName};
 pub use json::Json;
 pub use labels::{Labels, ProfileLabels};

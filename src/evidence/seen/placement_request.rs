@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ObjectKey, Scope, SliceHistory,
-    api::{ClusterProfileReference, PlacementDecision, names},
+    api::{ClusterProfileReference, DecisionId, PlacementDecision, names},
     runs::{names_any_placement, names_placement},
 };
 
@@ -30,7 +30,7 @@ pub struct PlacementSlices<'h> {
     /// The histories of those that were its own at any time.
     pub histories: Vec<&'h SliceHistory>,
     request: &'h PlacementRequest,
-    keys: BTreeSet<DecisionKey<'h>>,
+    keys: BTreeSet<DecisionId<'h>>,
 }
 
 impl PlacementRequest {
@@ -42,7 +42,7 @@ impl PlacementRequest {
         };
         let keys = self.keys(all);
         let has_key = |history: &SliceHistory| {
-            let shares = DecisionKey::of(history.last()).is_some_and(|key| keys.contains(&key));
+            let shares = DecisionId::of_keyed(history.last()).is_some_and(|key| keys.contains(&key));
             shares && !names_any_placement(history.last())
         };
         let is_judged = |history: &SliceHistory| {
@@ -60,10 +60,10 @@ impl PlacementRequest {
     }
 
     /// The keys of its decision: those of the versions that name it.
-    fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionKey<'h>> {
+    fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionId<'h>> {
         let versions = all.iter().flat_map(|history| &history.versions);
         let its = versions.filter(|version| self.names(&version.object));
-        its.filter_map(|version| DecisionKey::of(&version.object))
+        its.filter_map(|version| DecisionId::of_keyed(&version.object))
             .collect()
     }
 
@@ -100,32 +100,11 @@ impl PlacementRequest {
 impl PlacementSlices<'_> {
     /// Whether a version of a slice is of the placement's decision: a slice may be given to another one later.
     pub fn hold(&self, slice: &PlacementDecision) -> bool {
-        self.request.names(slice) || DecisionKey::of(slice).is_some_and(|key| self.keys.contains(&key))
+        self.request.names(slice) || DecisionId::of_keyed(slice).is_some_and(|key| self.keys.contains(&key))
     }
 }
 
 /// The clusters that slices select together.
 pub fn clusters_of(slices: &[&PlacementDecision]) -> BTreeSet<ClusterProfileReference> {
     slices.iter().flat_map(|slice| slice.references()).collect()
-}
-
-/// What the slices of one decision have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct DecisionKey<'e> {
-    namespace: &'e str,
-    scheduler: &'e str,
-    /// The label `decision-key`; never empty.
-    key: &'e str,
-}
-
-impl<'e> DecisionKey<'e> {
-    /// None for a slice without a key.
-    fn of(slice: &'e PlacementDecision) -> Option<Self> {
-        let key = slice.label(names::LABEL_DECISION_KEY)?;
-        (!key.is_empty()).then(|| Self {
-            namespace: &slice.metadata.namespace,
-            scheduler: slice.scheduler(),
-            key,
-        })
-    }
 }

@@ -7,52 +7,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use evidence::{
     Evidence, SliceHistory,
-    api::{ClusterProfileReference, PlacementDecision, names},
+    api::{ClusterProfileReference, DecisionId, PlacementDecision, names},
 };
 
-use super::{lasting::RESCHEDULE, logical::describe};
+use super::lasting::RESCHEDULE;
 use crate::time::{Change, Look, Micros, Together};
 
 type SliceChange<'e> = Change<'e, PlacementDecision>;
-
-/// A decision: by its key or, without one, by the name of its only slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct DecisionId<'e> {
-    pub(crate) namespace: &'e str,
-    scheduler: &'e str,
-    key: Option<&'e str>,
-    /// The name of the slice; empty if the decision has a key.
-    slice: &'e str,
-}
-
-impl<'e> DecisionId<'e> {
-    /// The decision that a slice belongs to.
-    fn of(slice: &'e PlacementDecision) -> Self {
-        let key = slice.label(names::LABEL_DECISION_KEY);
-        let key = key.filter(|key| !key.is_empty());
-        Self {
-            namespace: &slice.metadata.namespace,
-            scheduler: slice.scheduler(),
-            key,
-            slice: match key {
-                Some(_) => "",
-                None => &slice.metadata.name,
-            },
-        }
-    }
-
-    /// Whether consumers still find a slice that became another decision's: by the key, whatever the scheduler or, if
-    /// there was none, by the name.
-    fn is_found_in(&self, after: &PlacementDecision) -> bool {
-        let other = DecisionId::of(after);
-        other != *self && (self.key.is_none() || self.key == other.key)
-    }
-
-    /// `decision web in namespace apps`, or the slice that is a decision by itself.
-    pub(crate) fn describe(&self) -> String {
-        describe(self.namespace, self.key, self.slice)
-    }
-}
 
 /// What happens to a decision.
 pub(crate) enum DecisionChange<'a, 'e> {
@@ -123,6 +84,13 @@ pub(crate) fn each_decision_change<'e>(
             }
         }
     }
+}
+
+/// Whether consumers still find a slice that became another decision's: by the key, whatever the scheduler or, if there
+/// was none, by the name.
+fn is_found_in(before: DecisionId, after: &PlacementDecision) -> bool {
+    let other = DecisionId::of(after);
+    other != before && (before.key.is_none() || before.key == other.key)
 }
 
 /// The watch was lost from one moment to another.
@@ -236,7 +204,7 @@ impl<'e> State<'e> {
             .is_some_and(|after| !after.clusters().is_empty() && DecisionId::of(after) == id);
         let since = self.leaving.get(&*slice.metadata.uid);
         let was_announced = is_leaving(slice) && since.is_none_or(|since| *since < self.began);
-        let is_still_found = change.after.is_some_and(|after| id.is_found_in(after));
+        let is_still_found = change.after.is_some_and(|after| is_found_in(id, after));
         for cluster in slice.references().filter(|cluster| !cluster.name.is_empty()) {
             let Some(count) = self.clusters.get_mut(&cluster) else {
                 continue;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::api::{OwnerReference, PlacementDecision, names};
+use evidence::api::{DecisionId, OwnerReference, PlacementDecision, names};
 
 use crate::who::publisher::publishers_of;
 
@@ -22,28 +22,25 @@ pub(crate) struct LogicalDecision<'e> {
 pub(crate) fn logical_decisions<'e>(
     slices: impl IntoIterator<Item = &'e PlacementDecision>,
 ) -> Vec<LogicalDecision<'e>> {
-    let mut keyed: BTreeMap<(&str, &str, &str), LogicalDecision> = BTreeMap::new();
+    let mut keyed: BTreeMap<DecisionId, LogicalDecision> = BTreeMap::new();
     let mut single = Vec::new();
     for slice in slices {
         if slice.metadata.deletion_timestamp.is_some() {
             continue;
         }
-        let namespace = &*slice.metadata.namespace;
-        match slice
-            .label(names::LABEL_DECISION_KEY)
-            .filter(|key| !key.is_empty())
-        {
-            Some(key) => {
-                let decision = keyed.entry((namespace, slice.scheduler(), key)).or_default();
-                decision.namespace = namespace;
-                decision.key = Some(key);
-                decision.slices.push(slice);
-            }
-            None => single.push(LogicalDecision {
-                namespace,
-                key: None,
+        let id = DecisionId::of(slice);
+        let alone = LogicalDecision {
+            namespace: id.namespace,
+            key: id.key,
+            slices: Vec::new(),
+        };
+        if id.key.is_some() {
+            keyed.entry(id).or_insert(alone).slices.push(slice);
+        } else {
+            single.push(LogicalDecision {
                 slices: vec![slice],
-            }),
+                ..alone
+            });
         }
     }
     let mut decisions: Vec<LogicalDecision> = keyed.into_values().chain(single).collect();
@@ -140,14 +137,6 @@ fn numbered(name: &str) -> Option<(&str, &str)> {
 impl LogicalDecision<'_> {
     /// `decision web in namespace apps`, or the slice that is a decision by itself.
     pub(crate) fn describe(&self) -> String {
-        describe(self.namespace, self.key, &self.slices[0].metadata.name)
-    }
-}
-
-/// A decision in words: by its key or, without one, by the name of its only slice.
-pub(super) fn describe(namespace: &str, key: Option<&str>, slice: &str) -> String {
-    match key {
-        Some(key) => format!("decision {key} in namespace {namespace}"),
-        None => format!("slice {namespace}/{slice}"),
+        DecisionId::of(self.slices[0]).describe()
     }
 }

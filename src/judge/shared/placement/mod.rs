@@ -7,7 +7,7 @@ mod reasons;
 mod related;
 mod versions;
 
-pub(crate) use decision_history::{DecisionChange, DecisionId, each_decision_change};
+pub(crate) use decision_history::{DecisionChange, each_decision_change};
 pub(crate) use lasting::{LastingFault, Moment, RESCHEDULE, Reads, faults_among, faults_that_last};
 pub(crate) use logical::{
     Difference, LogicalDecision, logical_decisions, numbered_name, owner_uid, placement_key,

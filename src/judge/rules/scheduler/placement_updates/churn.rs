@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{ClusterProfileReference, PlacementDecision},
+    api::{ClusterProfileReference, DecisionId, PlacementDecision},
 };
 
 use crate::{
-    shared::placement::{DecisionChange, DecisionId, Profiles, Reason, each_decision_change},
+    shared::placement::{DecisionChange, Profiles, Reason, each_decision_change},
     subjects::{Finding, Findings},
     time::{Micros, SECOND, is_surely_later},
 };

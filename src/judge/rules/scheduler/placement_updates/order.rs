@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{ClusterProfileReference, PlacementDecision, names},
+    api::{ClusterProfileReference, DecisionId, PlacementDecision, names},
 };
 
 use crate::{
-    shared::placement::{DecisionChange, DecisionId, each_decision_change},
+    shared::placement::{DecisionChange, each_decision_change},
     subjects::{Finding, Findings},
 };
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use evidence::{
     Evidence, ObjectRef,
-    api::{ClusterProfileReference, PlacementDecision, names},
+    api::{ClusterProfileReference, DecisionId, PlacementDecision, names},
 };
 
 use crate::{
-    shared::placement::{DecisionChange, DecisionId, Profiles, RESCHEDULE, Reason, each_decision_change},
+    shared::placement::{DecisionChange, Profiles, RESCHEDULE, Reason, each_decision_change},
     subjects::{Finding, Findings},
     time::{Micros, SECOND, is_surely_later, timestamp},
 };
