@@ -8,7 +8,7 @@ use crate::{
     Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Login, Member, Namespace,
     ObjectKey, Probe, ProfileHistory, Reason, ReasonId, Requests, Secret, SliceHistory, UnlabelledSecret,
     Unreadable, Workload,
-    api::{ClusterProfile, PlacementDecision},
+    api::{ClusterProfile, PlacementDecision, Role},
     runs,
 };
 
@@ -134,6 +134,14 @@ impl Evidence {
             let metadata = &history.last().metadata;
             *metadata.namespace == *namespace && *metadata.name == *name
         })
+    }
+
+    /// Whether objects of that role were seen in scope, deleted ones included.
+    pub fn has_any(&self, role: Role) -> bool {
+        match role {
+            Role::Manager => self.histories().next().is_some(),
+            Role::Scheduler => self.slice_histories().next().is_some(),
+        }
     }
 
     /// The last versions of the slices in scope that still exist.

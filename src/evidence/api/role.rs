@@ -30,6 +30,14 @@ impl Role {
         }
     }
 
+    /// What people call such an implementation.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Role::Manager => "cluster manager",
+            Role::Scheduler => "scheduler",
+        }
+    }
+
     /// What its objects are.
     pub fn objects(self) -> ObjectKind {
         match self {

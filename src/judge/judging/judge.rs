@@ -103,16 +103,11 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
 
 /// Whether the evidence has judged objects of one role, and whether any of them still existed in the end.
 fn objects(evidence: &Evidence, role: Role) -> (bool, bool) {
-    match role {
-        Role::Manager => (
-            evidence.histories().next().is_some(),
-            evidence.inventory().next().is_some(),
-        ),
-        Role::Scheduler => (
-            evidence.slice_histories().next().is_some(),
-            evidence.slices().next().is_some(),
-        ),
-    }
+    let is_any_left = match role {
+        Role::Manager => evidence.inventory().next().is_some(),
+        Role::Scheduler => evidence.slices().next().is_some(),
+    };
+    (evidence.has_any(role), is_any_left)
 }
 
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.

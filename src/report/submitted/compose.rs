@@ -110,8 +110,9 @@ fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
             count(evidence.unreadable.len(), "object")
         ));
     }
-    if evidence.histories().next().is_none() {
-        doubts.insert("there is no ClusterProfile to examine".to_owned());
+    let role = verdict.rule.role();
+    if !evidence.has_any(role) {
+        doubts.insert(format!("there is no {} to examine", role.objects().name()));
     }
     if doubts.is_empty() {
         doubts.insert("the evidence does not decide it: replay it to see why".to_owned());
