@@ -1,8 +1,8 @@
-//! The fleet's status writes over time.
+//! How often all profiles or decisions change over time.
 
 use super::{
     axis::{Axis, Tick, span},
-    profiles::Entry,
+    entries::Ranking,
     text::place,
 };
 use crate::text::number::{count, thousands};
@@ -20,7 +20,7 @@ pub(super) struct Activity {
     pub(super) told: String,
 }
 
-/// The writes in one part of the window.
+/// The changes in one part of the window.
 pub(super) struct Column {
     pub(super) x: String,
     pub(super) y: String,
@@ -30,20 +30,16 @@ pub(super) struct Column {
 }
 
 impl Activity {
-    /// Counts the writes; `None` without any.
-    pub(super) fn draw(entries: &[Entry], axis: &Axis) -> Option<Self> {
-        let draws = || {
-            entries
-                .iter()
-                .flat_map(|entry| &entry.spendings)
-                .flat_map(|s| &s.draws)
-        };
+    /// Counts the changes; `None` without any.
+    pub(super) fn draw(ranking: &Ranking, axis: &Axis) -> Option<Self> {
+        let Ranking { words, entries } = ranking;
+        let changes = || entries.iter().flat_map(|entry| &entry.changes);
         let mut counts = [0_usize; COLUMNS];
-        for draw in draws() {
-            let part = axis.since(draw.at) / axis.seconds();
+        for at in changes() {
+            let part = axis.since(*at) / axis.seconds();
             counts[((part * COLUMNS as f64).max(0.0) as usize).min(COLUMNS - 1)] += 1;
         }
-        let (all, highest) = (draws().count(), counts.into_iter().max().unwrap_or(0));
+        let (all, highest) = (changes().count(), counts.into_iter().max().unwrap_or(0));
         if all == 0 {
             return None;
         }
@@ -62,7 +58,7 @@ impl Activity {
                         height: place(height),
                         title: format!(
                             "{} from +{} to +{}",
-                            count(*number, "status write"),
+                            count(*number, words.change),
                             span(seconds(column)),
                             span(seconds(column + 1))
                         ),
@@ -73,10 +69,10 @@ impl Activity {
             ticks: axis.ticks(),
             told: format!(
                 "{} on {} in {}; at most {} per {:.0} s (one column).",
-                count(all, "status write"),
+                count(all, words.change),
                 count(
-                    entries.iter().filter(|entry| !entry.spendings.is_empty()).count(),
-                    "profile"
+                    entries.iter().filter(|entry| !entry.changes.is_empty()).count(),
+                    words.one
                 ),
                 span(axis.seconds() as i64),
                 thousands(highest),

@@ -1,20 +1,18 @@
-//! A profile's conditions over time, as bars.
+//! What becomes of an object over time, as bars: a row for each of its parts.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use evidence::{
-    Evidence, Kind, ProfileHistory,
-    api::{Condition, names},
-};
+use evidence::{Evidence, History, Tracked};
 use jiff::Timestamp;
 
 use super::{
     axis::{Axis, Tick, span},
-    text::{brief, place, shown},
+    state::State,
+    text::{brief, label, place, shown},
 };
 use crate::text::number::count;
 
-/// The most conditions to draw.
+/// The most rows of a drawing.
 const ROWS: usize = 8;
 const ROW: f64 = 24.0;
 const TOP: f64 = 8.0;
@@ -22,11 +20,21 @@ const TOP: f64 = 8.0;
 /// More changes than this are drawn by columns.
 const SEGMENTS: usize = 160;
 
-/// The narrowest bar that has room for a letter.
-const FOR_A_LETTER: f64 = 11.0;
+/// How much room a letter in a bar takes, and what is beside a text.
+const LETTER: f64 = 6.5;
+const BESIDE: f64 = 4.5;
+
+/// How many letters a bar shows of its reason, at least and at most.
+const FEW: usize = 8;
+const MANY: usize = 48;
+
+/// From so many on, parts of which the same is said stand in one sentence.
+const ALIKE: usize = 3;
 
 /// The drawing.
 pub(super) struct Bars {
+    /// What it shows, such as `Conditions`.
+    pub(super) title: &'static str,
     pub(super) rows: Vec<Row>,
     /// Times that the watch missed.
     pub(super) gaps: Vec<Missed>,
@@ -38,7 +46,7 @@ pub(super) struct Bars {
     pub(super) told: Vec<String>,
 }
 
-/// One condition.
+/// A part of an object.
 pub(super) struct Row {
     pub(super) name: String,
     pub(super) title: String,
@@ -46,12 +54,12 @@ pub(super) struct Row {
     pub(super) bars: Vec<Bar>,
 }
 
-/// A span of time in which a condition stays the same.
+/// A span of time in which a part stays the same.
 pub(super) struct Bar {
     pub(super) x: String,
     pub(super) width: String,
     pub(super) class: &'static str,
-    pub(super) letter: &'static str,
+    pub(super) letter: String,
     pub(super) title: String,
 }
 
@@ -62,21 +70,15 @@ pub(super) struct Missed {
     pub(super) title: String,
 }
 
-/// The state of a condition at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum State {
-    True,
-    False,
-    Unknown,
-    Odd,
-    Absent,
-    NoProfile,
-    Changing,
+/// A part of an object, to be drawn.
+pub(super) struct Track {
+    pub(super) name: String,
+    pub(super) spells: Vec<Spell>,
 }
 
-/// A condition's state from one time to another.
+/// A state from one time to another.
 #[derive(Clone, Debug, PartialEq)]
-struct Spell {
+pub(super) struct Spell {
     from: Timestamp,
     until: Timestamp,
     state: State,
@@ -84,37 +86,39 @@ struct Spell {
 }
 
 impl Bars {
-    /// Draws the conditions of the successive profiles of one name; `None` without any.
-    pub(super) fn draw(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Option<Self> {
-        let kinds = kinds(histories);
-        if kinds.is_empty() {
+    /// Draws what became of the first parts: `what` names such a part, as in `condition`. `None` without any.
+    pub(super) fn draw(
+        (title, what): (&'static str, &str),
+        tracks: Vec<Track>,
+        gaps: Vec<Missed>,
+        axis: &Axis,
+    ) -> Option<Self> {
+        if tracks.is_empty() {
             return None;
         }
-        let mut told = Vec::new();
-        let mut rows = Vec::new();
-        for (place_of_row, kind) in kinds.iter().take(ROWS).enumerate() {
-            let spells = spells(histories, kind, axis);
-            told.push(in_words(kind, &spells));
+        let hidden = tracks.len().saturating_sub(ROWS);
+        let (mut told, mut rows) = (Vec::new(), Vec::new());
+        for (place_of_row, track) in tracks.into_iter().take(ROWS).enumerate() {
+            told.push((brief(&track.name, 60), track.in_words()));
             rows.push(Row {
-                name: brief(kind, 20),
-                title: shown(kind),
+                name: label(&track.name, 20),
+                title: shown(&track.name),
                 y: place(TOP + ROW * place_of_row as f64),
-                bars: columns(spells, axis)
+                bars: columns(track.spells, axis)
                     .iter()
                     .map(|spell| Bar::of(spell, axis))
                     .collect(),
             });
         }
-        if kinds.len() > ROWS {
-            told.push(format!(
-                "{} not shown",
-                count(kinds.len() - ROWS, "more condition")
-            ));
+        let mut told = together(&told);
+        if hidden > 0 {
+            told.push(format!("{} not shown", count(hidden, &format!("more {what}"))));
         }
         let bottom = TOP + ROW * rows.len() as f64;
         Some(Self {
+            title,
             rows,
-            gaps: missed(evidence, histories, axis),
+            gaps,
             ticks: axis.ticks(),
             bottom: place(bottom),
             height: place(bottom + 34.0),
@@ -132,11 +136,19 @@ impl Bar {
             "" => String::new(),
             reason => format!(" ({reason})"),
         };
+        let room = ((width - BESIDE) / LETTER).max(0.0) as usize;
+        let letter = if spell.state.shows_reason() && room >= FEW {
+            label(&spell.reason, room.min(MANY))
+        } else if letter.chars().count() <= room {
+            letter.to_owned()
+        } else {
+            String::new()
+        };
         Self {
             x: place(from),
             width: place(width),
             class,
-            letter: if width >= FOR_A_LETTER { letter } else { "" },
+            letter,
             title: format!(
                 "{word}{reason} from {} for {}",
                 axis.describe(spell.from),
@@ -146,28 +158,98 @@ impl Bar {
     }
 }
 
-impl State {
-    /// Its class, letter and word.
-    fn sign(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            State::True => ("c-true", "T", "True"),
-            State::False => ("c-false", "F", "False"),
-            State::Unknown => ("c-unknown", "U", "Unknown"),
-            State::Odd => ("c-odd", "?", "another value"),
-            State::Absent => ("c-absent", "–", "absent"),
-            State::NoProfile => ("c-gone", "", "no profile"),
-            State::Changing => ("c-changing", "~", "changing"),
+impl Track {
+    /// Follows a part through the window: `absent` until the first of the changes, each with its time and reason.
+    pub(super) fn of(
+        name: String,
+        absent: State,
+        changes: impl IntoIterator<Item = (Timestamp, State, String)>,
+        axis: &Axis,
+    ) -> Self {
+        let mut spells: Vec<Spell> = Vec::new();
+        let begin = (axis.from(), absent, String::new());
+        for (from, state, reason) in [begin].into_iter().chain(changes) {
+            let from = from.clamp(axis.from(), axis.until());
+            if let Some(last) = spells.last_mut() {
+                if last.state == state && last.reason == reason {
+                    continue;
+                }
+                last.until = from;
+            }
+            spells.push(Spell {
+                from,
+                until: axis.until(),
+                state,
+                reason,
+            });
         }
+        spells.retain(|spell| spell.until > spell.from);
+        Self { name, spells }
     }
 
-    fn of(condition: Option<&Condition>) -> Self {
-        match condition.map(|condition| &*condition.status) {
-            Some("True") => State::True,
-            Some("False") => State::False,
-            Some("Unknown") => State::Unknown,
-            Some(_) => State::Odd,
-            None => State::Absent,
+    /// Follows a part of the successive objects of one name: `state` tells what it is in a version, and why.
+    pub(super) fn of_histories<T: Tracked>(
+        name: String,
+        absent: State,
+        histories: &[&History<T>],
+        state: impl Fn(&T) -> (State, String),
+        axis: &Axis,
+    ) -> Self {
+        // A name may be given again once its object is gone.
+        let mut histories = histories.to_vec();
+        histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
+        let mut changes = Vec::new();
+        for history in histories {
+            changes.extend(history.versions.iter().map(|version| {
+                let (state, reason) = state(&version.object);
+                (version.at, state, reason)
+            }));
+            changes.extend(history.deleted.map(|deleted| (deleted, absent, String::new())));
         }
+        Self::of(name, absent, changes, axis)
+    }
+
+    /// Describes its states, as what follows its name in a sentence.
+    fn in_words(&self) -> String {
+        let spells = &self.spells;
+        let (Some(first), Some(last)) = (spells.first(), spells.last()) else {
+            return "nothing observed".to_owned();
+        };
+        let (_, _, word) = last.state.sign();
+        let end = if last.state.shows_reason() {
+            &last.reason
+        } else {
+            word
+        };
+        let states: Vec<State> = spells
+            .chunk_by(|a, b| a.state == b.state)
+            .map(|same| same[0].state)
+            .collect();
+        if states.len() == 1 {
+            return match spells.len() {
+                _ if !first.state.shows_reason() => format!("{word} throughout"),
+                1 => format!("{word} throughout ({end})"),
+                several => format!(
+                    "{word} throughout, {}; at the end {end}",
+                    count(several - 1, "change")
+                ),
+            };
+        }
+        let times: Vec<String> = states
+            .iter()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .map(|state| {
+                let of_state = spells.iter().filter(|spell| spell.state == *state);
+                let (_, _, word) = state.sign();
+                format!("{word} for {}", span(of_state.map(Spell::seconds).sum()))
+            })
+            .collect();
+        format!(
+            "{}, {}; at the end {end}",
+            count(states.len() - 1, "change"),
+            times.join(", ")
+        )
     }
 }
 
@@ -177,54 +259,28 @@ impl Spell {
     }
 }
 
-/// Lists the types of all conditions that ever existed, the documents' own first.
-fn kinds<'a>(histories: &[&'a ProfileHistory]) -> Vec<&'a str> {
-    let versions = histories.iter().flat_map(|history| &history.versions);
-    let kinds: BTreeSet<&str> = versions
-        .flat_map(|version| version.object.status.conditions.iter())
-        .map(|condition| &*condition.kind)
-        .collect();
-    let mut kinds: Vec<&str> = kinds.into_iter().collect();
-    let own = [names::CONDITION_HEALTHY, names::CONDITION_JOINED];
-    kinds.sort_by_key(|kind| own.iter().position(|name| name == kind).unwrap_or(own.len()));
-    kinds
+/// Says what is alike of several neighbours once.
+fn together(told: &[(String, String)]) -> Vec<String> {
+    let alike = told.chunk_by(|(_, one), (_, other)| one == other);
+    let sentences = alike.flat_map(|parts| match parts {
+        [(first, words), rest @ .., (last, _)] if parts.len() >= ALIKE => {
+            vec![format!("{first} to {last} ({}): {words}", rest.len() + 2)]
+        }
+        few => few
+            .iter()
+            .map(|(name, words)| format!("{name}: {words}"))
+            .collect(),
+    });
+    sentences.collect()
 }
 
-/// Returns a condition's states through the window.
-fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> {
-    let mut spells: Vec<Spell> = Vec::new();
-    let mut put = |from: Timestamp, state: State, reason: &str| {
-        let from = from.clamp(axis.from(), axis.until());
-        if let Some(last) = spells.last_mut() {
-            if last.state == state && last.reason == reason {
-                return;
-            }
-            last.until = from;
-        }
-        spells.push(Spell {
-            from,
-            until: axis.until(),
-            state,
-            reason: reason.to_owned(),
-        });
-    };
-    put(axis.from(), State::NoProfile, "");
-    // A name may be given again once its profile is gone.
-    let mut histories = histories.to_vec();
-    histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
-    for history in histories {
-        for version in &history.versions {
-            let conditions = &version.object.status.conditions;
-            let condition = conditions.iter().find(|condition| *condition.kind == *kind);
-            let reason = condition.map_or(String::new(), |condition| brief(&condition.reason, 60));
-            put(version.at, State::of(condition), &reason);
-        }
-        if let Some(deleted) = history.deleted {
-            put(deleted, State::NoProfile, "");
-        }
+/// Puts first what changes most, if not all can be drawn.
+pub(super) fn most_changing_first(mut tracks: Vec<Track>) -> Vec<Track> {
+    if tracks.len() > ROWS {
+        tracks.sort_by_key(|track| Reverse(track.spells.len()));
+        tracks[..ROWS].sort_by(|one, other| one.name.cmp(&other.name));
     }
-    spells.retain(|spell| spell.until > spell.from);
-    spells
+    tracks
 }
 
 /// Reduces too many spells: for each column, the one that fills it, or that it changes.
@@ -236,10 +292,11 @@ fn columns(spells: Vec<Spell>, axis: &Axis) -> Vec<Spell> {
     let mut merged: Vec<Spell> = Vec::new();
     for spell in spells {
         let is_short = column(spell.from) == column(spell.until);
+        let mixed = spell.state.mixed();
         match merged.last_mut() {
-            Some(last) if is_short && last.state == State::Changing => last.until = spell.until,
+            Some(last) if is_short && last.state == mixed => last.until = spell.until,
             _ if is_short => merged.push(Spell {
-                state: State::Changing,
+                state: mixed,
                 reason: String::new(),
                 ..spell
             }),
@@ -249,19 +306,20 @@ fn columns(spells: Vec<Spell>, axis: &Axis) -> Vec<Spell> {
     merged
 }
 
-/// Lists the times that the watch missed of a profile.
-fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Vec<Missed> {
-    let is_its = |name: &str, namespace: &str| {
-        histories.iter().any(|history| {
-            let metadata = &history.last().metadata;
-            *metadata.name == *name && *metadata.namespace == *namespace
+/// Lists the times that the watch missed of some objects.
+pub(super) fn missed<T: Tracked>(evidence: &Evidence, histories: &[&History<T>], axis: &Axis) -> Vec<Missed> {
+    let names: BTreeSet<(&str, &str)> = histories
+        .iter()
+        .map(|history| {
+            let metadata = history.last().metadata();
+            (&*metadata.namespace, &*metadata.name)
         })
-    };
+        .collect();
     evidence
-        .gaps(Kind::Timeline)
+        .gaps(T::WATCHED)
         .filter(|gap| {
             let object = gap.object.as_ref();
-            object.is_none_or(|object| is_its(&object.name, &object.namespace))
+            object.is_none_or(|object| names.contains(&(&*object.namespace, &*object.name)))
         })
         .take(SEGMENTS)
         .map(|gap| {
@@ -278,36 +336,4 @@ fn missed(evidence: &Evidence, histories: &[&ProfileHistory], axis: &Axis) -> Ve
             }
         })
         .collect()
-}
-
-/// Describes a condition's states in one sentence.
-fn in_words(kind: &str, spells: &[Spell]) -> String {
-    let kind = brief(kind, 60);
-    let (Some(first), Some(last)) = (spells.first(), spells.last()) else {
-        return format!("{kind}: nothing observed");
-    };
-    let (_, _, end) = last.state.sign();
-    let states: Vec<State> = spells
-        .chunk_by(|a, b| a.state == b.state)
-        .map(|same| same[0].state)
-        .collect();
-    if states.len() == 1 {
-        let (_, _, word) = first.state.sign();
-        return format!("{kind}: {word} throughout");
-    }
-    let times: Vec<String> = states
-        .iter()
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .map(|state| {
-            let of_state = spells.iter().filter(|spell| spell.state == *state);
-            let (_, _, word) = state.sign();
-            format!("{word} for {}", span(of_state.map(Spell::seconds).sum()))
-        })
-        .collect();
-    format!(
-        "{kind}: {}, {}; at the end {end}",
-        count(states.len() - 1, "change"),
-        times.join(", ")
-    )
 }

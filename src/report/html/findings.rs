@@ -3,9 +3,9 @@
 use judge::{RuleVerdict, rules::Finding};
 
 use super::{
+    entries::{Anchor, Places},
     excerpt::{Line, around},
     objects::Objects,
-    profiles::Places,
     text::shown,
 };
 use crate::{
@@ -39,8 +39,8 @@ pub(super) struct FindingView {
 /// An object by its name.
 pub(super) struct Named {
     pub(super) name: String,
-    /// The place of its profile among those that are shown in detail.
-    pub(super) profile: Option<usize>,
+    /// Where its profile or decision is shown in detail.
+    pub(super) place: Option<Anchor>,
 }
 
 /// An object with the part that offends.
@@ -96,7 +96,7 @@ fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places)
     let finding = group.first();
     let named = |object: &evidence::ObjectRef| Named {
         name: shown(&object.to_string()),
-        profile: places.of(object),
+        place: places.of(object),
     };
     let objects_of = || group.findings.iter().map(|finding| &finding.object);
     let excerpts = objects_of().take(EXCERPTS).enumerate();

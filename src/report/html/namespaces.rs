@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
-    profiles::Entry,
+    entries::Entry,
     sign::{Sign, Worst},
     text::{brief, place},
 };
@@ -18,11 +18,11 @@ const WIDTH: f64 = 240.0;
 /// A namespace, or all that have no row of their own.
 pub(super) struct NamespaceRow {
     pub(super) name: String,
-    pub(super) profiles: String,
+    pub(super) entries: String,
     pub(super) shares: Vec<Share>,
 }
 
-/// The profiles of which the same was found.
+/// Those of which the same was found.
 pub(super) struct Share {
     pub(super) sign: Sign,
     pub(super) number: String,
@@ -90,7 +90,7 @@ fn row(name: String, counts: &Counts) -> NamespaceRow {
     });
     NamespaceRow {
         name,
-        profiles: thousands(all),
+        entries: thousands(all),
         shares: shares.collect(),
     }
 }

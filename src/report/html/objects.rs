@@ -2,33 +2,37 @@
 
 use std::collections::HashMap;
 
-use evidence::{Evidence, Namespace, ObjectRef, ProfileHistory, Secret, api::names, redact::redact_value};
+use evidence::{
+    Evidence, History, Namespace, ObjectRef, ProfileHistory, Secret, Tracked,
+    api::{ClusterProfile, DecisionId, PlacementDecision, names},
+    redact::redact_value,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::excerpt::mapping;
+use super::{entries::Key, excerpt::mapping};
 
-type Key<'a> = (&'a str, &'a str);
+type Name<'a> = (&'a str, &'a str);
+
+/// The objects of a kind that have had one name, one after the other.
+type Named<'a, T> = HashMap<Name<'a>, Vec<&'a History<T>>>;
 
 /// The objects by name.
 pub(super) struct Objects<'a> {
-    profiles: HashMap<Key<'a>, Vec<&'a ProfileHistory>>,
+    profiles: Named<'a, ClusterProfile>,
+    slices: Named<'a, PlacementDecision>,
     namespaces: HashMap<&'a str, &'a Namespace>,
-    secrets: HashMap<Key<'a>, &'a Secret>,
+    secrets: HashMap<Name<'a>, &'a Secret>,
 }
 
 impl<'a> Objects<'a> {
     /// Sorts all objects that were seen.
     pub(super) fn of(evidence: &'a Evidence) -> Self {
-        let mut profiles: HashMap<Key<'a>, Vec<&'a ProfileHistory>> = HashMap::new();
-        for history in &evidence.profiles {
-            let metadata = &history.last().metadata;
-            let key = (&*metadata.namespace, &*metadata.name);
-            profiles.entry(key).or_default().push(history);
-        }
         let namespaces = evidence.namespaces.iter();
         let secrets = evidence.secrets.iter();
         Self {
-            profiles,
+            profiles: named(evidence),
+            slices: named(evidence),
             namespaces: namespaces
                 .map(|namespace| (&*namespace.name, namespace))
                 .collect(),
@@ -39,8 +43,20 @@ impl<'a> Objects<'a> {
     }
 
     /// The profiles of a name, one after the other.
-    pub(super) fn histories<'s>(&'s self, namespace: &'s str, name: &'s str) -> &'s [&'s ProfileHistory] {
+    pub(super) fn profiles<'s>(&'s self, namespace: &'s str, name: &'s str) -> &'s [&'s ProfileHistory] {
         self.profiles.get(&(namespace, name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The profile or the decision that an object is, or belongs to.
+    pub(super) fn key_of<'s>(&'s self, object: &'s ObjectRef) -> Option<Key<'s>> {
+        match &*object.kind {
+            names::KIND => Some(Key::Profile(&object.namespace, &object.name)),
+            names::PLACEMENT_KIND => {
+                let slice = version(&self.slices, object)?;
+                Some(Key::Decision(DecisionId::of(slice)))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the object in the given version or the last one, without credentials and values of Secrets.
@@ -52,7 +68,8 @@ impl<'a> Objects<'a> {
 
     fn as_on_hub(&self, object: &ObjectRef) -> Option<Value> {
         match &*object.kind {
-            names::KIND => self.profile(object),
+            names::KIND => in_full(version(&self.profiles, object)?),
+            names::PLACEMENT_KIND => in_full(version(&self.slices, object)?),
             "Namespace" => self.namespaces.get(&*object.name).map(|namespace| {
                 json!({
                     "apiVersion": "v1",
@@ -73,22 +90,38 @@ impl<'a> Objects<'a> {
             _ => None,
         }
     }
+}
 
-    fn profile(&self, object: &ObjectRef) -> Option<Value> {
-        let histories = self.histories(&object.namespace, &object.name);
-        let is_meant = |history: &&&ProfileHistory| *history.last().metadata.uid == *object.uid;
-        let history = histories.iter().find(is_meant).or(histories.last())?;
-        let version = history.versions.iter().rev().find(|version| {
-            let own = &version.object.metadata.resource_version;
-            !own.is_empty() && *own == object.resource_version
-        });
-        let profile = version.map_or_else(|| history.last(), |version| &version.object);
-        let mut value = serde_json::to_value(profile).ok()?;
-        value["kind"] = json!(names::KIND);
-        if let Some(metadata) = value["metadata"].as_object_mut() {
-            // Our own digest of `managedFields`, which is no part of the object.
-            metadata.remove("writers");
-        }
-        Some(value)
+/// Sorts the objects of a kind by name.
+fn named<T: Tracked>(evidence: &Evidence) -> Named<'_, T> {
+    let mut named: Named<T> = HashMap::new();
+    for history in T::histories(evidence) {
+        let metadata = history.last().metadata();
+        let key = (&*metadata.namespace, &*metadata.name);
+        named.entry(key).or_default().push(history);
     }
+    named
+}
+
+/// The given version of an object, or the last one.
+fn version<'s, T: Tracked>(named: &'s Named<'_, T>, object: &'s ObjectRef) -> Option<&'s T> {
+    let histories = named.get(&(&*object.namespace, &*object.name))?;
+    let is_meant = |history: &&&History<T>| *history.last().metadata().uid == *object.uid;
+    let history = histories.iter().find(is_meant).or(histories.last())?;
+    let version = history.versions.iter().rev().find(|version| {
+        let own = &version.object.metadata().resource_version;
+        !own.is_empty() && *own == object.resource_version
+    });
+    Some(version.map_or_else(|| history.last(), |version| &version.object))
+}
+
+/// An object as the hub has it.
+fn in_full<T: Tracked + Serialize>(object: &T) -> Option<Value> {
+    let mut value = serde_json::to_value(object).ok()?;
+    value["kind"] = json!(T::KIND);
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        // Our own digest of `managedFields`, which is no part of the object.
+        metadata.remove("writers");
+    }
+    Some(value)
 }

@@ -5,13 +5,13 @@ use std::io;
 use askama::Template;
 
 use super::{
+    entries::{Places, rankings},
     excerpt::Line,
     fleet::Fleet,
     head::Head,
     mend::Mend,
     notices::Notices,
     objects::Objects,
-    profiles::{Places, ranked},
     rules::Rules,
 };
 use crate::{Report, html::shared};
@@ -35,14 +35,15 @@ struct Page<'a> {
     mend: Mend<'a>,
     notices: Notices,
     rules: Rules<'a>,
-    fleet: Fleet,
+    /// The objects of each role that is judged.
+    fleets: Vec<Fleet>,
 }
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let objects = Objects::of(report.evidence);
-    let entries = ranked(report);
-    let places = Places::of_ranked(&entries);
+    let rankings = rankings(report, &objects);
+    let places = Places::of_ranked(&rankings, &objects);
     let mend = Mend::of(report);
     let style = style();
     let page = Page {
@@ -53,7 +54,10 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         notices: Notices::of(report, &mend.locked),
         mend,
         rules: Rules::of(report, &objects, &places),
-        fleet: Fleet::of(report, &objects, &entries),
+        fleets: rankings
+            .iter()
+            .map(|ranking| Fleet::of(report, &objects, ranking))
+            .collect(),
     };
     page.write_into(&mut into)
 }

@@ -6,9 +6,9 @@ use judge::{
 };
 
 use super::{
+    entries::Places,
     findings::{FindingView, findings},
     objects::Objects,
-    profiles::Places,
     sign::{self, Sign},
     text::shown,
 };

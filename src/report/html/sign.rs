@@ -19,7 +19,7 @@ impl Sign {
     }
 }
 
-/// The worst that was found of a profile, the worst last.
+/// The worst that was found of a profile or a decision, the worst last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Worst {
     /// Nothing.

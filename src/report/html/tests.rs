@@ -9,14 +9,20 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{Report, html::shared};
 
+mod decisions;
+
 /// All that breaks out of where it is put: text, attributes, a title, a script, a style, a comment.
 const HOSTILE: &str = "x</title></script><script>document.title='ran'</script>\"' onload=alert(1) --><svg/onload=x>\u{202e}\u{0}";
 
 fn world(profiles: Value, more: Value) -> Evidence {
     let mut fails = json!({"profiles": profiles});
     json_patch::merge(&mut fails, &more);
-    let example = json!({"name": "a world", "fails": fails});
-    let example = Example::parse(&example, Edition::Standard).unwrap_or_else(|error| panic!("{error}"));
+    world_of(Edition::Standard, &fails)
+}
+
+fn world_of(edition: Edition, world: &Value) -> Evidence {
+    let example = json!({"name": "a world", "fails": world});
+    let example = Example::parse(&example, edition).unwrap_or_else(|error| panic!("{error}"));
     example.evidence().clone()
 }
 

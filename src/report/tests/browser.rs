@@ -23,6 +23,8 @@ use tokio::{process::Command, runtime::Builder, time::timeout};
 
 /// What the picture shows: a run on the lab, recorded once.
 const RECORDED: &str = "docs/pictures/report.evidence.jsonl.zst";
+/// A run on a scheduler, recorded once.
+const DECISIONS: &str = "reports/ocm-placement/v1.3.2-0.20260720191149-374cfa966338/evidence.jsonl.zst";
 const PICTURE: &str = "docs/pictures/report.png";
 const SOURCES: &str = "docs/pictures/report.png.sources";
 
@@ -44,11 +46,26 @@ fn main() -> ExitCode {
             trials.push(Trial::ignorable_test(
                 format!("nothing_planted_runs::{scheme}::{profiles}"),
                 move || match chromium::installed() {
-                    Some(browser) => nothing_planted_runs(&browser, flag, profiles),
+                    Some(browser) => {
+                        let mut evidence = recorded(RECORDED);
+                        plant(&mut evidence, profiles);
+                        nothing_planted_runs(&browser, flag, &evidence)
+                    }
                     None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
                 },
             ));
         }
+        trials.push(Trial::ignorable_test(
+            format!("nothing_planted_runs::{scheme}::decisions"),
+            move || match chromium::installed() {
+                Some(browser) => {
+                    let mut evidence = recorded(DECISIONS);
+                    plant_in_slices(&mut evidence);
+                    nothing_planted_runs(&browser, flag, &evidence)
+                }
+                None => Ok(Completion::ignored_with("no chromium on PATH nor in CHROME")),
+            },
+        ));
     }
     trials.push(Trial::ignorable_test(
         "the_policy_stops_what_escaping_would_let_through",
@@ -101,12 +118,10 @@ fn open(browser: &Path, page: &Path, flags: &[&str]) -> Result<Output, Failed> {
     }
 }
 
-fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result<Completion, Failed> {
-    let mut evidence = recorded();
-    plant(&mut evidence, profiles);
+fn nothing_planted_runs(browser: &Path, scheme: &str, evidence: &Evidence) -> Result<Completion, Failed> {
     let folder = TempDir::new()?;
     let page = folder.path().join("report.html");
-    let html = told(&evidence);
+    let html = told(evidence);
     fs::write(&page, &html)?;
     let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
     let output = open(browser, &page, &["--dump-dom", &scheme])?;
@@ -117,8 +132,9 @@ fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result
     if log.contains("CONSOLE") {
         return Err(format!("the browser complains: {log}").into());
     }
-    let title = "<title>✕ ClusterProfile conformance: not conformant</title>";
-    if !dom.contains(title) {
+    let (_, title) = html.split_once("<title>").ok_or("no title")?;
+    let (title, _) = title.split_once("</title>").ok_or("a title without an end")?;
+    if !title.ends_with(" conformance: not conformant") || !dom.contains(&format!("<title>{title}</title>")) {
         return Err(format!("another title, of {} bytes", dom.len()).into());
     }
     // Our own script has run: the tools are there, and say how many rules are shown.
@@ -133,7 +149,7 @@ fn nothing_planted_runs(browser: &Path, scheme: &str, profiles: usize) -> Result
 /// Markup is put into the page itself, as if it had not been escaped: with the page's policy nothing of it runs, and
 /// without one it does, so that this can tell.
 fn the_policy_stops_what_escaping_would_let_through(browser: &Path) -> Result<Completion, Failed> {
-    let page = told(&recorded());
+    let page = told(&recorded(RECORDED));
     let begins = page
         .find("<meta http-equiv=\"Content-Security-Policy\"")
         .ok_or("no policy")?;
@@ -169,7 +185,7 @@ fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
 
 /// The same on the board, whose text is that of whoever submits a report.
 fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Failed> {
-    let mut evidence = recorded();
+    let mut evidence = recorded(RECORDED);
     evidence.header.claim.about.implementation = Some(Implementation {
         organization: PLANTED.to_owned(),
         project: PLANTED.to_owned(),
@@ -236,7 +252,7 @@ document.title = shown.length + ' of ' + rows.length + ', ' + Math.min.apply(nul
 /// Whoever has no mouse and a narrow screen sees each rule's title and level once, and cells are as large as fingers need
 /// (WCAG 2.2, 2.5.8 and 2.5.5).
 fn a_phone_shows_levels_and_titles_and_fingers_hit_cells(browser: &Path) -> Result<Completion, Failed> {
-    let evidence = recorded();
+    let evidence = recorded(RECORDED);
     let document = submitted(&evidence)?;
     for (reports, fingers, least) in [(1, false, "24"), (1, true, "44"), (8, true, "44")] {
         let submission = |number| Submission {
@@ -301,8 +317,31 @@ fn plant(evidence: &mut Evidence, profiles: usize) {
     }
 }
 
-fn recorded() -> Evidence {
-    let path = root().join(RECORDED);
+/// The same in slices.
+fn plant_in_slices(evidence: &mut Evidence) {
+    evidence.header.hub.source = PLANTED.to_owned();
+    for version in evidence
+        .slices
+        .iter_mut()
+        .flat_map(|history| &mut history.versions)
+    {
+        let slice = &mut version.object;
+        let name = &mut slice.metadata.common.name;
+        *name = format!("{name}{PLANTED}").into();
+        slice.scheduler_name = Some(PLANTED.into());
+        let mut clusters = slice.clusters().to_vec();
+        for cluster in &mut clusters {
+            cluster.reason = Some(PLANTED.into());
+            if let Some(reference) = &mut cluster.cluster_profile_ref {
+                reference.name = format!("{}{PLANTED}", reference.name).into();
+            }
+        }
+        slice.decisions = Some(clusters.into());
+    }
+}
+
+fn recorded(path: &str) -> Evidence {
+    let path = root().join(path);
     read_input(&path, &Digester::new([7; 32]))
         .expect("the recorded evidence")
         .evidence
@@ -336,7 +375,7 @@ fn shown(page: &str) -> Option<String> {
 /// The picture is that of the page as it is today.
 fn the_picture_is_fresh() -> Result<(), Failed> {
     let root = root();
-    let html = told(&recorded());
+    let html = told(&recorded(RECORDED));
     let bytes = Sha256::digest(shown(&html).ok_or("the page has other sections")?);
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let sources = format!("{hex}  what the picture shows of the page, without version and counts\n");
