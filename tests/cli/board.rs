@@ -127,7 +127,7 @@ fn the_published_reports_make_a_site() {
 fn the_published_reports_hold_and_lack_but_minutes() {
     let reports = published("").display().to_string();
     let told = expect(0, &["report", "verify", "--dir", &reports, "--markdown"]);
-    assert!(told.starts_with("## ✅ ClusterProfile reports: "), "{told}");
+    assert!(told.starts_with("## ✅ Conformance reports: "), "{told}");
     let mut to_do = told.lines().filter(|line| line.starts_with("- "));
     assert!(to_do.all(|line| line.starts_with("- it watched for ")), "{told}");
     assert!(expect(0, &["report", "verify", "--dir", &reports]).contains("holds: ocm/v1.2.1\n"));
@@ -201,7 +201,7 @@ fn everything_that_a_pull_request_may_hold_is_shown_as_what_it_is() {
     let done = call(&["report", "verify", "--dir", &folder.flag("reports"), "--markdown"]);
     assert_eq!(done.code, Some(1), "{}", done.err);
     for told in [
-        "❌ ClusterProfile reports: 3 of 9 hold, 2 do not hold, 2 are not verified, 2 cannot be read",
+        "❌ Conformance reports: 3 of 9 hold, 2 do not hold, 2 are not verified, 2 cannot be read",
         "| `bare/v1.0.0` | `bare v1.0.0` | standard |",
         "- it has no report.yaml: write one with \\`run --report\\`",
         "- the evidence is missing: add evidence.jsonl.zst beside report.yaml",

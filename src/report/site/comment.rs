@@ -84,7 +84,7 @@ fn headline(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
         (0, _) => "❔",
         _ => "❌",
     };
-    format!("{sign} ClusterProfile reports: {}", told.join(", "))
+    format!("{sign} Conformance reports: {}", told.join(", "))
 }
 
 fn row(submission: &Submission) -> String {

@@ -32,6 +32,10 @@ pub(super) struct EditionPage<'a> {
     groups: Vec<Group<'a>>,
     legend: Vec<Sign>,
     matrix: Matrix,
+    /// The kind of objects that the edition is about.
+    subject: &'static str,
+    /// The implementations of its role, as people call them.
+    implementations: String,
     unreadable: &'a [Unreadable],
     /// The page on which a file is judged, if the board has one.
     judge: Option<&'static str>,
@@ -119,6 +123,8 @@ impl<'a> EditionPage<'a> {
             groups: groups(board, &latest),
             legend: signs::legend(),
             matrix: Matrix::of(edition, &versions, name),
+            subject: edition.role().objects().name(),
+            implementations: format!("{}s", edition.role().noun()),
             unreadable: &board.unreadable,
             judge: board.module.as_ref().map(|_| judge_page::PATH),
         }
@@ -155,7 +161,7 @@ fn tabs(board: &Board, current: Edition) -> Vec<Tab> {
     let tab = |edition| Tab {
         edition,
         href: path(edition, board),
-        implementations: count(board.latest(edition).count(), "implementation"),
+        implementations: count(board.latest(edition).count(), edition.role().noun()),
         is_current: edition == current,
     };
     editions.into_iter().map(tab).collect()

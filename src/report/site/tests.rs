@@ -342,6 +342,37 @@ fn history_goes_by_version_and_tells_what_changed() {
 }
 
 #[test]
+fn an_edition_s_page_speaks_of_its_role() {
+    let files = board([
+        made("fleet/v1.0.0", "Fleet", "v1.0.0"),
+        made("other/v1.0.0", "Other", "v1.0.0"),
+        Made {
+            edition: Edition::Placement2025M09,
+            ..made("scheduler/v1.0.0", "Scheduler", "v1.0.0")
+        },
+    ]);
+    let page = &files["edition-placement-2025-09.html"];
+    for told in [
+        "<p class=\"kind\">PlacementDecision conformance</p>",
+        "How schedulers compare, edition placement-2025-09",
+        "Schedulers <small>newest report of each</small>",
+        "<small>1 scheduler</small>",
+        "<small>2 cluster managers</small>",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let page = &files["index.html"];
+    assert!(
+        page.contains("<p class=\"kind\">ClusterProfile conformance</p>"),
+        "{page}"
+    );
+    assert!(
+        page.contains("How cluster managers compare, edition standard"),
+        "{page}"
+    );
+}
+
+#[test]
 fn nobody_adds_a_version_to_an_implementation_of_another_folder() {
     let files = board([
         made("fleet/v1.0.0", "fleet", "v1.0.0"),
@@ -573,7 +604,7 @@ fn the_comment_says_what_to_do_and_fits() {
     let submissions = [forged.submission(), bare.submission(), good];
     let text = comment(&submissions, &[]);
     for told in [
-        "## ❌ ClusterProfile reports: 1 of 3 hold, 1 does not hold, 1 is not verified\n",
+        "## ❌ Conformance reports: 1 of 3 hold, 1 does not hold, 1 is not verified\n",
         "| `fleet/v1.0.0` | `fleet v1.1.0` | standard |",
         "❌ does not hold: its evidence says otherwise |\n",
         "❔ not verified: no evidence |\n",

@@ -190,9 +190,16 @@ fn facts(submission: &Submission) -> Vec<Fact> {
         ("Edition", Some(document.edition.to_string())),
         ("Judged", Some(utc(document.date))),
         ("Observed", watched),
+        (
+            "Slices",
+            scope
+                .map(|scope| scope.slices)
+                .filter(|slices| *slices > 0)
+                .map(|slices| slices.to_string()),
+        ),
         ("Profiles", scope.map(|scope| scope.profiles.to_string())),
         ("Cut short", scope.and_then(|scope| scope.partial.clone())),
-        ("API version", document.cluster_profile_api_version.clone()),
+        ("ClusterProfile API", document.cluster_profile_api_version.clone()),
         ("Hub version", document.hub_version.clone()),
         ("Suite", Some(document.suite_version.clone())),
         (

@@ -71,7 +71,8 @@ impl Board {
             } else {
                 edition::path(edition, self)
             };
-            let frame = frames.filtered(&path, format!("ClusterProfile conformance: edition {edition}"));
+            let subject = edition.role().objects().name();
+            let frame = frames.filtered(&path, format!("{subject} conformance: edition {edition}"));
             put(&path, text(&EditionPage::new(self, edition, frame))?.as_bytes())?;
         }
         Ok(())
