@@ -21,6 +21,9 @@ use tempfile::TempDir;
 /// Evidence of a real manager on a real API server.
 const RECORDED: &str = "reports/ocm/v1.2.1/evidence.jsonl.zst";
 
+/// Evidence of a real scheduler.
+const PLACEMENTS: &str = "reports/ocm-placement/v1.3.2-0.20260720191149-374cfa966338/evidence.jsonl.zst";
+
 /// Says so if it runs, wherever it lands.
 const PLANTED: &str =
     "\"'></script></style><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">";
@@ -59,7 +62,15 @@ fn main() -> ExitCode {
             Ok(Completion::Completed)
         })
     });
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit_code()
+    let mut trials = Vec::from(trials);
+    trials.push(Trial::test(
+        "decisions_are_judged_by_an_edition_of_theirs",
+        || {
+            decisions_are_judged_by_an_edition_of_theirs();
+            Ok(())
+        },
+    ));
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
 /// A board without reports, and the page.
@@ -173,6 +184,21 @@ fn the_edition_can_be_chosen(site: &Site) {
     browser.wait_for("document.getElementById('status').textContent.startsWith('Judged ')");
     let (headline, _) = shown(&mut browser);
     assert_same(&headline, &expected(&file, "2026-09").headline);
+}
+
+/// Of a run that judged both roles, only the chosen one is judged.
+fn decisions_are_judged_by_an_edition_of_theirs() {
+    let file = root().join(PLACEMENTS);
+    let judged = expected(&file, "placement-2025-09");
+    assert!(
+        judged.headline.contains("placement-2025-09"),
+        "{}",
+        judged.headline
+    );
+    assert!(judged.html.contains(r#"id="decision-0""#) && !judged.html.contains(r#"id="profile-0""#));
+    let judged = expected(&file, "standard");
+    assert!(!judged.headline.contains("placement"), "{}", judged.headline);
+    assert!(judged.html.contains(r#"id="profile-0""#) && !judged.html.contains(r#"id="decision-0""#));
 }
 
 fn the_page_reaches_nothing(site: &Site) {
