@@ -18,6 +18,7 @@ use crate::{
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
+const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
 const SERVER: &str = "https://hub.example";
 
 /// A hub, and a folder with journals and a driver file whose leave hook notes its members.
@@ -26,17 +27,27 @@ struct World {
     folder: TempDir,
 }
 
-/// A hub that knows ClusterProfiles.
-fn hub() -> Connection {
+const PROFILE_CRD: &str =
+    include_str!("../../../../fixtures/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
+const SLICE_CRD: &str =
+    include_str!("../../../../fixtures/crds/placementdecisions.multicluster.x-k8s.io.yaml");
+
+/// A hub that knows these kinds.
+fn hub(definitions: &[&str]) -> Connection {
     let server = ApiServer::new(apiserver::Clock::system());
     server.add_user(User::master("conformance"));
-    let definition = include_str!("../../../../fixtures/crds/clusterprofiles.multicluster.x-k8s.io.yaml");
-    server.define(serde_saphyr::from_str(definition).expect("a definition"));
+    for definition in definitions {
+        server.define(serde_saphyr::from_str(definition).expect("a definition"));
+    }
     Connection::new(server.client("conformance"), "lab")
 }
 
 impl World {
-    async fn new(leave: &str) -> Self {
+    fn new(leave: &str) -> Self {
+        Self::with(leave, hub(&[PROFILE_CRD]))
+    }
+
+    fn with(leave: &str, hub: Connection) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let unplace = "echo \\\"took back $CONFORMANCE_PLACEMENT\\\" >> left";
         let file = format!(
@@ -44,7 +55,7 @@ impl World {
         );
         fs::write(folder.path().join("driver.yaml"), file).expect("a file");
         fs::write(folder.path().join("leave.sh"), leave).expect("a file");
-        Self { hub: hub(), folder }
+        Self { hub, folder }
     }
 
     fn journals(&self) -> PathBuf {
@@ -75,6 +86,20 @@ impl World {
             .await
             .expect("created");
         ObjectRef::of_value(&created, "ClusterProfile")
+    }
+
+    async fn slice(&self, name: &str, run: Option<&str>) -> ObjectRef {
+        let mut slice = json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision", "metadata": {"name": name},
+            "decisions": [],
+        });
+        if let Some(run) = run {
+            slice["metadata"]["labels"] = json!({LABEL_RUN: run});
+        }
+        let created: Value = call(&self.hub.timed(), Method::POST, SLICES, Some(&slice))
+            .await
+            .expect("created");
+        ObjectRef::of_value(&created, "PlacementDecision")
     }
 
     async fn names(&self) -> Vec<String> {
@@ -130,7 +155,7 @@ fn field(profile: &ObjectRef, after: &str) -> UndoEntry {
 
 #[tokio::test]
 async fn everything_that_a_killed_run_did_is_undone() {
-    let world = World::new("echo \"$CONFORMANCE_RUN $CONFORMANCE_MEMBER\" >> left\n").await;
+    let world = World::new("echo \"$CONFORMANCE_RUN $CONFORMANCE_MEMBER\" >> left\n");
     let (ours, changed) = (
         world.profile("ours", Some("r1")).await,
         world.profile("changed", None).await,
@@ -197,7 +222,7 @@ async fn everything_that_a_killed_run_did_is_undone() {
 
 #[tokio::test]
 async fn what_cannot_be_undone_stays_written_down() {
-    let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n").await;
+    let world = World::new("[ -e lets-go ] || { echo not yet; exit 1; }\n");
     let journal = world.journal("r1", SERVER);
     let member = UndoEntry::Member {
         name: "one".to_owned(),
@@ -218,7 +243,7 @@ async fn what_cannot_be_undone_stays_written_down() {
 
 #[tokio::test]
 async fn other_runs_are_left_alone() {
-    let world = World::new("echo called >> left\n").await;
+    let world = World::new("echo called >> left\n");
     world.profile("stranger", Some("r9")).await;
     let going_on = world.journal("r1", SERVER);
     let elsewhere = world.journal("r2", "https://another.example");
@@ -248,4 +273,40 @@ async fn other_runs_are_left_alone() {
     assert_eq!(world.names().await.len(), 1);
     assert!(!world.folder.path().join("left").exists());
     drop(going_on);
+}
+
+#[tokio::test]
+async fn the_slices_of_a_killed_run_go_and_those_of_others_stay() {
+    let world = World::with("exit 0\n", hub(&[PROFILE_CRD, SLICE_CRD]));
+    let ours = world.slice("ours", Some("r1")).await;
+    let theirs = world.slice("theirs", None).await;
+    world.slice("stranger", Some("r9")).await;
+    let journal = world.journal("r1", SERVER);
+    for slice in [&ours, &theirs] {
+        let slice = ObjectKey::from(slice);
+        journal.record_undo(UndoEntry::Slice { slice }).expect("written");
+    }
+    drop(journal);
+    let cleaned = world.clean().await;
+    assert_eq!(cleaned.leftovers, [""; 0]);
+    let told = cleaned.messages.join("\n");
+    assert!(
+        told.contains("run r1: PlacementDecision default/ours goes"),
+        "{told}"
+    );
+    assert!(
+        told.contains("run r1: everything that it did is undone"),
+        "{told}"
+    );
+    assert!(
+        told.contains("PlacementDecision default/stranger is of run r9")
+            && told.contains(&format!("kubectl delete placementdecisions -A -l {LABEL_RUN}=r9")),
+        "{told}"
+    );
+    let list: Value = get(&world.hub.timed(), SLICES).await.expect("a list");
+    let items = list["items"].as_array().expect("items").iter();
+    let names: Vec<&str> = items
+        .filter_map(|item| item["metadata"]["name"].as_str())
+        .collect();
+    assert_eq!(names, ["stranger", "theirs"]);
 }
