@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
@@ -288,10 +287,7 @@ impl<'a> Gatherer<'a> {
         }
         histories.push(History {
             origin: Origin::Listed,
-            versions: vec![Version {
-                at: Timestamp::UNIX_EPOCH,
-                object,
-            }],
+            versions: vec![Version { at: None, object }],
             deleted: None,
         });
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, Kind, ProfileHistory,
+    Evidence, Kind, ProfileHistory, Version,
     api::{Condition, names},
 };
 use jiff::Timestamp;
@@ -211,13 +211,15 @@ fn spells(histories: &[&ProfileHistory], kind: &str, axis: &Axis) -> Vec<Spell> 
     put(axis.from(), State::NoProfile, "");
     // A name may be given again once its profile is gone.
     let mut histories = histories.to_vec();
-    histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
+    histories.sort_by_key(|history| history.versions.first().map(Version::received));
     for history in histories {
         for version in &history.versions {
             let conditions = &version.object.status.conditions;
             let condition = conditions.iter().find(|condition| *condition.kind == *kind);
             let reason = condition.map_or(String::new(), |condition| brief(&condition.reason, 60));
-            put(version.at, State::of(condition), &reason);
+            if let Some(at) = version.at {
+                put(at, State::of(condition), &reason);
+            }
         }
         if let Some(deleted) = history.deleted {
             put(deleted, State::NoProfile, "");
