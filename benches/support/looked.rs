@@ -25,7 +25,7 @@ pub fn evidence(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
     let history = |profile| ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {
-            at: until,
+            at: Some(until),
             object: profile,
         }],
         deleted: None,

@@ -125,7 +125,7 @@ fn evidence() -> Evidence {
     evidence.profiles.push(ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {
-            at: from,
+            at: Some(from),
             object: Default::default(),
         }],
         deleted: None,

@@ -275,7 +275,7 @@ fn delay<T>(histories: &mut [History<T>], late: &[SignedDuration], window: Windo
                 .versions
                 .iter_mut()
                 .skip(listed)
-                .map(|version| &mut version.at);
+                .filter_map(|version| version.at.as_mut());
             versions.chain(&mut history.deleted)
         })
         .collect();
@@ -336,7 +336,7 @@ fn silence(record: &mut Evidence, at: Timestamp) {
 
 fn stop<T>(histories: &mut Vec<History<T>>, at: Timestamp) {
     for history in &mut *histories {
-        history.versions.retain(|version| version.at <= at);
+        history.versions.retain(|version| version.received() <= at);
         history.deleted = history.deleted.filter(|deleted| *deleted <= at);
     }
     histories.retain(|history| !history.versions.is_empty());
@@ -613,7 +613,7 @@ fn last_state<T>(histories: &mut Vec<History<T>>) {
     histories.retain(|history| history.deleted.is_none());
     for history in histories {
         history.versions.drain(..history.versions.len() - 1);
-        history.versions[0].at = Timestamp::UNIX_EPOCH;
+        history.versions[0].at = None;
         history.origin = Origin::Listed;
     }
 }

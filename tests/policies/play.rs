@@ -113,7 +113,7 @@ fn fit(evidence: &Evidence) -> Result<(), LeftOut> {
             .creation_timestamp
             .as_deref()
             .and_then(parse_time);
-        let changed = (history.versions.len() > 1).then_some(last.at);
+        let changed = (history.versions.len() > 1).then_some(last.received());
         // What is younger than the grace, a rule may excuse.
         let is_settled = created.into_iter().chain(changed).all(|since| {
             let window = header.window.iter();

@@ -90,7 +90,7 @@ mod tests {
         ProfileHistory {
             origin: Origin::Created,
             versions: vec![Version {
-                at: jiff::Timestamp::UNIX_EPOCH,
+                at: Some(jiff::Timestamp::UNIX_EPOCH),
                 object: serde_json::from_value(profile).expect("a profile"),
             }],
             deleted: None,

@@ -221,7 +221,8 @@ mod tests {
             while !watch.is_finished() {
                 mirror.refresh(&mut copy, Some(Timestamp::UNIX_EPOCH));
                 for history in &copy {
-                    let times: Vec<Timestamp> = history.versions.iter().map(|version| version.at).collect();
+                    let times: Vec<Timestamp> =
+                        history.versions.iter().map(evidence::Version::received).collect();
                     assert!(times.is_sorted_by(|one, other| one < other), "{times:?}");
                 }
             }

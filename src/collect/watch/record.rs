@@ -228,7 +228,7 @@ impl<T: Tracked> Record<T> {
     /// When the last version of an object was recorded.
     pub fn last_seen(&self, object: &ObjectRef) -> Option<Timestamp> {
         let versions = &self.by_key(&self.key_of(object))?.versions;
-        versions.last().map(|version| version.at)
+        versions.last()?.at
     }
 
     /// The history of that key.
@@ -363,7 +363,7 @@ impl<T: Tracked> Record<T> {
         let pass = self.begin(Origin::Listed);
         for history in histories.filter(|history| history.deleted.is_none()) {
             if let Some(last) = history.versions.last() {
-                self.put(last.object.clone(), pass.origin, last.at);
+                self.put(last.object.clone(), pass.origin, last.received());
             }
         }
         for unreadable in unreadable.filter(|unreadable| unreadable.object.kind == T::KIND) {
@@ -531,7 +531,7 @@ impl<T: Tracked> Record<T> {
             }
             self.new_versions += 1;
             object.share_with(history.last());
-            history.versions.push(Version { at, object });
+            history.versions.push(Version { at: Some(at), object });
             note(&mut self.changed, place.index);
             return;
         }
@@ -553,7 +553,7 @@ impl<T: Tracked> Record<T> {
         self.histories.push(History {
             origin,
             // Capacity for one: most profiles never change, and there may be a hundred thousand.
-            versions: vec![Version { at, object }],
+            versions: vec![Version { at: Some(at), object }],
             deleted: None,
         });
     }

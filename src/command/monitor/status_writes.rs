@@ -32,7 +32,9 @@ impl StatusWrites {
         let is_new = |at: Timestamp| after.is_none_or(|after| at > after);
         for history in evidence.histories() {
             let versions = &history.versions;
-            let first = versions.partition_point(|version| !is_new(version.at)).max(1);
+            let first = versions
+                .partition_point(|version| !is_new(version.received()))
+                .max(1);
             let pairs = versions.get(first - 1..).unwrap_or_default().windows(2);
             let writes = pairs
                 .filter(|pair| status_differs(&pair[0].object, &pair[1].object))
@@ -43,7 +45,7 @@ impl StatusWrites {
                     self.dropped += writes as u64;
                 }
             }
-            self.until = self.until.max(versions.last().map(|version| version.at));
+            self.until = self.until.max(versions.last().and_then(|version| version.at));
         }
     }
 }
@@ -68,7 +70,7 @@ mod tests {
                 "status": {"version": {"kubernetes": format!("v1.{second}")}},
             });
             Version {
-                at: Timestamp::from_second(second).expect("a time"),
+                at: Some(Timestamp::from_second(second).expect("a time")),
                 object: serde_json::from_value(profile).expect("a profile"),
             }
         };

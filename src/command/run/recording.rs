@@ -349,7 +349,7 @@ mod tests {
 
             let part = world.part();
             let last = part.profiles[0].versions.last().expect("a version");
-            let lost = killed.duration_since(last.at).as_secs();
+            let lost = killed.duration_since(last.received()).as_secs();
             assert!((0..=MINUTE).contains(&lost), "{lost} s are lost");
             let versions = part.profiles[0].versions.len() as i64;
             assert!(versions >= (1000 - MINUTE) / 10, "{versions} versions");

@@ -1,32 +1,31 @@
 //! Gathers the objects of a dump into evidence.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
-    sync::Arc,
-};
+mod asked;
+mod duplicates;
+mod notes;
+mod secrets;
 
-use jiff::Timestamp;
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
+
+use asked::Held;
+use duplicates::{Duplicates, Key, VersionOf};
+use notes::{Ignored, unknown_versions};
 use serde_json::Value;
 
 use super::{
-    DumpError, NO_AUDIT_LOG,
+    DumpError,
     item::{Body, Found, Item, Partial},
     place::Place,
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, Namespace, ObjectRef,
-    Origin, Secret, Tracked, Unreadable, Version,
+    Asked, Digester, Evidence, FORMAT, Gap, History, Input, Kind, LimitError, Limits, ObjectRef, Origin,
+    Tracked, Unreadable, Version,
     api::{ClusterProfile, ObjectKind, PlacementDecision, names},
     crd, lenient,
     lenient::Untyped,
     runs::{left_out, of_other_runs},
 };
 
-/// How many ignored kinds are told apart.
-const KINDS: usize = 1000;
-/// The most characters of the longest kind with its group.
-const LONGEST_KIND: usize = 320;
 /// How many lists are told that go on elsewhere.
 const PARTIAL: usize = 1000;
 
@@ -34,9 +33,7 @@ const PARTIAL: usize = 1000;
 pub(super) struct Gatherer<'a> {
     evidence: Evidence,
     digester: &'a Digester,
-    seen: HashMap<Key, Seen>,
-    /// The files so far.
-    files: Vec<String>,
+    duplicates: Duplicates,
     /// The versions of the API that the profiles are in.
     versions: BTreeSet<String>,
     /// The versions of the API that the slices are in.
@@ -44,61 +41,12 @@ pub(super) struct Gatherer<'a> {
     /// The number of YAML documents so far, and of objects without a kind.
     pub documents: usize,
     kindless: usize,
-    /// Ignored objects, counted by kind.
-    ignored: BTreeMap<String, usize>,
-    has_namespaces: bool,
-    has_slices: bool,
-    has_secrets: bool,
-    has_unlabelled_secrets: bool,
-    has_writers: bool,
+    ignored: Ignored,
+    held: Held,
     /// Why the dump lacks objects of some kinds.
     partial: Vec<(Kind, String)>,
     /// The first flaw that made part of the dump unusable.
     failure: Option<DumpError>,
-}
-
-/// Kind, namespace, name.
-type Key = (&'static str, Arc<str>, Arc<str>);
-
-/// A version of an object.
-struct Seen {
-    /// Its place among the objects of its kind.
-    index: usize,
-    /// Its file.
-    file: usize,
-    /// True if the dump also holds another version.
-    is_ambiguous: bool,
-}
-
-/// What identifies a version of an object.
-#[derive(PartialEq)]
-struct VersionOf<'a> {
-    uid: &'a str,
-    resource_version: &'a str,
-}
-
-impl<'a> VersionOf<'a> {
-    fn tracked(object: &'a impl Tracked) -> Self {
-        let metadata = object.metadata();
-        Self {
-            uid: &metadata.uid,
-            resource_version: &metadata.resource_version,
-        }
-    }
-
-    fn namespace(namespace: &'a Namespace) -> Self {
-        Self {
-            uid: &namespace.uid,
-            resource_version: &namespace.resource_version,
-        }
-    }
-
-    fn secret(secret: &'a Secret) -> Self {
-        Self {
-            uid: &secret.uid,
-            resource_version: &secret.resource_version,
-        }
-    }
 }
 
 impl<'a> Gatherer<'a> {
@@ -106,18 +54,13 @@ impl<'a> Gatherer<'a> {
         Self {
             evidence: Evidence::default(),
             digester,
-            seen: HashMap::new(),
-            files: Vec::new(),
+            duplicates: Duplicates::default(),
             versions: BTreeSet::new(),
             placement_versions: BTreeSet::new(),
             documents: 0,
             kindless: 0,
-            ignored: BTreeMap::new(),
-            has_namespaces: false,
-            has_slices: false,
-            has_secrets: false,
-            has_unlabelled_secrets: false,
-            has_writers: false,
+            ignored: Ignored::default(),
+            held: Held::default(),
             partial: Vec::new(),
             failure: None,
         }
@@ -125,7 +68,7 @@ impl<'a> Gatherer<'a> {
 
     /// Begins with another file.
     pub fn begin_file(&mut self, name: &str) {
-        self.files.push(name.to_owned());
+        self.duplicates.begin_file(name);
     }
 
     /// The limit that is exceeded so far, if so.
@@ -185,9 +128,9 @@ impl<'a> Gatherer<'a> {
             ],
             _ => &[],
         };
-        self.has_namespaces |= kinds == [Kind::Namespaces];
-        self.has_slices |= kinds == [Kind::PlacementDecisions];
-        self.has_secrets |= kinds == [Kind::Secrets];
+        self.held.namespaces |= kinds == [Kind::Namespaces];
+        self.held.slices |= kinds == [Kind::PlacementDecisions];
+        self.held.secrets |= kinds == [Kind::Secrets];
         if self.partial.len() < PARTIAL {
             self.partial
                 .extend(kinds.iter().map(|kind| (*kind, reason.clone())));
@@ -203,11 +146,12 @@ impl<'a> Gatherer<'a> {
         match (group, &*item.types.kind) {
             (names::GROUP, names::KIND) => {
                 self.versions.insert(version.to_owned());
-                self.take_profile(item);
+                self.take_tracked::<ClusterProfile>(item);
             }
             (names::GROUP, names::PLACEMENT_KIND) => {
                 self.placement_versions.insert(version.to_owned());
-                self.take_slice(item);
+                self.held.slices = true;
+                self.take_tracked::<PlacementDecision>(item);
             }
             ("", kind @ (names::KIND | names::PLACEMENT_KIND)) if version.is_empty() => {
                 self.give_up(item, kind, "apiVersion is missing or not text");
@@ -220,40 +164,26 @@ impl<'a> Gatherer<'a> {
                 Body::NoObject => self.give_up(item, "", ""),
                 _ => {
                     self.kindless += 1;
-                    self.ignore("object without a kind".to_owned());
+                    self.ignored.add("object without a kind");
                 }
             },
-            ("", kind) => self.ignore(kind.to_owned()),
-            (group, kind) => self.ignore(format!("{kind}.{group}")),
+            ("", kind) => self.ignored.add(kind),
+            (group, kind) => self.ignored.add(&format!("{kind}.{group}")),
         }
     }
 
     /// Takes a profile or a slice.
-    fn take_tracked<T: Tracked>(&mut self, item: &Item<'_>) -> Option<T> {
+    fn take_tracked<T: Tracked>(&mut self, item: &Item<'_>) {
         match item.body.untyped().map(T::read) {
-            Some(Ok(object)) => return Some(object),
+            Some(Ok(mut object)) => {
+                let api_version = object.api_version_mut();
+                if api_version.is_empty() {
+                    *api_version = (*item.types.api_version).into();
+                }
+                self.add(object, item.place);
+            }
             Some(Err(unreadable)) => self.give_up(item, T::KIND, &unreadable.message),
             None => self.give_up(item, T::KIND, ""),
-        }
-        None
-    }
-
-    fn take_profile(&mut self, item: &Item<'_>) {
-        if let Some(mut profile) = self.take_tracked::<ClusterProfile>(item) {
-            if profile.api_version.is_empty() {
-                profile.api_version = (*item.types.api_version).into();
-            }
-            self.add(profile, item.place);
-        }
-    }
-
-    fn take_slice(&mut self, item: &Item<'_>) {
-        self.has_slices = true;
-        if let Some(mut slice) = self.take_tracked::<PlacementDecision>(item) {
-            if slice.api_version.is_empty() {
-                slice.api_version = (*item.types.api_version).into();
-            }
-            self.add(slice, item.place);
         }
     }
 
@@ -281,23 +211,20 @@ impl<'a> Gatherer<'a> {
         if !self.is_new(key, next, version, known, place) {
             return;
         }
-        self.has_writers |= metadata.writers.is_some();
+        self.held.writers |= metadata.writers.is_some();
         let histories = T::histories_mut(&mut self.evidence);
         if let Some(neighbour) = histories.last() {
             object.share_with(neighbour.last());
         }
         histories.push(History {
             origin: Origin::Listed,
-            versions: vec![Version {
-                at: Timestamp::UNIX_EPOCH,
-                object,
-            }],
+            versions: vec![Version { at: None, object }],
             deleted: None,
         });
     }
 
     fn take_namespace(&mut self, item: &Item<'_>) {
-        self.has_namespaces = true;
+        self.held.namespaces = true;
         match item.body.untyped().map(lenient::namespace) {
             Some(Ok(namespace)) => {
                 let key = ("Namespace", "".into(), namespace.name.as_str().into());
@@ -311,51 +238,6 @@ impl<'a> Gatherer<'a> {
             }
             Some(Err(unreadable)) => self.give_up(item, "Namespace", &unreadable.message),
             None => self.give_up(item, "Namespace", ""),
-        }
-    }
-
-    fn take_secret(&mut self, item: &Item<'_>) {
-        self.has_secrets = true;
-        let mut fault = String::new();
-        let value = match item.body.untyped() {
-            Some(Untyped::Value(value)) => Some(Cow::Borrowed(value)),
-            Some(Untyped::Text(json)) => {
-                let parsed = serde_json::from_slice(json);
-                let parsed = parsed.inspect_err(|error| fault = lenient::unparsable(json, error));
-                parsed.ok().map(Cow::Owned)
-            }
-            None => None,
-        };
-        let is_unlabelled = value.as_ref().is_some_and(|value| {
-            let labels = &value["metadata"]["labels"];
-            // Malformed labels may be meant to include it.
-            let may_hold_labels = labels.is_object() || labels.is_null();
-            may_hold_labels && labels.get(names::LABEL_SECRET_PROFILE).is_none()
-        });
-        if is_unlabelled {
-            self.has_unlabelled_secrets = true;
-            let unlabelled = value.and_then(|value| self.digester.unlabelled(&value));
-            self.evidence.unlabelled_secrets.extend(unlabelled);
-            let label = names::LABEL_SECRET_PROFILE;
-            return self.ignore(format!("Secret without the label {label}"));
-        }
-        match value.map(|value| self.digester.secret(&value)) {
-            Some(Ok(secret)) => {
-                let key = (
-                    "Secret",
-                    secret.namespace.as_str().into(),
-                    secret.name.as_str().into(),
-                );
-                let known = |evidence: &Evidence, index: usize| {
-                    VersionOf::secret(&evidence.secrets[index]) == VersionOf::secret(&secret)
-                };
-                let (next, version) = (self.evidence.secrets.len(), &secret.resource_version);
-                if self.is_new(key, next, version, known, item.place) {
-                    self.evidence.secrets.push(secret);
-                }
-            }
-            Some(Err(unreadable)) => self.give_up(item, "Secret", &unreadable.message),
-            None => self.give_up(item, "Secret", &fault),
         }
     }
 
@@ -373,16 +255,28 @@ impl<'a> Gatherer<'a> {
         ) {
             (served, _) if !served.is_empty() => hub.served = served,
             (_, served) if !served.is_empty() => hub.placement_served = served,
-            _ => self.ignore("CustomResourceDefinition of another kind".to_owned()),
+            _ => self.ignored.add("CustomResourceDefinition of another kind"),
         }
     }
 
-    fn ignore(&mut self, what: String) {
-        let mut what: String = what.chars().take(LONGEST_KIND).collect();
-        if self.ignored.len() >= KINDS && !self.ignored.contains_key(&what) {
-            what = "object of another kind".to_owned();
-        }
-        *self.ignored.entry(what).or_default() += 1;
+    /// Returns `true` if the name is new: the object will be the one at `next`. Overlapping dumps may repeat a version:
+    /// `is_same` says whether the object at an index is in the same. Of two versions neither counts.
+    fn is_new(
+        &mut self,
+        key: Key,
+        next: usize,
+        resource_version: &str,
+        is_same: impl Fn(&Evidence, usize) -> bool,
+        place: Place<'_>,
+    ) -> bool {
+        let is_same = |index| is_same(&self.evidence, index);
+        let added = self.duplicates.add(key, next, resource_version, is_same, place);
+        let twice = added.err();
+        let is_new = twice.is_none();
+        self.evidence
+            .unreadable
+            .extend(twice.flatten().map(|twice| *twice));
+        is_new
     }
 
     /// Records an object that cannot be judged.
@@ -411,94 +305,12 @@ impl<'a> Gatherer<'a> {
         self.evidence.unreadable.push(unreadable);
     }
 
-    /// Returns `true` if the name is new: the object will be the one at `next`. Overlapping dumps may repeat a version:
-    /// `is_same` says whether the object at an index is in the same. Of two versions neither counts, as the newer one is
-    /// unknown.
-    fn is_new(
-        &mut self,
-        key: Key,
-        next: usize,
-        resource_version: &str,
-        is_same: impl Fn(&Evidence, usize) -> bool,
-        place: Place<'_>,
-    ) -> bool {
-        let seen = match self.seen.entry(key) {
-            Entry::Vacant(free) => {
-                free.insert(Seen {
-                    index: next,
-                    file: self.files.len().saturating_sub(1),
-                    is_ambiguous: false,
-                });
-                return true;
-            }
-            Entry::Occupied(taken) => taken,
-        };
-        let is_same = is_same(&self.evidence, seen.get().index);
-        if (!is_same || resource_version.is_empty()) && !seen.get().is_ambiguous {
-            let (kind, namespace, name) = seen.key();
-            let file = self.files.get(seen.get().file).map_or("", String::as_str);
-            self.evidence.unreadable.push(Unreadable {
-                object: ObjectRef {
-                    kind: (*kind).to_owned(),
-                    namespace: namespace.to_string(),
-                    name: name.to_string(),
-                    ..ObjectRef::default()
-                },
-                message: format!(
-                    "it is in the dump twice, in {file} and again at {place}: keep the newer one"
-                ),
-            });
-            seen.into_mut().is_ambiguous = true;
-        }
-        false
-    }
-
-    /// Removes objects that are in the dump in two versions.
-    fn withdraw(&mut self) {
-        let ambiguous: BTreeSet<(&str, usize)> = self
-            .seen
-            .iter()
-            .filter(|(_, seen)| seen.is_ambiguous)
-            .map(|((kind, _, _), seen)| (*kind, seen.index))
-            .collect();
-        if ambiguous.is_empty() {
-            return;
-        }
-        let evidence = &mut self.evidence;
-        keep(&mut evidence.profiles, |index| {
-            !ambiguous.contains(&(names::KIND, index))
-        });
-        keep(&mut evidence.slices, |index| {
-            !ambiguous.contains(&(names::PLACEMENT_KIND, index))
-        });
-        keep(&mut evidence.namespaces, |index| {
-            !ambiguous.contains(&("Namespace", index))
-        });
-        keep(&mut evidence.secrets, |index| {
-            !ambiguous.contains(&("Secret", index))
-        });
-    }
-
-    /// Drops what is not in a consumer's namespace, or was in another part of the dump already.
-    fn drop_strangers(&mut self) {
-        let namespaces = self.evidence.namespaces.iter();
-        let consumers: BTreeSet<&str> = namespaces
-            .filter(|namespace| namespace.consumer().is_some())
-            .map(|namespace| namespace.name.as_str())
-            .collect();
-        let mut seen = BTreeSet::new();
-        self.evidence.unlabelled_secrets.retain(|secret| {
-            consumers.contains(secret.namespace.as_str())
-                && seen.insert((secret.namespace.clone(), secret.name.clone()))
-        });
-    }
-
     /// Returns the evidence.
     ///
     /// # Errors
     /// When the dump holds other kinds but no ClusterProfile, or only unreadable objects.
     pub fn finish(mut self, name: &str) -> Result<Input, DumpError> {
-        self.withdraw();
+        self.duplicates.withdraw_from(&mut self.evidence);
         self.drop_strangers();
         if self.evidence.profiles.is_empty() && self.evidence.slices.is_empty() {
             if let Some(failure) = self.failure {
@@ -515,18 +327,14 @@ impl<'a> Gatherer<'a> {
             {
                 return Err(DumpError::NoProfile {
                     name: name.to_owned(),
-                    found: self.found(),
+                    found: self.ignored.counted_with(self.duplicates.kinds()),
                 });
             }
         }
-        let mut notes = if self.ignored.is_empty() {
-            Vec::new()
-        } else {
-            vec![format!("ignored in the dump: {}", counted(&self.ignored))]
-        };
+        let mut notes = Vec::from_iter(self.ignored.note());
         notes.extend(unknown_versions(&self.versions, names::KIND));
         notes.extend(unknown_versions(&self.placement_versions, names::PLACEMENT_KIND));
-        let asked = self.asked();
+        let asked = self.held.asked(self.has_profiles());
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
         let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));
@@ -549,132 +357,10 @@ impl<'a> Gatherer<'a> {
         Ok(Input { evidence, notes })
     }
 
-    /// The kinds of evidence that the dump has.
-    fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let no = |reason: &'static str| Asked::No(reason.into());
-        let yes_if = |held: bool, reason: &'static str| if held { Asked::Yes } else { no(reason) };
+    /// Whether it holds profiles, or what may be one.
+    fn has_profiles(&self) -> bool {
         let mut unreadable = self.evidence.unreadable.iter();
-        let has_profiles = !self.evidence.profiles.is_empty()
-            || unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND));
-        BTreeMap::from([
-            (
-                Kind::Inventory,
-                // An inventory without profiles is one; a dump of decisions alone says nothing of profiles.
-                yes_if(
-                    !self.has_slices || has_profiles,
-                    "the dump holds no ClusterProfiles: add `kubectl get clusterprofiles -A -o yaml`",
-                ),
-            ),
-            (
-                Kind::PlacementDecisions,
-                yes_if(
-                    self.has_slices,
-                    "the dump holds no PlacementDecisions: add `kubectl get placementdecisions -A -o yaml`",
-                ),
-            ),
-            (
-                Kind::Namespaces,
-                yes_if(
-                    self.has_namespaces,
-                    "the dump holds no Namespaces: add `kubectl get namespaces -o yaml`",
-                ),
-            ),
-            (
-                Kind::Secrets,
-                yes_if(
-                    self.has_secrets,
-                    "the dump holds no Secrets: add `kubectl get secrets -A -l x-k8s.io/cluster-profile -o yaml`",
-                ),
-            ),
-            (
-                Kind::UnlabelledSecrets,
-                yes_if(
-                    self.has_unlabelled_secrets,
-                    "the dump holds no Secret without the label x-k8s.io/cluster-profile",
-                ),
-            ),
-            (
-                Kind::Writers,
-                yes_if(
-                    self.has_writers,
-                    "the dump was made without managedFields: add --show-managed-fields",
-                ),
-            ),
-            (
-                Kind::Timeline,
-                no("a dump has no timeline: observe a hub, or judge an evidence file"),
-            ),
-            (
-                Kind::PlacementTimeline,
-                no("a dump has no timeline: observe a hub, or judge an evidence file"),
-            ),
-            (
-                Kind::ConsumerAccess,
-                no("a dump has no answers on the consumers' rights: run against the hub"),
-            ),
-            (
-                Kind::Workloads,
-                no("workloads are not read from a dump: run against the hub"),
-            ),
-            (Kind::Requests, Asked::No(NO_AUDIT_LOG)),
-            (
-                Kind::Probe,
-                no("a dump cannot answer dry runs: run against the hub"),
-            ),
-            (
-                Kind::Members,
-                no("a dump has no answers of members: run against the hub"),
-            ),
-            (
-                Kind::Driver,
-                no("a dump cannot run a driver: run against the hub"),
-            ),
-        ])
+        !self.evidence.profiles.is_empty()
+            || unreadable.any(|unreadable| matches!(&*unreadable.object.kind, "" | names::KIND))
     }
-
-    /// Counts what the dump holds.
-    fn found(&self) -> String {
-        let mut found = self.ignored.clone();
-        for (kind, _, _) in self.seen.keys() {
-            *found.entry((*kind).to_owned()).or_default() += 1;
-        }
-        counted(&found)
-    }
-}
-
-/// Keeps the entries at those places.
-fn keep<T>(list: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
-    let mut index = 0..;
-    list.retain(|_| index.next().is_none_or(&is_kept));
-}
-
-/// Says that objects are in versions of the API that the suite does not know, if so.
-fn unknown_versions(versions: &BTreeSet<String>, kind: &str) -> Option<String> {
-    const SHOWN: usize = 3;
-    const LONGEST: usize = 63;
-    let unknown = versions.iter().map(String::as_str);
-    let unknown = unknown.filter(|version| !names::VERSIONS.contains(version));
-    let listed = unknown
-        .take(SHOWN)
-        .map(|version| version.chars().take(LONGEST).collect());
-    let listed: Vec<String> = listed.collect();
-    (!listed.is_empty()).then(|| {
-        format!(
-            "{kind}s are read as {}: this suite does not know their version {}",
-            names::VERSIONS[0],
-            listed.join(", ")
-        )
-    })
-}
-
-/// Formats counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
-fn counted(what: &BTreeMap<String, usize>) -> String {
-    const SHOWN: usize = 20;
-    let shown = what.iter().take(SHOWN);
-    let mut counts: Vec<String> = shown.map(|(what, count)| format!("{count} × {what}")).collect();
-    let more: usize = what.values().skip(SHOWN).sum();
-    if more > 0 {
-        counts.push(format!("{more} of other kinds"));
-    }
-    counts.join(", ")
 }

@@ -11,6 +11,7 @@ use super::{
     place::Place,
     text::without_place,
 };
+use crate::api::list::Text;
 
 /// Hands over the object that a text holds, or those of a list. `deepest` bounds the nesting of lists.
 ///
@@ -187,7 +188,3 @@ impl<'a> Head<'a> {
         }
     }
 }
-
-/// A text, borrowed if possible.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

@@ -77,7 +77,10 @@ fn says_what_a_dump_cannot_tell() {
     let bare = read(&profile("a")).expect("reads").evidence;
     assert_eq!(bare.header.hub.source, "dump hub.yaml");
     assert_eq!(bare.header.hub.api_version.as_deref(), Some("v1alpha1"));
-    assert_eq!(bare.header.window, None);
+    assert_eq!(
+        (bare.header.window, bare.profiles[0].versions[0].at),
+        (None, None)
+    );
     assert_eq!(bare.asked(Kind::Inventory), &Asked::Yes);
     for (kind, remedy) in [
         (Kind::Namespaces, "kubectl get namespaces"),

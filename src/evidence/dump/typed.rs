@@ -1,4 +1,8 @@
 //! Reads a profile and its kind in one pass: nearly all objects of a large dump are profiles.
+//!
+//! It is a shortcut for speed alone: what it takes, [`Tracked::read`](crate::Tracked::read) reads alike, as lists of a hub
+//! are, and what it leaves is read by that. Without it, an item is passed over three times (as a value, for its kind, as a
+//! profile), and reading 10,000 profiles takes a third longer; the kind first and then `read` take a fifth longer.
 
 use std::{borrow::Cow, fmt};
 
@@ -78,15 +82,18 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for WithoutKind<'_, 'de, M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Tracked as _, lenient::Untyped};
 
     #[test]
     fn only_a_flawless_profile_is_taken() {
         let text = r#"{"status": {}, "kind": "ClusterProfile", "metadata": {"name": "a"}, "other": [{"kind": 1}],
             "apiVersion": "multicluster.x-k8s.io/v1alpha1"}"#;
         let profile = super::profile(text).expect("a profile");
+        let read = ClusterProfile::read(Untyped::Text(text.as_bytes()));
         assert_eq!(
-            serde_json::from_str::<ClusterProfile>(text).expect("a profile"),
-            profile
+            read.expect("a profile"),
+            profile,
+            "a list's reader takes it for another"
         );
         for (part, other) in [
             ("ClusterProfile\"", "Namespace\""),

@@ -62,6 +62,12 @@ pub enum LineError {
     /// A change has parts that the object above it cannot have.
     #[error("a change of another kind of object than the one above it")]
     OtherKind,
+    /// A version without its time, in evidence of a run.
+    #[error("no `at`: only a dump, whose header has no window, does not say when a version was received")]
+    NoTime,
+    /// A later version of an object, or its end, in evidence of a dump.
+    #[error("a change in a dump: evidence of a run has a window in its header")]
+    ChangeInDump,
     /// A request, and no record that says what the audit log covers.
     #[error("a request, and no `requests` record above it")]
     NoRequests,

@@ -42,7 +42,8 @@ pub(super) struct Misfit {
 /// A version of an object, with the object unread.
 #[derive(Deserialize)]
 struct Raw<'a> {
-    at: Timestamp,
+    #[serde(default)]
+    at: Option<Timestamp>,
     #[serde(default)]
     origin: Option<Origin>,
     #[serde(borrow, alias = "profile", alias = "slice")]
@@ -113,13 +114,18 @@ fn first<T: Recorded>(content: &str) -> Result<Record<'static>, LineError> {
         origin,
         object: raw,
     } = parse(content.as_bytes())?;
-    let origin = origin.ok_or_else(|| LineError::Shape("missing field `origin`".to_owned()))?;
+    let origin = origin.ok_or_else(|| missing("origin"))?;
     let object = Cow::Owned(object(raw.get())?);
     Ok(T::record(First { at, origin, object }))
 }
 
+fn missing(field: &str) -> LineError {
+    LineError::Shape(format!("missing field `{field}`"))
+}
+
 fn version(content: &str) -> Result<Record<'static>, LineError> {
     let Raw { at, object: raw, .. } = parse(content.as_bytes())?;
+    let at = at.ok_or_else(|| missing("at"))?;
     let slice = Cow::Owned(object(raw.get())?);
     Ok(Record::SliceVersion(Box::new(Whole { at, slice })))
 }

@@ -213,6 +213,8 @@ struct Gathered {
     unknown_others: usize,
     /// True if the profile above is unreadable, so that its changes are skipped.
     skips: bool,
+    /// True if the header has no window: the evidence is a dump's.
+    is_dump: bool,
 }
 
 impl Gathered {
@@ -247,7 +249,27 @@ impl Gathered {
         done
     }
 
-    fn add(&mut self, record: Record, line: usize) -> Result<(), FileError> {
+    /// Checks that an object of a run has times, and sees that one of a dump has none: the suites before wrote the Unix epoch.
+    fn check_time(&self, record: &mut Record) -> Result<(), LineError> {
+        let at = match record {
+            Record::Profile(first) => &mut first.at,
+            Record::Slice(first) => &mut first.at,
+            Record::Change(_) | Record::SliceVersion(_) | Record::Gone(_) if self.is_dump => {
+                return Err(LineError::ChangeInDump);
+            }
+            _ => return Ok(()),
+        };
+        if self.is_dump {
+            *at = None;
+        }
+        if !self.is_dump && at.is_none() {
+            return Err(LineError::NoTime);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, mut record: Record, line: usize) -> Result<(), FileError> {
+        self.check_time(&mut record).map_err(|flaw| broken(line, flaw))?;
         if self.skips
             && matches!(
                 record,
@@ -262,6 +284,7 @@ impl Gathered {
             Record::Header(header) => {
                 window::check_header(&header).map_err(|flaw| broken(line, flaw))?;
                 // What a newer suite wrote besides is skipped, so this is the present format.
+                self.is_dump = !header.has_window();
                 evidence.header = Header {
                     format: FORMAT.to_owned(),
                     ..*header
@@ -313,7 +336,7 @@ impl Gathered {
             }
             Record::SliceVersion(version) => {
                 let history = last_history::<PlacementDecision>(evidence, line)?;
-                let (at, mut object) = (version.at, version.slice.into_owned());
+                let (at, mut object) = (Some(version.at), version.slice.into_owned());
                 object.share_with(history.last());
                 history.versions.push(Version { at, object });
                 Section::Slices
@@ -437,6 +460,7 @@ impl Gathered {
             unknown,
             unknown_others,
             skips: _,
+            is_dump: _,
         } = self;
         // What became of an object may be behind the cut.
         if section > Section::Later {
@@ -491,7 +515,7 @@ fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unr
 
 /// Adds a version to the last history.
 fn add_change<T: Changing>(evidence: &mut Evidence, change: Change, line: usize) -> Result<(), FileError> {
-    let at = change.at;
+    let at = Some(change.at);
     let history = last_history::<T>(evidence, line)?;
     let object = history
         .last()

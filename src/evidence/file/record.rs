@@ -58,8 +58,10 @@ pub(super) enum Record<'a> {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(bound(deserialize = "T: Recorded"))]
 pub(super) struct First<'a, T: Recorded> {
-    #[schemars(with = "crate::json_schema::Time")]
-    pub at: Timestamp,
+    /// When the runner received it; none in a dump.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub at: Option<Timestamp>,
     pub origin: Origin,
     /// The suites before `v2` named it by its kind.
     #[serde(alias = "profile", alias = "slice", deserialize_with = "in_braces")]

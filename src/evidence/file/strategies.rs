@@ -183,7 +183,7 @@ fn profile() -> impl Strategy<Value = ClusterProfile> {
 }
 
 fn versions_of<T: Clone + Debug>(object: impl Strategy<Value = T>) -> impl Strategy<Value = History<T>> {
-    let version = (time(), object).prop_map(|(at, object)| Version { at, object });
+    let version = (time(), object).prop_map(|(at, object)| Version { at: Some(at), object });
     let origin = select(vec![Origin::Listed, Origin::Created, Origin::Relisted]);
     (origin, collection::vec(version, 1..4), option::of(time())).prop_map(|(origin, versions, deleted)| {
         History {
@@ -530,4 +530,22 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 consumer_access: placements.3,
             },
         )
+        .prop_map(without_window_without_times)
+}
+
+/// What has no window is a dump: each object is there once, without a time.
+fn without_window_without_times(mut evidence: Evidence) -> Evidence {
+    fn once<T>(histories: &mut [History<T>]) {
+        for history in histories {
+            history.versions.truncate(1);
+            history.versions[0].at = None;
+            history.deleted = None;
+        }
+    }
+    if !evidence.header.has_window() {
+        once(&mut evidence.profiles);
+        once(&mut evidence.slices);
+        evidence.later = Later::default();
+    }
+    evidence
 }

@@ -118,17 +118,21 @@ fn sample() -> Evidence {
         header: Header {
             format: FORMAT.to_owned(),
             asked: [(Kind::Inventory, Asked::Yes), (Kind::Secrets, Asked::Yes)].into(),
+            window: Some(Window {
+                from: at(0),
+                until: at(100),
+            }),
             ..Header::default()
         },
         profiles: vec![ProfileHistory {
             origin: Origin::Listed,
             versions: vec![
                 Version {
-                    at: at(0),
+                    at: Some(at(0)),
                     object: profile,
                 },
                 Version {
-                    at: at(60),
+                    at: Some(at(60)),
                     object: next,
                 },
             ],
@@ -364,7 +368,7 @@ fn slices() -> SliceHistory {
     };
     let one = json!({"clusterProfileRef": {"name": "a", "namespace": "n"}});
     let version = |second, object| Version {
-        at: Timestamp::new(second, 0).expect("in range"),
+        at: Some(Timestamp::new(second, 0).expect("in range")),
         object,
     };
     SliceHistory {
@@ -431,6 +435,80 @@ fn the_format_before_is_read() {
     let last = &evidence.slices[0].versions[1];
     lines[4] = json!({"sliceVersion": {"at": last.at, "slice": last.object}}).to_string();
     assert_eq!(read_back((lines.join("\n") + "\n").as_bytes()).evidence, evidence);
+}
+
+/// A profile and a slice, each in one version, without a window and times.
+fn dump() -> Evidence {
+    let mut evidence = Evidence {
+        slices: vec![slices()],
+        ..sample()
+    };
+    evidence.header.window = None;
+    evidence.profiles[0].versions.truncate(1);
+    evidence.profiles[0].versions[0].at = None;
+    evidence.slices[0].versions.truncate(1);
+    evidence.slices[0].versions[0].at = None;
+    evidence.slices[0].deleted = None;
+    evidence
+}
+
+#[test]
+fn a_dump_has_no_time() {
+    let evidence = dump();
+    let text = String::from_utf8(written(&evidence)).expect("text");
+    assert!(!text.contains(r#""at""#) && !text.contains("1970"), "{text}");
+    assert_eq!(read_back(text.as_bytes()).evidence, evidence);
+}
+
+/// Suites before wrote the Unix epoch.
+#[test]
+fn a_dump_of_before_is_read_as_one_without_times() {
+    let text = String::from_utf8(written(&dump())).expect("text");
+    let timed = text.replace(r#"{"origin""#, r#"{"at":"1970-01-01T00:00:00Z","origin""#);
+    assert_eq!(timed.matches("1970-").count(), 2, "{timed}");
+    let before = timed
+        .replacen("/v2", "/v1", 1)
+        .replacen(r#""object":"#, r#""profile":"#, 1)
+        .replacen(r#""object":"#, r#""slice":"#, 1);
+    for text in [timed, before] {
+        assert_eq!(read_back(text.as_bytes()).evidence, dump());
+    }
+}
+
+/// Rules that need a timeline never meet a version without a time, nor a dump that changes.
+#[test]
+fn a_window_without_times_and_changes_without_a_window_are_refused() {
+    let refused = |text: &str| read_from(text.as_bytes()).expect_err("refused").to_string();
+    let run = String::from_utf8(written(&sample())).expect("text");
+    let untimed = run.replacen(r#"{"at":"1970-01-01T00:00:00Z","origin""#, r#"{"origin""#, 1);
+    assert_eq!(
+        refused(&untimed),
+        "line 2: no `at`: only a dump, whose header has no window, does not say when a version was received"
+    );
+    let told = "a change in a dump: evidence of a run has a window in its header";
+    let lines: Vec<String> = String::from_utf8(written(&dump()))
+        .expect("text")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    for change in [
+        json!({"change": {"at": "2026-01-01T00:00:00Z"}}),
+        json!({"gone": {"at": "2026-01-01T00:00:00Z"}}),
+        json!({"sliceVersion": {"at": "2026-01-01T00:00:00Z", "slice": {}}}),
+    ] {
+        let changed = [&lines[..3], &[change.to_string()], &lines[3..]]
+            .concat()
+            .join("\n");
+        assert_eq!(refused(&changed), format!("line 4: {told}"));
+    }
+    let mut share = sample();
+    share.header.shares.push(Share {
+        shard: Shard { index: 1, count: 2 },
+        namespaces: vec!["n".to_owned()],
+        window: share.header.window.take(),
+        settled: None,
+    });
+    assert_eq!(read_back(&written(&share)).evidence, share);
 }
 
 #[test]

@@ -152,7 +152,7 @@ impl<W: Write> Lines<W> {
             let Some(first) = First::of(history) else { continue };
             self.put(T::record(first))?;
             for (before, after) in history.steps() {
-                let change = before.object.change(&after.object, after.at);
+                let change = before.object.change(&after.object, after.received());
                 self.put(Record::Change(Box::new(change)))?;
             }
             if let Some(at) = history.deleted {

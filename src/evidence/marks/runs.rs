@@ -123,7 +123,7 @@ mod tests {
 
     fn others(profile: Value) -> usize {
         let version = Version {
-            at: jiff::Timestamp::UNIX_EPOCH,
+            at: None,
             object: serde_json::from_value(profile).expect("a profile"),
         };
         let history = ProfileHistory {

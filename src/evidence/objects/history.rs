@@ -31,8 +31,9 @@ pub struct History<T> {
 /// One version of an object, and when the runner received it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Version<T = ClusterProfile> {
-    /// When the runner received it, by the runner's clock.
-    pub at: Timestamp,
+    /// When the runner received it, by the runner's clock; none in a dump, which does not say when it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The object.
     pub object: T,
 }
@@ -47,6 +48,13 @@ pub enum Origin {
     Created,
     /// It was in a later list, after the watch had been lost. Earlier versions may be missing.
     Relisted,
+}
+
+impl<T> Version<T> {
+    /// When the runner received it, to be compared with other times. What a dump shows was there before all that has a time.
+    pub fn received(&self) -> Timestamp {
+        self.at.unwrap_or(Timestamp::MIN)
+    }
 }
 
 impl<T> History<T> {
@@ -90,7 +98,7 @@ impl<T: Tracked> History<T> {
     pub fn went(&self) -> Option<(&T, Timestamp)> {
         let mut versions = self.versions.iter();
         let terminating = versions.find(|version| version.object.metadata().deletion_timestamp.is_some());
-        let terminating = terminating.map(|version| (&version.object, version.at));
+        let terminating = terminating.map(|version| (&version.object, version.received()));
         terminating.or_else(|| Some((self.last(), self.deleted?)))
     }
 }

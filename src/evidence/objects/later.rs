@@ -198,7 +198,9 @@ impl Evidence {
 fn cut<T: Tracked>(histories: &mut Vec<History<T>>, end: Timestamp) -> Vec<History<T>> {
     let mut later = Vec::new();
     for history in &mut *histories {
-        let place = history.versions.partition_point(|version| version.at <= end);
+        let place = history
+            .versions
+            .partition_point(|version| version.at <= Some(end));
         let is_over = history.deleted.is_some_and(|deleted| deleted <= end);
         if !is_over {
             let versions = history.versions.split_off(place);

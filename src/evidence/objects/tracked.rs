@@ -1,5 +1,7 @@
 //! The kinds of objects whose every version the suite records.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -30,6 +32,9 @@ pub trait Tracked: Clone + Default + PartialEq + DeserializeOwned + Send + Sync 
 
     /// Its metadata.
     fn metadata(&self) -> &Metadata;
+
+    /// Its API version, with the group, to set.
+    fn api_version_mut(&mut self) -> &mut Arc<str>;
 
     /// Reads one from untrusted JSON.
     ///
@@ -75,6 +80,10 @@ impl Tracked for ClusterProfile {
         &self.metadata
     }
 
+    fn api_version_mut(&mut self) -> &mut Arc<str> {
+        &mut self.api_version
+    }
+
     fn read(object: Untyped<'_>) -> Result<Self, Box<Unreadable>> {
         lenient::profile(object)
     }
@@ -104,6 +113,10 @@ impl Tracked for PlacementDecision {
 
     fn metadata(&self) -> &Metadata {
         &self.metadata.common
+    }
+
+    fn api_version_mut(&mut self) -> &mut Arc<str> {
+        &mut self.api_version
     }
 
     fn read(object: Untyped<'_>) -> Result<Self, Box<Unreadable>> {

@@ -220,6 +220,13 @@ pub struct Permission {
     pub allowed: bool,
 }
 
+impl Header {
+    /// Returns `true` if the evidence is of a run that observed a hub, so that each version has a time; `false` for a dump.
+    pub fn has_window(&self) -> bool {
+        self.window.is_some() || self.shares.iter().any(|share| share.window.is_some())
+    }
+}
+
 impl Identity {
     /// Returns `true` if it has no name at all.
     pub fn is_unnamed(&self) -> bool {

@@ -48,7 +48,10 @@ pub(crate) fn lasts(
     let held = held.take_while(|version| holds(&version.object)).count();
     let found = Timeline::of(evidence, &[history]).while_(&holds);
     let goes_on = |before: &Version, after: &Version| {
-        let between = Edge::between(before.at.as_microsecond(), after.at.as_microsecond());
+        let between = Edge::between(
+            before.received().as_microsecond(),
+            after.received().as_microsecond(),
+        );
         found.at(between) == Known::Yes || have_same_transitions(&before.object, &after.object, conditions)
     };
     let first = history.versions.len() - held;
@@ -60,7 +63,7 @@ pub(crate) fn lasts(
     let transitions = || age_of_transitions(evidence, &version.object, conditions);
     // Whether it goes on in a gap at the end, nobody knows.
     let last_known = found.surely_until().map_or(Micros::MIN, |until| until.min(end));
-    last_known.saturating_sub(version.at.as_microsecond()) > GRACE
+    last_known.saturating_sub(version.received().as_microsecond()) > GRACE
         || if begin == 0 {
             age(evidence, history).max(transitions()) == Age::Settled
         } else {

@@ -30,7 +30,7 @@ pub(crate) fn absent<'e, T: Tracked>(
         let came = evidence.later_of::<T>(namespace, name).first();
         let came = came
             .filter(|_| settled.is_some())
-            .map(|life| life.versions[0].at.as_microsecond());
+            .map(|life| life.versions[0].received().as_microsecond());
         let end = came.or(settled).unwrap_or(window_end);
         return While {
             sure: seen(listed, came.map_or(end, |came| came.saturating_sub(LATE))).and(&lost.not()),

@@ -29,7 +29,7 @@ pub(crate) enum Age {
 /// little of that, the creation time decides, as far as the clocks can be compared.
 pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros) -> Age {
     let first = &history.versions[0];
-    let seen = first.at.as_microsecond();
+    let seen = first.received().as_microsecond();
     if end.saturating_sub(seen) >= GRACE {
         return Age::Settled;
     }

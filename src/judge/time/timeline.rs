@@ -166,7 +166,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The timeline of one object by its lives.
     pub(crate) fn of(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
         let mut lives = lives.to_vec();
-        lives.sort_by_key(|life| life.versions[0].at);
+        lives.sort_by_key(|life| life.versions[0].received());
         let metadata = lives[0].first().metadata();
         let (namespace, name) = (&*metadata.namespace, &*metadata.name);
         let window = evidence.window_of(namespace);
@@ -509,7 +509,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
             if place == 0 && last.is_some_and(is_known) {
                 continue;
             }
-            let arrival = version.at.as_microsecond();
+            let arrival = version.received().as_microsecond();
             // A first list shows what was there before the runner looked, perhaps since another clock.
             let is_of_first_list = before.is_none() && life.origin == Origin::Listed;
             let (earliest, stamp) = if is_of_first_list {
@@ -605,7 +605,7 @@ fn stamps<'a, T: Tracked>(
             .enumerate()
             .filter_map(move |(place, version)| {
                 let stamp = stamp_of(clock, life.before(place), &version.object)?;
-                Some((stamp, version.at.as_microsecond()))
+                Some((stamp, version.received().as_microsecond()))
             })
     })
 }

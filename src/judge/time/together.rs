@@ -143,7 +143,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             .iter()
             .filter(|history| history.origin == Origin::Listed);
         let listed = listed
-            .map(|history| history.versions[0].at.as_microsecond())
+            .map(|history| history.versions[0].received().as_microsecond())
             .max();
         let mut builder = Builder {
             moments: Vec::new(),
@@ -453,7 +453,7 @@ fn arrivals<'e, T: Tracked>(
             }
             let after = Some(&version.object);
             arrivals.push(Arrival {
-                at: version.at.as_microsecond(),
+                at: version.received().as_microsecond(),
                 is_deletion: false,
                 order: version.object.metadata().resource_version.parse().ok(),
                 stamp: stamp_of(clock, before, &version.object),

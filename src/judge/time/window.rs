@@ -16,7 +16,8 @@ pub(crate) fn end_of(evidence: &Evidence, profile: &ClusterProfile) -> Option<Mi
     Some(end.as_microsecond())
 }
 
-/// The moment as a timestamp.
+/// The moment as a timestamp; the first or the last one for a moment beyond.
 pub(crate) fn timestamp(at: Micros) -> Timestamp {
-    Timestamp::from_microsecond(at).unwrap_or(Timestamp::MAX)
+    let beyond = if at < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_microsecond(at).unwrap_or(beyond)
 }

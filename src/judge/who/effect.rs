@@ -150,9 +150,9 @@ impl<'a, T: Judged> Observed<'a, T> {
             if is_going(&after.object) && !is_going(&before.object) {
                 continue;
             }
-            let at = after.at.as_microsecond();
-            let is_one_write =
-                !self.was_missed(after.at, after.at) && !is_log_broken(self.evidence, at - LATE, at + LATE);
+            let at = after.received().as_microsecond();
+            let is_one_write = !self.was_missed(after.received(), after.received())
+                && !is_log_broken(self.evidence, at - LATE, at + LATE);
             all.push(Step {
                 at,
                 differs: (self.differ)(&before.object, &after.object),
@@ -195,7 +195,8 @@ impl<'a, T: Judged> Observed<'a, T> {
             .histories
             .iter()
             .filter(|history| history.origin == Origin::Listed);
-        let mut listed = listed.filter_map(|history| Some(history.versions.first()?.at.as_microsecond()));
+        let mut listed =
+            listed.filter_map(|history| Some(history.versions.first()?.received().as_microsecond()));
         let (from, until) = (timestamp(span.start), timestamp(span.end));
         !listed.any(|at| (span.start..=span.end).contains(&at))
             && !self.was_missed(from, until)

@@ -136,7 +136,7 @@ impl<'e, T: Judged> Matching<'e, T> {
         let steps = objects.histories(key).iter().flat_map(|history| history.steps());
         let steps = steps.map(|(before, after)| {
             let changed = changed(&before.object, &after.object);
-            (after.at.as_microsecond(), changed)
+            (after.received().as_microsecond(), changed)
         });
         let has_status = has_status_subresource(self.evidence);
         let writes = self.writes.get_or_init(|| updates::<T>(self.evidence));

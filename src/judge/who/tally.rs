@@ -51,7 +51,10 @@ impl Tally {
                 Seen::Step(before, after) => {
                     let fields = fields(&before.object, &after.object);
                     let by = who
-                        .step((&before.object, before.at), (&after.object, after.at))
+                        .step(
+                            (&before.object, before.received()),
+                            (&after.object, after.received()),
+                        )
                         .by;
                     let by = if by.is_empty() {
                         owners(&after.object, &fields)

@@ -179,7 +179,7 @@ impl Profile<'_> {
             return Touches(vec![ALWAYS]);
         }
         let mut versions: Vec<_> = self.lives.iter().flat_map(|life| &life.versions).collect();
-        versions.sort_by_key(|version| version.at);
+        versions.sort_by_key(|version| version.received());
         let touches = self.steps.iter().map(|step| match step.action {
             DriverAction::PutForeigner => ALWAYS,
             _ => Touch {
@@ -195,12 +195,14 @@ impl Profile<'_> {
 /// watch has not shown was undone when the run no longer looked for it.
 /// `versions` has those of all lives, in order.
 fn undone(step: &DriverStep, lives: &[&ProfileHistory], versions: &[&Version]) -> Option<Timestamp> {
-    let later = lives.iter().filter(|life| life.versions[0].at > step.from);
+    let later = lives
+        .iter()
+        .filter(|life| life.versions[0].received() > step.from);
     if step.action == DriverAction::DeleteProfile {
-        return later.map(|life| life.versions[0].at).min();
+        return later.map(|life| life.versions[0].received()).min();
     }
     let change = step.change.as_ref()?;
-    let since = versions.partition_point(|version| version.at < step.from);
+    let since = versions.partition_point(|version| version.received() < step.from);
     let mut since = versions[since..].iter();
     let mut was_shown = false;
     let undone = since.find(|version| {
@@ -208,9 +210,9 @@ fn undone(step: &DriverStep, lives: &[&ProfileHistory], versions: &[&Version]) -
             value(&change.path, &version.object).is_none_or(|value| value == change.after.as_deref());
         was_shown |= is_there;
         // The run's own write may come late.
-        !is_there && (was_shown || version.at >= step.looked_until)
+        !is_there && (was_shown || version.received() >= step.looked_until)
     });
-    undone.map(|version| version.at)
+    undone.map(|version| version.received())
 }
 
 /// The value of a field that a run may change; none for any other path.
@@ -230,7 +232,7 @@ fn parts(life: &ProfileHistory, touches: &Touches) -> Vec<ProfileHistory> {
     let mut parts: Vec<ProfileHistory> = Vec::new();
     let mut is_open = false;
     for (place, version) in life.versions.iter().enumerate() {
-        let is_own = !touches.hold(version.at);
+        let is_own = !touches.hold(version.received());
         match parts.last_mut().filter(|_| is_open && is_own) {
             // A touch that was undone between two versions left no trace.
             Some(part) => part.versions.push(version.clone()),
@@ -244,7 +246,7 @@ fn parts(life: &ProfileHistory, touches: &Touches) -> Vec<ProfileHistory> {
         is_open = is_own;
     }
     for part in &mut parts {
-        let last = part.versions.last().map(|version| version.at);
+        let last = part.versions.last().map(|version| version.received());
         part.deleted = touches.next(last).into_iter().chain(life.deleted).min();
     }
     parts

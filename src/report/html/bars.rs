@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use evidence::{Evidence, History, Tracked};
+use evidence::{Evidence, History, Tracked, Version};
 use jiff::Timestamp;
 
 use super::{
@@ -197,12 +197,12 @@ impl Track {
     ) -> Self {
         // A name may be given again once its object is gone.
         let mut histories = histories.to_vec();
-        histories.sort_by_key(|history| history.versions.first().map(|version| version.at));
+        histories.sort_by_key(|history| history.versions.first().map(Version::received));
         let mut changes = Vec::new();
         for history in histories {
             changes.extend(history.versions.iter().map(|version| {
                 let (state, reason) = state(&version.object);
-                (version.at, state, reason)
+                (version.received(), state, reason)
             }));
             changes.extend(history.deleted.map(|deleted| (deleted, absent, String::new())));
         }

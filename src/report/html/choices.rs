@@ -49,7 +49,7 @@ impl<'a> Decision<'a> {
         for history in &self.slices {
             let is_found = history.origin != evidence::Origin::Created;
             let seen = history.versions.iter().skip(usize::from(is_found));
-            changes.extend(seen.map(|version| version.at).chain(history.deleted));
+            changes.extend(seen.map(|version| version.received()).chain(history.deleted));
         }
         changes.sort_unstable();
         changes
@@ -131,7 +131,7 @@ impl<'a> Decision<'a> {
             for version in &history.versions {
                 let own = self.holds(&version.object).then_some(&version.object);
                 then(
-                    version.at,
+                    version.received(),
                     own.into_iter().flat_map(PlacementDecision::references).collect(),
                 );
             }

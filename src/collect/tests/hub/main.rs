@@ -208,7 +208,7 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
         let mut text = format!("{:?}", history.origin);
         for version in &history.versions {
             let kubernetes = version.object.status.version.kubernetes.as_deref().unwrap_or("-");
-            text += &format!(" {kubernetes}@{}", seconds(version.at));
+            text += &format!(" {kubernetes}@{}", seconds(version.received()));
         }
         if let Some(at) = history.deleted {
             text += &format!(" gone@{}", seconds(at));

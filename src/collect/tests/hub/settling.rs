@@ -83,7 +83,7 @@ fn later(history: &History<ClusterProfile>) -> Vec<(i64, bool)> {
     versions
         .map(|version| {
             let label = version.object.label("x-k8s.io/cluster-manager");
-            (seconds(version.at), label.is_some())
+            (seconds(version.received()), label.is_some())
         })
         .collect()
 }

@@ -106,7 +106,7 @@ async fn many_watches_come_back_together_when_the_hub_restarts() {
         let versions: Vec<i64> = history
             .versions
             .iter()
-            .map(|version| seconds(version.at))
+            .map(|version| seconds(version.received()))
             .collect();
         assert!(matches!(versions[..], [0, 10..=12]), "{versions:?}");
     }

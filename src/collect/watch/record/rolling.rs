@@ -119,12 +119,14 @@ impl<T: Tracked> Record<T> {
 
 /// Merges the versions until `from` into the one that was current then.
 fn fold<T>(history: &mut History<T>, from: Timestamp) {
-    let earlier = history.versions.partition_point(|version| version.at <= from);
+    let earlier = history
+        .versions
+        .partition_point(|version| version.received() <= from);
     if earlier == 0 {
         return;
     }
     history.versions.drain(..earlier - 1);
-    history.versions[0].at = from;
+    history.versions[0].at = Some(from);
     history.origin = Origin::Listed;
     // A burst of an hour ago must not hold its memory for ever.
     if history.versions.capacity() > 4 * history.versions.len() {
@@ -156,7 +158,7 @@ mod tests {
         let versions = history.versions.iter();
         let told = versions.map(|version| {
             let resource_version = version.object.metadata.resource_version.clone();
-            (version.at.as_second(), resource_version)
+            (version.received().as_second(), resource_version)
         });
         Some((history.origin, told.collect()))
     }

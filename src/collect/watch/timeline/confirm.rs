@@ -50,7 +50,7 @@ impl Untold {
         let versions = self.versions.iter().map(|object| record.last_seen(object));
         let deletions = self.deletions.iter().map(|key| {
             let versions = &record.by_key(key)?.versions;
-            versions.last().map(|version| version.at)
+            versions.last()?.at
         });
         // None is the least: the record knows nothing of that object.
         versions.chain(deletions).min().flatten()

@@ -56,7 +56,7 @@ fn evidence(asked: &[Kind]) -> Evidence {
     evidence.profiles.push(ProfileHistory {
         origin: Origin::Listed,
         versions: vec![Version {
-            at: Timestamp::UNIX_EPOCH,
+            at: None,
             object: profile,
         }],
         deleted: None,

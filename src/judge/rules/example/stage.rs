@@ -246,6 +246,6 @@ impl<T: Staged> Stage<T> {
         if let Some(previous) = previous {
             object.share_with(previous);
         }
-        Ok(Version { at, object })
+        Ok(Version { at: Some(at), object })
     }
 }

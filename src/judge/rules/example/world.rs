@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
+    Asked, Claim, Evidence, FORMAT, Gap, Header, History, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
     ProbeOutcome, ServedVersion, UnlabelledSecret, Window,
     api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names},
     runs::of_other_runs,
@@ -166,7 +166,11 @@ impl World {
                 other => return Err(Flaw::Step(format!("there are no objects of kind {other}"))),
             }
         }
-        let (profiles, slices) = (stage.histories(), slices.histories());
+        let (mut profiles, mut slices) = (stage.histories(), slices.histories());
+        if self.window.is_some() {
+            without_times(&mut profiles)?;
+            without_times(&mut slices)?;
+        }
 
         let secrets = secrets::all(&self.secrets, first.as_ref())?;
         let mut held: BTreeMap<&str, bool> = BTreeMap::new();
@@ -362,6 +366,17 @@ fn part<T: Default + Serialize + DeserializeOwned>(
 
 fn unlabelled(value: &Value) -> Result<UnlabelledSecret, Flaw> {
     strictly("unlabelledSecret", value)
+}
+
+/// Makes histories those of a dump.
+fn without_times<T>(histories: &mut [History<T>]) -> Result<(), Flaw> {
+    for history in histories {
+        let [version] = &mut history.versions[..] else {
+            return Err(Flaw::Step("a dump, without a window, has no steps".to_owned()));
+        };
+        version.at = None;
+    }
+    Ok(())
 }
 
 /// Reads every entry of an optional list.

@@ -47,7 +47,7 @@ pub(crate) fn states<'a, T: Tracked>(evidence: &Evidence, timeline: &Timeline<'a
             Seen::Nothing => continue,
             // A timeline drops what is less than a microsecond, which must not make it earlier than what called for it.
             Seen::Absence => (timestamp(run.seen_at + 1), None),
-            Seen::Version(version) => (version.at, Some(&version.object)),
+            Seen::Version(version) => (version.received(), Some(&version.object)),
         };
         next = next.min(at);
         states.push(State { at: next, object });
@@ -65,7 +65,7 @@ pub(super) fn newborns<'a>(
     until: Timestamp,
 ) -> impl Iterator<Item = &'a ProfileHistory> {
     evidence.profiles.iter().filter(move |history| {
-        let first = history.versions[0].at;
+        let first = history.versions[0].received();
         let metadata = &history.last().metadata;
         history.origin != Origin::Listed
             && from <= first
@@ -97,7 +97,10 @@ pub(crate) fn alive<T: Tracked>(history: &History<T>, at: Timestamp) -> Option<&
     if history.deleted.is_some_and(|deleted| deleted < at) {
         return None;
     }
-    let seen = history.versions.iter().take_while(|version| version.at < at);
+    let seen = history
+        .versions
+        .iter()
+        .take_while(|version| version.received() < at);
     let object = &seen.last()?.object;
     object.metadata().deletion_timestamp.is_none().then_some(object)
 }
@@ -142,7 +145,7 @@ mod tests {
         let example = json!({"name": "tried", "passes": world});
         let example = Example::parse(&example, Edition::Standard).expect("a world");
         let mut evidence = example.evidence().clone();
-        let relisted = evidence.profiles[1].versions[0].at;
+        let relisted = evidence.profiles[1].versions[0].received();
         evidence.profiles[0].deleted = Some(relisted + jiff::SignedDuration::from_secs(1));
         let profile = ObjectRef::from(evidence.profiles[1].last());
         let timeline = timeline::<ClusterProfile>(&evidence, &profile).expect("it was seen");

@@ -150,17 +150,17 @@ impl ExecutedStep<'_> {
             .iter()
             .enumerate()
             .map(|(place, (before, after))| {
-                let later = self.states.partition_point(|state| state.at <= after.at);
+                let later = self.states.partition_point(|state| state.at <= after.received());
                 let mut fallen = self.states[later..]
                     .iter()
                     .filter(|state| !stands(state.object, kind));
-                let next = begun.get(place + 1).map(|(_, next)| next.at);
+                let next = begun.get(place + 1).map(|(_, next)| next.received());
                 let until = next.into_iter().chain(fallen.next().map(|state| state.at)).min();
                 let until = until.map_or(Micros::MAX, Timestamp::as_microsecond);
                 // What the producer alone owns, it wrote, whatever the watch missed.
                 let is_own = who.owners(&after.object, CONDITIONS).is_producer() == Known::Yes;
                 let doing = (!is_own).then(|| changed_conditions(&who, before, after));
-                (doing, (after.at.as_microsecond(), until))
+                (doing, (after.received().as_microsecond(), until))
             })
             .collect();
         let without = |others: &[Hand]| {
@@ -187,11 +187,16 @@ impl ExecutedStep<'_> {
         // A gap may hide that it fell.
         let is_turn = |before: &Version, after: &Version| {
             !stands(Some(&before.object), kind)
-                || missed::<ClusterProfile>(evidence, Some(name(&after.object)), before.at, after.at)
-                    .is_some()
+                || missed::<ClusterProfile>(
+                    evidence,
+                    Some(name(&after.object)),
+                    before.received(),
+                    after.received(),
+                )
+                .is_some()
         };
         let turns = self.timeline.steps().filter(|(before, after, _)| {
-            let is_within = self.step.from <= after.at && after.at < until;
+            let is_within = self.step.from <= after.received() && after.received() < until;
             is_within && stands(Some(&after.object), kind) && is_turn(before, after)
         });
         turns.map(|(before, after, _)| (before, after)).collect()

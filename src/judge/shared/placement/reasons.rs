@@ -53,7 +53,7 @@ impl<'e> Profiles<'e> {
         let is_within = |at: Micros| (from..=back).contains(&at);
         let mut is_alive = false;
         for history in histories {
-            let begun = history.versions[0].at.as_microsecond();
+            let begun = history.versions[0].received().as_microsecond();
             let ended = history.deleted.map_or(Micros::MAX, |at| at.as_microsecond());
             if begun > back || ended < from {
                 continue;
@@ -64,16 +64,19 @@ impl<'e> Profiles<'e> {
             }
             is_alive = true;
             let lived = |version: &&Version, until: Micros| {
-                version.at.as_microsecond() <= back && until >= from && is_unhealthy(&version.object)
+                version.received().as_microsecond() <= back && until >= from && is_unhealthy(&version.object)
             };
             let mut versions = history.versions.iter().enumerate();
             let is_ill = versions.any(|(number, version)| {
                 let next = history.versions.get(number + 1);
-                lived(&version, next.map_or(ended, |next| next.at.as_microsecond()))
+                lived(
+                    &version,
+                    next.map_or(ended, |next| next.received().as_microsecond()),
+                )
             });
             // One change may drop the cluster, but it takes another one to select it again.
             let changes = history.steps().filter(|(before, after)| {
-                is_within(after.at.as_microsecond()) && differ(&before.object, &after.object)
+                is_within(after.received().as_microsecond()) && differ(&before.object, &after.object)
             });
             let has_changed = changes.take(2).count() > 1;
             if is_ill || has_changed {

@@ -329,7 +329,7 @@ impl Seen<'_> {
             object.metadata.writers = None;
         }
         let version = Version {
-            at: timestamp(arrival),
+            at: Some(timestamp(arrival)),
             object,
         };
         match known {

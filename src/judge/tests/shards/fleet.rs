@@ -117,7 +117,7 @@ fn look(profiles: Vec<Value>, mut world: Value) -> Evidence {
         .iter_mut()
         .flat_map(|history| &mut history.versions)
     {
-        version.at = from;
+        version.at = Some(from);
     }
     evidence.namespaces.push(Namespace {
         name: "kube-system".to_owned(),

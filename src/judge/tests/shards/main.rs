@@ -420,7 +420,9 @@ fn later(part: &mut Part, by: SignedDuration) {
         .profiles
         .iter_mut()
         .flat_map(|history| &mut history.versions);
-    versions.for_each(|version| move_on(&mut version.at));
+    versions
+        .filter_map(|version| version.at.as_mut())
+        .for_each(move_on);
 }
 
 #[test]
@@ -453,7 +455,7 @@ fn each_profile_is_judged_by_the_window_of_its_share() {
     let is_first_of_namespace = |history: &&mut ProfileHistory| &*history.last().metadata.name < "m-00020";
     for history in whole.profiles.iter_mut().filter(is_first_of_namespace) {
         let mut version = history.versions[0].clone();
-        version.at = until - SignedDuration::from_secs(60);
+        version.at = Some(until - SignedDuration::from_secs(60));
         version.object.metadata.resource_version += "1";
         version.object.status = Default::default();
         history.versions.push(version);
@@ -477,7 +479,7 @@ fn each_profile_is_judged_by_the_window_of_its_share() {
     let (from, until) = (until - SignedDuration::from_mins(8), until);
     let mut parts = shares(&whole, 4);
     let history = &mut parts[1].evidence.profiles[0];
-    history.versions[1].at = from;
+    history.versions[1].at = Some(from);
     parts[2].evidence.gaps.push(Gap {
         from: Some(from),
         until: Some(until),

@@ -36,11 +36,15 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
 fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
     histories.retain(|history| history.deleted.is_none_or(|deleted| deleted > began));
     for history in histories {
-        let Some(last) = history.versions.iter().rposition(|version| version.at <= began) else {
+        let Some(last) = history
+            .versions
+            .iter()
+            .rposition(|version| version.received() <= began)
+        else {
             continue;
         };
         history.versions.drain(..last);
-        history.versions[0].at = began;
+        history.versions[0].at = Some(began);
         history.origin = Origin::Listed;
     }
 }
@@ -74,7 +78,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
 
 fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
     for history in &mut *histories {
-        history.versions.retain(|version| version.at <= now);
+        history.versions.retain(|version| version.received() <= now);
         history.deleted = history.deleted.filter(|deleted| *deleted <= now);
     }
     histories.retain(|history| !history.versions.is_empty());
@@ -104,7 +108,7 @@ fn add_gaps(evidence: &mut Evidence, from: Timestamp, until: Timestamp) {
 fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
     let is_lost = |at: Timestamp| from < at && at <= until;
     let came_within =
-        |history: &History<T>| history.origin != Origin::Listed && is_lost(history.versions[0].at);
+        |history: &History<T>| history.origin != Origin::Listed && is_lost(history.versions[0].received());
     histories.retain(|history| !(came_within(history) && history.deleted.is_some_and(is_lost)));
     for history in histories {
         if came_within(history) {
@@ -114,11 +118,11 @@ fn lose<T>(histories: &mut Vec<History<T>>, from: Timestamp, until: Timestamp) {
             .deleted
             .map(|deleted| if is_lost(deleted) { until } else { deleted });
         let versions = &mut history.versions;
-        let Some(last) = versions.iter().rposition(|version| is_lost(version.at)) else {
+        let Some(last) = versions.iter().rposition(|version| is_lost(version.received())) else {
             continue;
         };
-        let first = versions.partition_point(|version| version.at <= from);
-        versions[last].at = until;
+        let first = versions.partition_point(|version| version.received() <= from);
+        versions[last].at = Some(until);
         versions.drain(first..last);
     }
 }
@@ -138,7 +142,7 @@ fn delay<T>(histories: &mut [History<T>], from: Timestamp, until: Timestamp) {
     let shown = |at: Timestamp| if from < at && at <= until { until } else { at };
     for history in histories {
         for version in &mut history.versions {
-            version.at = shown(version.at);
+            version.at = version.at.map(&shown);
         }
         history.deleted = history.deleted.map(shown);
     }
@@ -202,7 +206,9 @@ fn each_time<T>(histories: &mut [History<T>], change: impl Fn(&mut Timestamp)) {
     for history in histories {
         history.deleted.iter_mut().for_each(&change);
         let versions = history.versions.iter_mut();
-        versions.for_each(|version| change(&mut version.at));
+        versions
+            .filter_map(|version| version.at.as_mut())
+            .for_each(&change);
     }
 }
 

@@ -18,7 +18,7 @@ pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
 
 pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
     histories.iter().flat_map(|history| {
-        let versions = history.versions.iter().map(|version| version.at);
+        let versions = history.versions.iter().filter_map(|version| version.at);
         versions.chain(history.deleted)
     })
 }

@@ -83,13 +83,15 @@ fn annotated(evidence: &Evidence, at: Timestamp) -> Evidence {
 
 /// Adds the version that the tool makes, and returns whether there was a profile to annotate.
 fn annotate(history: &mut ProfileHistory, at: Timestamp, written: Timestamp) -> bool {
-    let place = history.versions.partition_point(|version| version.at <= at);
+    let place = history
+        .versions
+        .partition_point(|version| version.received() <= at);
     if place == 0 || history.deleted.is_some_and(|deleted| deleted <= at) {
         return false;
     }
     let mut object = history.versions[place - 1].object.clone();
     object.metadata.resource_version.push('0');
-    history.versions.insert(place, Version { at, object });
+    history.versions.insert(place, Version { at: Some(at), object });
     for version in &mut history.versions[place..] {
         let annotations = &mut version.object.metadata.annotations;
         let all = annotations.iter().chain([(ANNOTATION, "1")]);

@@ -400,7 +400,7 @@ impl Watch<'_> {
             }])
         });
         let version = Version {
-            at: timestamp(arrival),
+            at: Some(timestamp(arrival)),
             object,
         };
         if is_known {

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod basis;
+mod dumps;
 mod hostile;
 mod junit;
 mod leaks;

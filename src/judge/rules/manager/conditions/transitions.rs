@@ -43,7 +43,9 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
         for (before, after) in history.steps() {
             let (was, is) = (&before.object, &after.object);
             // The missed part may contain a change of the status and its reversal.
-            if missed::<ClusterProfile>(evidence, Some(name(is)), before.at, after.at).is_some() {
+            if missed::<ClusterProfile>(evidence, Some(name(is)), before.received(), after.received())
+                .is_some()
+            {
                 continue;
             }
             examined = examined || (are_shared(was, is) && has_any(is));
@@ -88,7 +90,13 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
         for write in status_writes(evidence, history) {
             let (before, after) = (write.before, write.after);
             let missed = LazyCell::new(|| {
-                missed::<ClusterProfile>(evidence, Some(name(&after.object)), before.at, after.at).is_some()
+                missed::<ClusterProfile>(
+                    evidence,
+                    Some(name(&after.object)),
+                    before.received(),
+                    after.received(),
+                )
+                .is_some()
             });
             for (old, new) in came_or_stayed(&before.object, &after.object) {
                 let earlier = transitions.note(old, new, write.moment);
@@ -198,10 +206,10 @@ impl<'e> Transitions<'e> {
 
     /// What is known of a condition that has not changed since the profile was first seen.
     fn listed(&self, condition: &Condition) -> Transition {
-        let seen = WriteTime::seen(self.first.at).earliest;
+        let seen = WriteTime::seen(self.first.received()).earliest;
         let text = condition.last_transition_time.as_deref();
         let told = text.and_then(|text| on_our_clock(self.evidence, text));
-        let arrival = self.first.at.as_microsecond();
+        let arrival = self.first.received().as_microsecond();
         let since = told.map_or(seen, |told| told.min(seen));
         Transition {
             since,
@@ -290,7 +298,9 @@ impl<'e> Step<'e> {
         let steps: Vec<_> = history
             .steps()
             .filter(|(before, after)| !are_shared(&before.object, &after.object))
-            .take_while(|(_, after)| after.at <= self.before.at && !std::ptr::eq(*after, self.after))
+            .take_while(|(_, after)| {
+                after.received() <= self.before.received() && !std::ptr::eq(*after, self.after)
+            })
             .filter(|(before, after)| of(before) != of(after))
             .collect();
         let mut earliest = self.before;

@@ -224,7 +224,7 @@ pub(super) fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<Stri
     let lately = end_of(evidence, history.last()).map(|end| end - GRACE_SECONDS * SECOND);
     let next = |index: usize| history.versions.get(index + 1);
     let held_lately = |(index, _): &(usize, &Version)| match (next(*index), lately) {
-        (Some(next), Some(lately)) => next.at.as_microsecond() > lately,
+        (Some(next), Some(lately)) => next.received().as_microsecond() > lately,
         (Some(_), None) => false,
         (None, _) => true,
     };

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use evidence::{
-    Evidence, ObjectRef, Origin,
+    Evidence, ObjectRef, Origin, Version,
     api::{ClusterProfile, names::CONDITION_JOINED},
 };
 use jiff::Timestamp;
@@ -140,13 +140,13 @@ impl Named {
         let mut held = [0_i64; 2];
         let mut ids = BTreeSet::new();
         for life in &profile.lives {
-            let ends = life.versions[1..].iter().map(|next| next.at);
+            let ends = life.versions[1..].iter().map(Version::received);
             let ends = ends.chain([life.deleted.unwrap_or(Timestamp::MAX)]);
             for (version, end) in life.versions.iter().zip(ends) {
                 if is_leaving(&version.object) {
                     continue;
                 }
-                let length = end.as_microsecond() - version.at.as_microsecond();
+                let length = end.as_microsecond() - version.received().as_microsecond();
                 let own: Vec<(usize, &str)> = cluster_ids(&version.object).collect();
                 if !own.is_empty() {
                     ids.insert(digest(own));

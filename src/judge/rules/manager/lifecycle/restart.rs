@@ -84,7 +84,7 @@ fn lives<'e>(evidence: &'e Evidence, span: &Span<'e>) -> Vec<&'e ProfileHistory>
 
 /// Whether a profile appeared while the run looked for the effects of a restart.
 fn is_born(life: &ProfileHistory, span: &Span) -> bool {
-    let first = life.versions[0].at;
+    let first = life.versions[0].received();
     life.origin != Origin::Listed && span.from <= first && first < span.looked
 }
 

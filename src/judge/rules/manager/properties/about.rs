@@ -107,7 +107,8 @@ fn value<'a>(profile: &'a ClusterProfile, name: &str) -> Option<&'a str> {
 /// Whether the watch saw all that was between two versions. Else the member may have left its ClusterSet and joined again.
 fn is_seen(evidence: &Evidence, before: &Version, after: &Version, findings: &mut Findings) -> bool {
     let name = name(&after.object);
-    let is_hidden = missed::<ClusterProfile>(evidence, Some(name), before.at, after.at).is_some();
+    let is_hidden =
+        missed::<ClusterProfile>(evidence, Some(name), before.received(), after.received()).is_some();
     if is_hidden {
         findings.cannot_tell(format!(
             "the watch was interrupted between two versions of {}/{}, and its member may have left its ClusterSet then",
@@ -121,5 +122,5 @@ fn changed(version: &Version, property: &str, message: &str, [before, after]: [&
     Finding::on(&version.object, message)
         .at(format!("status.properties[{property}].value"))
         .expected(redacted(before))
-        .observed(format!("{} at {}", redacted(after), version.at))
+        .observed(format!("{} at {}", redacted(after), version.received()))
 }

@@ -119,7 +119,13 @@ fn is_hidden(evidence: &Evidence, history: &ProfileHistory, place: usize, proper
     };
     let shown = history.versions[..place].iter().rfind(shows_time);
     shown.is_some_and(|shown| {
-        missed::<ClusterProfile>(evidence, Some(name(&version.object)), shown.at, version.at).is_some()
+        missed::<ClusterProfile>(
+            evidence,
+            Some(name(&version.object)),
+            shown.received(),
+            version.received(),
+        )
+        .is_some()
     })
 }
 
@@ -145,7 +151,7 @@ fn fault<'a>(
         let message = "lastObservedTime of a property is not in RFC 3339";
         return Some((message, "a time in RFC 3339".to_owned()));
     };
-    let seen = version.at.as_microsecond();
+    let seen = version.received().as_microsecond();
     let clock = ManagerClock::of(evidence);
     if time > clock.latest(seen) {
         let now = timestamp(clock.shows_at_most(seen));

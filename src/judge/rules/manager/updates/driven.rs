@@ -149,7 +149,7 @@ fn accounts<'a>(
     history: &'a ProfileHistory,
     writes: impl Fn(&'a Evidence, &'a ProfileHistory) -> Vec<Write<'a>>,
 ) -> Vec<Account<'a>> {
-    let first = history.versions[0].at;
+    let first = history.versions[0].received();
     let window = evidence.header.window.map_or(first, |window| window.from);
     let since = match history.origin {
         Origin::Listed => window.as_microsecond(),

@@ -88,5 +88,5 @@ fn is_new(evidence: &Evidence, history: &SliceHistory, key: &str) -> bool {
     };
     let is_listed = std::ptr::eq(first, &history.versions[0]) && history.origin == evidence::Origin::Listed;
     let end = evidence.end_of(&history.last().metadata.namespace);
-    !is_listed && end.is_some_and(|end| end.as_microsecond() - first.at.as_microsecond() <= GRACE)
+    !is_listed && end.is_some_and(|end| end.as_microsecond() - first.received().as_microsecond() <= GRACE)
 }

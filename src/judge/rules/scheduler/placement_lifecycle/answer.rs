@@ -145,7 +145,7 @@ impl<'e> Request<'e> {
             // A slice that another decision got is of this one no more.
             changes.extend(versions.map(|version| {
                 let slice = Some(&version.object).filter(|slice| self.slices.hold(slice));
-                (version.at, false, number, slice)
+                (version.received(), false, number, slice)
             }));
             changes.extend(history.deleted.map(|at| (at, true, number, None)));
         }
@@ -296,7 +296,7 @@ impl<'e> Request<'e> {
             let meanwhile = history
                 .versions
                 .iter()
-                .filter(|version| from < version.at && version.at <= until);
+                .filter(|version| from < version.received() && version.received() <= until);
             let stays = is_well(before) && meanwhile.map(|version| &version.object).all(is_well);
             alive(history, until).filter(|_| stays)
         })

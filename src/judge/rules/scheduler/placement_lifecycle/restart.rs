@@ -41,7 +41,7 @@ pub(in crate::rules) fn restart_keeps(evidence: &Evidence, findings: &mut Findin
         let newborns: Vec<&PlacementDecision> = evidence
             .slice_histories()
             .filter(|history| {
-                let first = history.versions[0].at;
+                let first = history.versions[0].received();
                 span.from <= first && first < span.looked
             })
             .map(SliceHistory::first)
@@ -130,7 +130,8 @@ fn rewritten<'e>(
     history: &'e SliceHistory,
     span: &Span,
 ) -> Option<(Finding, Doing<'e>, Timestamp)> {
-    let in_span = |after: &Version<PlacementDecision>| span.from <= after.at && after.at < span.looked;
+    let in_span =
+        |after: &Version<PlacementDecision>| span.from <= after.received() && after.received() < span.looked;
     let needless = history.steps().filter(|(before, after)| {
         let authors = authors(&before.object, &after.object);
         let is_by_scheduler = !authors.is_empty() && authors.is_subset(&publishers_of(&after.object));
@@ -142,7 +143,10 @@ fn rewritten<'e>(
         return None;
     }
     let (before, after) = in_span.last()?;
-    let doing = who.step((&before.object, before.at), (&after.object, after.at));
+    let doing = who.step(
+        (&before.object, before.received()),
+        (&after.object, after.received()),
+    );
     let is_order = before.object.decisions != after.object.decisions;
     let finding = Finding::on(
         &after.object,
@@ -161,9 +165,9 @@ fn rewritten<'e>(
         } else {
             "a write that changes nothing".to_owned()
         },
-        to_the_second(after.at)
+        to_the_second(after.received())
     ));
-    Some((finding, doing, after.at))
+    Some((finding, doing, after.received()))
 }
 
 /// Whether two versions of a slice say the same to a consumer that minds no order.

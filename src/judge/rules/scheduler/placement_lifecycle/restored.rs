@@ -72,8 +72,9 @@ fn tampering(request: &Request<'_>) -> Result<Timestamp, String> {
     }
     let named = histories.filter(|history| *history.last().metadata.name == *slice.name);
     let versions = named.flat_map(|history| &history.versions);
-    let empty = versions.filter(|version| version.at >= step.from && version.object.clusters().is_empty());
-    empty.map(|version| version.at).min().ok_or_else(unseen)
+    let empty =
+        versions.filter(|version| version.received() >= step.from && version.object.clusters().is_empty());
+    empty.map(|version| version.received()).min().ok_or_else(unseen)
 }
 
 fn is_going(slice: &PlacementDecision) -> bool {

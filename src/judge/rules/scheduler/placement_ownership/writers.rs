@@ -118,13 +118,14 @@ fn written_in_turns(evidence: &Evidence, history: &SliceHistory, managers: &Name
         let authors = authors(&before.object, &after.object);
         let mut alone = authors.iter().filter(|_| authors.len() == 1);
         if authors.iter().any(|author| managers.hold(author)) {
-            own.push(after.at);
+            own.push(after.received());
         } else if let Some(author) = alone.next().filter(|author| may_be_a_producer_s(author))
             && publish_otherwise(&before.object, &after.object)
-            && missed::<PlacementDecision>(evidence, Some(name), before.at, after.at).is_none()
+            && missed::<PlacementDecision>(evidence, Some(name), before.received(), after.received())
+                .is_none()
         {
             let seen = Seen::Step(before, after);
-            others.entry(author).or_default().push((after.at, seen));
+            others.entry(author).or_default().push((after.received(), seen));
         }
     }
     let mut others = others.into_values();

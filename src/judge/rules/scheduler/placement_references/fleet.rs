@@ -37,7 +37,7 @@ impl<'e> Fleet<'e> {
             .iter()
             .filter(|history| history.origin == Origin::Listed);
         let mut listed: Vec<Micros> = listed
-            .map(|history| history.versions[0].at.as_microsecond())
+            .map(|history| history.versions[0].received().as_microsecond())
             .collect();
         listed.sort_unstable();
         let unread = evidence.unreadable.iter().map(|unreadable| &unreadable.object);

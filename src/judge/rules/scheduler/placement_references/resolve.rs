@@ -296,10 +296,9 @@ mod tests {
             "steps": [{"at": "80s", "change": {"decisions": ["c"]}}],
         }));
         assert_eq!(judged(&evidence).list.len(), 1);
-        let listed = &mut evidence.profiles[0].versions[0].at;
-        *listed = listed
-            .checked_add(jiff::SignedDuration::from_secs(30))
-            .expect("a time");
+        let listed = &mut evidence.profiles[0].versions[0];
+        let late = listed.received() + jiff::SignedDuration::from_secs(30);
+        listed.at = Some(late);
         let findings = judged(&evidence);
         assert!(
             findings.list.is_empty() && findings.doubts.len() == 1,

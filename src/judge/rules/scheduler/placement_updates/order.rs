@@ -49,7 +49,7 @@ pub(in crate::rules) fn stable_order(evidence: &Evidence, findings: &mut Finding
             .observed(format!(
                 "{} of {writes} writes changed the order only, first seen at {}",
                 reordered.len(),
-                first.at
+                first.received()
             )),
         );
     }

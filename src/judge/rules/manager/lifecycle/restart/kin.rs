@@ -113,7 +113,7 @@ impl<'e> Kin<'e> {
         let of_name = self.newborns_of.get(&name(lost.last())).into_iter().flatten();
         let mut of_name = of_name.map(|newborn| self.newborns[*newborn]);
         of_name
-            .find(|newborn| newborn.versions[0].at > lost.versions[0].at)
+            .find(|newborn| newborn.versions[0].received() > lost.versions[0].received())
             .or_else(|| self.heirs.get(&life).map(|newborn| self.newborns[*newborn]))
     }
 

@@ -27,7 +27,7 @@ impl<'e> Restart<'e, '_> {
     /// A second profile beside a life of a profile, unless the member had left.
     fn twin(&self, life: &'e ProfileHistory, newborn: &'e ProfileHistory) -> Option<Breach<'e>> {
         let profile = life.last();
-        let seen = newborn.versions[0].at;
+        let seen = newborn.versions[0].received();
         if has_left_by(self.evidence, profile, seen) {
             return None;
         }
@@ -62,7 +62,7 @@ impl<'e> Restart<'e, '_> {
         let one = self.as_told(life, loss);
         let other = self.as_told(newborn, self.loss(newborn));
         let other = match creation.at {
-            Some(at) => other.narrowed(newborn.versions[0].at.as_microsecond(), at),
+            Some(at) => other.narrowed(newborn.versions[0].received().as_microsecond(), at),
             None => other,
         };
         let mut runs = other.runs().iter();

@@ -1,0 +1,68 @@
+//! A dump does not say when it was taken, and no format pretends to know.
+
+use std::{fs, path::Path};
+
+use evidence::{Digester, Evidence, api::Role, read_input};
+use jiff::Timestamp;
+use judge::rules::{self, example::Example};
+use report::Report;
+
+use crate::support::{formats, world::World, written};
+
+/// What stands for no time where somebody prints it after all.
+const NO_TIMES: [&str; 3] = ["1970-", "-009999-", "9999-12-3"];
+
+fn dumps() -> Vec<(String, Evidence)> {
+    let mut dumps = Vec::new();
+    for folder in ["fixtures/topologies", "fixtures/managers", "tests/cli"] {
+        for entry in fs::read_dir(Path::new(crate::ROOT).join(folder)).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if let Ok(input) = read_input(&path, &Digester::new([7; 32])) {
+                dumps.push((path.display().to_string(), input.evidence));
+            }
+        }
+    }
+    for rule in rules::all() {
+        let examples = Example::of(rule).expect("examples");
+        let examples = examples
+            .into_iter()
+            .filter(|one| !one.evidence().header.has_window());
+        dumps.extend(examples.map(|one| (rule.id.to_owned(), one.evidence().clone())));
+    }
+    dumps.retain(|(_, evidence)| !evidence.header.has_window());
+    dumps
+}
+
+#[test]
+fn no_format_tells_a_time_of_a_dump() {
+    let dumps = dumps();
+    assert!(dumps.len() >= 20, "{} dumps", dumps.len());
+    for (name, mut evidence) in dumps {
+        let roles = [Role::Manager, Role::Scheduler];
+        let claim = &mut evidence.header.claim;
+        claim.also = roles
+            .into_iter()
+            .find(|role| *role != claim.edition.role())
+            .map(Role::default_edition);
+        let world = World::of(evidence);
+        let report = Report {
+            evidence: &world.evidence,
+            judgement: &world.judgement,
+            selection: &world.selection,
+            judged_at: "2026-06-01T00:00:00Z".parse::<Timestamp>().expect("a time"),
+            file: None,
+            place: None,
+            advice: report::no_advice,
+        };
+        for format in &formats() {
+            let told = written(format, &report);
+            for time in NO_TIMES {
+                assert!(
+                    !told.contains(time),
+                    "{} of {name} has {time}: {told}",
+                    format.name
+                );
+            }
+        }
+    }
+}
