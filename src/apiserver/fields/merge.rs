@@ -9,7 +9,7 @@ use std::{
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Map, Value};
 
-use super::{field_set::FieldSet, merge_errors::ItemError};
+use super::{field_set::FieldSet, item_error::ItemError};
 use crate::{
     object::field::quoted,
     schema::{Extra, ListType, Schema, Type as Kind, list_key},

@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod field_set;
+mod item_error;
 pub(crate) mod managed_fields;
 pub(crate) mod merge;
 pub(crate) mod merge_errors;
