@@ -4,9 +4,8 @@
 //!
 //! Each folder is a layer. From the top:
 //!
-//! - `server` is the public face.
-//! - `http` takes a request from its HTTP message to its handler.
-//! - `verbs` and `discovery` are the handlers. `verbs` works on objects, `discovery` describes what is served.
+//! - `server` is the public face, and takes a request from its HTTP message to its handler.
+//! - `verbs` are the handlers: most work on objects, `verbs/discovery` describes what is served.
 //! - `context` is what a handler gets: the server's state, the user, the audit event.
 //! - `about` knows the server's health, metrics, audit log and faults. `access` knows users and RBAC.
 //! - `request` is a parsed request and its answer.
@@ -21,9 +20,7 @@ mod about;
 mod access;
 mod clock;
 mod context;
-mod discovery;
 mod fields;
-mod http;
 mod object;
 mod request;
 mod schema;

@@ -27,8 +27,8 @@ use crate::{
     access::{rbac, rbac::bootstrap_objects, user::User},
     clock::Clock,
     context::state::State,
-    http::service,
     request::reply::ResponseBody,
+    server::http::service,
     store::storage::Storage,
 };
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod crd_controller;
 pub(crate) mod delete;
+pub(crate) mod discovery;
 mod json_patch;
 pub(crate) mod options;
 pub(crate) mod patch;

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use crate::{
     context::request::Context,
-    discovery::{
-        openapi,
-        openapi::{INDEX, JSON},
-    },
     object::status::{Failure, Outcome},
     request::{form::conversions, reply::Reply},
     store::{
         builtin::{OWN_GROUPS, is_own},
         resource::{Family, Resource, Version, path_of, priority},
         storage::{Documents, Storage},
+    },
+    verbs::discovery::{
+        openapi,
+        openapi::{INDEX, JSON},
     },
 };
 
