@@ -44,6 +44,7 @@ mod error;
 pub mod json_schema;
 mod line;
 mod look;
+mod opening;
 mod read;
 mod record;
 #[cfg(test)]
@@ -58,14 +59,11 @@ use std::{io, path::Path};
 pub use error::{FileError, LineError};
 pub(crate) use read::read_bounded;
 pub use read::{read, read_from};
-pub(super) use record::OPENING;
 use schemars::Schema;
 pub use write::{write_named, write_summed, write_to};
 
-use crate::{
-    Limits,
-    read::{input::peek, open::open},
-};
+pub(super) use self::opening::peek;
+use crate::{Limits, read::open::open};
 
 /// Whether a file, packed or not, is an evidence file: its content decides.
 ///

@@ -16,9 +16,6 @@ use crate::{
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
-/// How every evidence file begins, white space aside: with the header and its format.
-pub(crate) const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
-
 /// A record: a line is an object with one key, the record's kind.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -107,7 +107,7 @@ fn read_unpacked(
     digester: &Digester,
     limits: &Limits,
 ) -> Result<Input, InputError> {
-    let (head, is_evidence) = peek(&mut reader).map_err(|cause| InputError::Read {
+    let (head, is_evidence) = file::peek(&mut reader).map_err(|cause| InputError::Read {
         path: name.to_owned(),
         cause,
     })?;
@@ -120,17 +120,4 @@ fn read_unpacked(
     } else {
         Ok(dump::read_bounded(reader, name, digester, limits)?)
     }
-}
-
-/// Reads enough to recognize an evidence file; returns what it read, and whether it is one.
-pub(crate) fn peek(reader: &mut impl Read) -> io::Result<(Vec<u8>, bool)> {
-    let mut head = Vec::new();
-    reader.take(256).read_to_end(&mut head)?;
-    let bare: Vec<u8> = head
-        .iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .collect();
-    let is_evidence = bare.starts_with(file::OPENING.as_bytes());
-    Ok((head, is_evidence))
 }

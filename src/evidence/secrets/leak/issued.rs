@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Grade, LeakKind, grade::Find, patterns::constant};
+use super::{Grade, LeakKind, constant::constant, grade::Find};
 
 /// Stands in evidence where the hub showed the runner's own credential: a name could hold it, too.
 pub const OWN_CREDENTIAL: &str = "redacted-credential-of-the-runner";

@@ -6,6 +6,7 @@
 //!
 //! The scanner looks into JSON, YAML and base64, up to a depth.
 
+mod constant;
 mod encoding;
 mod finds;
 mod grade;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::issued;
+use super::{constant::constant, issued};
 
 /// Words of which one is in every credential that a name gives away, and in headers.
 const WORDS: &str = r"(?i:token|passw|passphrase|pwd|secret|credential|jwt|cookie|key|auths?\b|bearer|basic|client.?cert|certificate-data|pin\b)";
@@ -161,10 +161,6 @@ pub(super) fn is_uuid(value: &str) -> bool {
             8 | 13 | 18 | 23 => c == '-',
             _ => c.is_ascii_hexdigit(),
         })
-}
-
-pub(super) fn constant(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
 }
 
 #[cfg(test)]
