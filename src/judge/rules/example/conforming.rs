@@ -4,7 +4,7 @@ use evidence::api::{ClusterProfile, Edition, names};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::{certificates::ca_data, stage::Staged, time::stamp};
+use super::{certificates::ca_data, staged::Staged, time::stamp};
 
 /// The manager of profiles that do not name one.
 pub(super) const MANAGER: &str = "m";

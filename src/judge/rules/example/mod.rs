@@ -15,6 +15,7 @@ mod requests;
 mod secrets;
 mod slices;
 mod stage;
+mod staged;
 mod time;
 mod world;
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     conforming::{api_version, text, without_kind},
     error::{Flaw, strictly},
-    stage::Staged,
+    staged::Staged,
     time::stamp,
 };
 

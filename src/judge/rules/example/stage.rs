@@ -1,13 +1,14 @@
 //! Plays an example's profiles or slices with its steps, and records every version as a watch would.
 
-use evidence::{History, Origin, Tracked, Version, api::Edition};
+use evidence::{History, Origin, Version, api::Edition};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     conforming,
     error::{Flaw, strictly},
+    staged::Staged,
     time::{STEP_TIME, STEP_TURN, moment, stamp},
 };
 
@@ -74,21 +75,6 @@ fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
             .for_each(|field| fill_in_turn(field, turn, at)),
         _ => {}
     }
-}
-
-/// A kind of objects that examples put on the stage.
-pub(super) trait Staged: Tracked + Serialize {
-    /// The name and namespace that an overlay gives to an object, or their defaults.
-    fn key(overlay: &Value) -> (String, String);
-
-    /// The object onto which `overlay` is merged: it keeps every rule.
-    fn conforming(overlay: &Value, edition: Edition, created: SignedDuration) -> Value;
-
-    /// The overlay with its short forms written out.
-    fn expand(overlay: &Value) -> Value;
-
-    /// Drops the field ownership.
-    fn drop_writers(&mut self);
 }
 
 /// The objects of one kind on the stage, in order of appearance.

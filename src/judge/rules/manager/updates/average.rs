@@ -3,10 +3,11 @@
 use evidence::{Evidence, Origin, ProfileHistory, api::ClusterProfile};
 
 use super::{
-    budget::{Writers, was_watched},
+    budget::was_watched,
     log::{Life, Log, Names},
     publishers::{Counted, Users, counted, sure_if},
     spans::{steps_of, tally},
+    spendable::Writers,
 };
 use crate::{
     shared::{

@@ -1,10 +1,11 @@
 //! How often an object is written (KEP-4322 › Scalability implication).
 
-use evidence::{Asked, Evidence, Kind, ProfileHistory, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, ProfileHistory};
 
 use super::{
     log::{Key, Log, Names, StatusLog},
     spans::{Span, shown, steps_of},
+    spendable::{Spendable, Writers},
 };
 use crate::{
     reasons::MANAGER_NOT_NAMED,
@@ -14,11 +15,8 @@ use crate::{
     },
     subjects::{Finding, Findings, Profiles},
     time::{Events, SECOND},
-    who::{Doing, Hand, Who},
+    who::{Doing, Hand},
 };
-
-/// Tells who wrote profiles.
-pub(super) type Writers<'e> = Who<'e, ClusterProfile>;
 
 /// `updates/status-writes-within-budget`
 ///
@@ -92,34 +90,6 @@ fn note_excused(excused: usize, findings: &mut Findings) {
         " profiles exceed the budget only with writes of people and of programs that are proven not to be the manager: \
          these are left out",
     );
-}
-
-/// What is spent of a bucket.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spendable {
-    /// By all writes.
-    all: Spent,
-    /// By those that may be the manager's.
-    pub(super) own: Spent,
-    /// Whether they overdraw it without those that may be a person's as well.
-    is_sure: bool,
-}
-
-impl Spendable {
-    /// Less is asked for only if more exceeds the budget.
-    pub(super) fn of(all: Spent, own: impl FnOnce() -> Spent, sure: impl FnOnce() -> Spent) -> Self {
-        let own = if all == Spent::Kept { all } else { own() };
-        Self {
-            all,
-            own,
-            is_sure: own.overdraw().is_some() && sure().overdraw().is_some(),
-        }
-    }
-
-    /// Whether the writes of others alone make it exceed the budget.
-    fn is_excused(&self) -> bool {
-        self.all != Spent::Kept && self.own == Spent::Kept
-    }
 }
 
 const TOO_OFTEN: &str = "the status is written more often than the budget allows";

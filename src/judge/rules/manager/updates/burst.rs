@@ -3,10 +3,11 @@
 use evidence::{Evidence, ProfileHistory, Request};
 
 use super::{
-    budget::{Writers, is_told_by, may_overdraw, moments, seen_to_spend, was_watched},
+    budget::{is_told_by, may_overdraw, moments, seen_to_spend, was_watched},
     log::{Log, Names},
     publishers::{Counted, Users, counted, doubt_unclaimed, sure_if},
     spans::{Span, shown, steps_of},
+    spendable::Writers,
 };
 use crate::{
     shared::{

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
-use super::budget::{Writers, may_overdraw, moments};
+use super::{
+    budget::{may_overdraw, moments},
+    spendable::Writers,
+};
 use crate::{
     shared::{
         bucket::{BUDGET, Spent, TOO_CLOSE, spent},

@@ -4,7 +4,7 @@ use evidence::{
     DriverAction, Evidence, ObjectRef, Origin, ProfileHistory, Request, Scenario, api::ClusterProfile,
 };
 
-use super::{budget::Writers, log::Log};
+use super::{log::Log, spendable::Writers};
 use crate::{
     shared::{
         answer::{Span, alive, joined_profile, steps},

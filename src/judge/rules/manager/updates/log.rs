@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use evidence::{Evidence, Kind, Request, api::ClusterProfile};
 
-use super::budget::{Spendable, Writers};
+use super::spendable::{Spendable, Writers};
 pub(super) use crate::who::logged::Key;
 use crate::{
     shared::bucket::{BUDGET, Spent, spent},

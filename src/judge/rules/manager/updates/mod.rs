@@ -9,6 +9,7 @@ mod empty;
 mod log;
 mod publishers;
 mod spans;
+mod spendable;
 mod spending;
 mod subresources;
 mod writers;

@@ -3,8 +3,9 @@
 use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
 use super::{
-    budget::{Writers, may_overdraw},
+    budget::may_overdraw,
     log::{Key, Names},
+    spendable::Writers,
 };
 use crate::{
     reasons::MANAGER_NOT_NAMED,

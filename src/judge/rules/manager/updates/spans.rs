@@ -3,8 +3,8 @@
 use evidence::{Evidence, ProfileHistory};
 
 use super::{
-    budget::Writers,
     log::{Key, Log, Names},
+    spendable::Writers,
 };
 use crate::{
     shared::{

@@ -4,8 +4,9 @@ use evidence::Evidence;
 use jiff::Timestamp;
 
 use super::{
-    budget::{Writers, is_told_by, sure_writes, was_watched},
+    budget::{is_told_by, sure_writes, was_watched},
     log::{Names, StatusLog},
+    spendable::Writers,
 };
 use crate::{
     shared::{bucket::BUDGET, writes::status_writes},
