@@ -18,13 +18,14 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     misbehaviours::{LATE, Misbehaviour, Misbehaviours},
+    names::SCHEDULER,
     placement::{Clusters, Placement},
     remote::Commands,
     script::Step,
     selection::{is_well, reference, select},
-    slices::{self, Slice, clusters_of, slices, workload_of},
+    slice::{self, Slice},
+    slices::{clusters_of, slice as slice_of, slices, workload_of},
     workload,
-    world::SCHEDULER,
 };
 use crate::{
     client::{Hub, RequestError, Via, profile_resource, slice_resource},
@@ -254,7 +255,7 @@ impl Controller {
         if is_driven && self.misbehaviours.has(Misbehaviour::KeepsNeedlessSlices) {
             let there = self.own_slices(&key.0, &key.1).len();
             for index in wanted.len()..there {
-                wanted.push(slices::slice(&placement, owner.as_ref(), index, &[]));
+                wanted.push(slice_of(&placement, owner.as_ref(), index, &[]));
             }
         }
         for edit in &placement.edits {
@@ -367,7 +368,7 @@ impl Controller {
             if except.contains(&slice.as_str()) {
                 continue;
             }
-            self.hub.delete(&slices::target(namespace, &slice)).await?;
+            self.hub.delete(&slice::target(namespace, &slice)).await?;
             if let Some(mirror) = self.slices.get_mut(namespace) {
                 mirror.remove(&slice);
             }

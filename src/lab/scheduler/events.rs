@@ -3,11 +3,12 @@
 use super::{
     controller::Controller,
     inventory::{self, MEMBERS, member, report},
+    names::{PLACEMENTS, SCHEDULER},
     placement::Placement,
     remote::Order,
     script::Action,
-    slices,
-    world::{FULL_FROM, PLACEMENTS, SCHEDULER},
+    slice,
+    world::FULL_FROM,
 };
 use crate::client::{RequestError, Via};
 
@@ -65,7 +66,7 @@ impl Controller {
                     Some(user) => self.hub.acting_as(user),
                     None => self.hub.clone(),
                 };
-                let target = slices::target(PLACEMENTS, &format!("{SCHEDULER}-{workload}-0"));
+                let target = slice::target(PLACEMENTS, &format!("{SCHEDULER}-{workload}-0"));
                 match hub.patch(&target, field_manager, Via::Object, &patch).await {
                     // Another fault has given the slice another name.
                     Err(error) if error.is_not_found() => Ok(()),

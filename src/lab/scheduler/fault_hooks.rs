@@ -3,10 +3,7 @@
 use serde_json::json;
 
 use super::{
-    controller::Controller,
-    misbehaviours::Misbehaviour,
-    slices::{self, workload_of},
-    world::SCHEDULER,
+    controller::Controller, misbehaviours::Misbehaviour, names::SCHEDULER, slice, slices::workload_of,
 };
 use crate::client::{RequestError, Via};
 
@@ -25,7 +22,7 @@ impl Controller {
             let others = mirror.all().filter(|slice| workload_of(slice).is_none());
             let unclaimed = others.filter(|slice| tidies || slice.data["schedulerName"] != SCHEDULER);
             let names = unclaimed.filter_map(|slice| slice.metadata.name.as_deref());
-            foreign.extend(names.map(|name| slices::target(namespace, name)));
+            foreign.extend(names.map(|name| slice::target(namespace, name)));
         }
         for target in foreign {
             if tidies {

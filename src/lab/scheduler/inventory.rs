@@ -12,7 +12,7 @@ use k8s_openapi::api::{
 use kube::api::ApiResource;
 use serde_json::{Value, json};
 
-use super::world::CONSUMER;
+use super::names::CONSUMER;
 use crate::client::{Hub, RequestError, Target, Via, profile_resource};
 
 /// The cluster manager of the profiles, and its field manager.

@@ -6,8 +6,9 @@ use super::{
     faults::Fault,
     inventory::{EDGE, MEMBERS, create_namespace, let_read_profiles, let_use_decisions, publish},
     misbehaviours::Misbehaviour,
+    names::{CONSUMER, PLACEMENTS, SCHEDULER},
     remote::{Commands, Remote, channel},
-    world::{CONSUMER, PLACEMENTS, SCHEDULER, World},
+    world::World,
 };
 use crate::client::{Hub, RequestError};
 

@@ -11,7 +11,7 @@
 //! * `world`: workloads, inventory and script; `script`: what happens, and when;
 //! * `inventory`: the profiles, and what consumers may do;
 //! * `workload`: the objects for which the scheduler decides;
-//! * `selection`: which clusters a workload gets; `slices`: how they are published;
+//! * `selection`: which clusters a workload gets; `slices`: how they are published, one `slice` after the other;
 //! * `controller`: the rounds; `remote`: the remote control, and `hooks`: how a driver uses it; `events`: what it and the script ask for;
 //! * `misbehaviours`: misbehaviour that faults ask for, and `fault_hooks`: how it acts on the slices of others.
 
@@ -23,10 +23,12 @@ mod hooks;
 mod inventory;
 mod lifetime;
 mod misbehaviours;
+mod names;
 mod placement;
 mod remote;
 mod script;
 mod selection;
+mod slice;
 mod slices;
 mod workload;
 mod world;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use evidence::api::ClusterProfileReference;
 
-use super::slices::Slice;
+use super::slice::Slice;
 
 /// The clusters that a workload asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

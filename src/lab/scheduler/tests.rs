@@ -14,12 +14,13 @@ use super::{
     faults::{Fault, faults, hub_definitions},
     inventory::{MEMBERS, member},
     lifetime::Scheduler,
+    names::PLACEMENTS,
     placement::Clusters,
     remote::Remote,
     script::minutes,
     selection::reference,
     slices::clusters_of,
-    world::{FEW, LARGE, PLACEMENTS, World},
+    world::{FEW, LARGE, World},
 };
 use crate::{
     client::{profile_resource, slice_resource},

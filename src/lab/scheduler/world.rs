@@ -10,18 +10,12 @@ use super::{
     controller::Controller,
     inventory::{EDGE, Health, MEMBERS},
     misbehaviours::{Misbehaviour, Misbehaviours},
+    names::PLACEMENTS,
     placement::{Clusters, Placement},
     script::{Action, Step, minutes},
-    slices::Slice,
+    slice::Slice,
 };
 use crate::{client::Hub, manager::Manager};
-
-/// The scheduler's name: in its slices, as a user of the hub, and as field manager.
-pub(super) const SCHEDULER: &str = "reference-scheduler";
-/// A user that reads decisions.
-pub(super) const CONSUMER: &str = "lab-consumer";
-/// The namespace of the workloads and their decisions.
-pub(super) const PLACEMENTS: &str = "lab-placements";
 
 /// A workload that no cluster satisfies.
 pub(super) const NONE: &str = "none";

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use evidence::api::UnknownName;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::{
@@ -29,6 +30,16 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
 /// All faults, in the order of the rules.
 pub fn faults() -> &'static [FaultInfo] {
     &FAULTS
+}
+
+impl Fault {
+    /// The manager's fault of that id.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one.
+    pub fn parse(id: &str) -> Result<Self, UnknownName> {
+        Self::find(id, faults())
+    }
 }
 
 /// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.

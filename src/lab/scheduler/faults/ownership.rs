@@ -6,8 +6,9 @@ use super::fault::FaultInfo;
 use crate::scheduler::{
     inventory::{MEMBERS, member},
     misbehaviours::Misbehaviour,
+    names::CONSUMER,
     script::minutes,
-    world::{CONSUMER, FEW, FEW_COUNT, FEW_FROM},
+    world::{FEW, FEW_COUNT, FEW_FROM},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[

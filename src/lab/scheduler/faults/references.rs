@@ -10,7 +10,7 @@ use crate::scheduler::{
     placement::Clusters,
     script::{Action, Step, minutes},
     selection::reference,
-    slices::Decision,
+    slice::Decision,
     world::{FEW, FEW_FROM, LARGE, World},
 };
 

@@ -6,8 +6,9 @@ use super::fault::FaultInfo;
 use crate::{
     fault::HubChange,
     scheduler::{
-        slices::Slice,
-        world::{FEW, FULL, LARGE, NONE, SCHEDULER},
+        names::SCHEDULER,
+        slice::Slice,
+        world::{FEW, FULL, LARGE, NONE},
     },
 };
 

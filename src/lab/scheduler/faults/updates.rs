@@ -6,8 +6,9 @@ use serde_json::json;
 use super::fault::FaultInfo;
 use crate::scheduler::{
     misbehaviours::Misbehaviour,
+    names::SCHEDULER,
     script::minutes,
-    world::{FEW, LARGE, SCHEDULER, UNORDERED},
+    world::{FEW, LARGE, UNORDERED},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
