@@ -7,7 +7,8 @@ mod texts;
 
 use std::{collections::BTreeSet, fs};
 
-use evidence::{Digester, Evidence, Kind, file, read_input};
+use evidence::{Digester, Evidence, Kind, Window, file, read_input};
+use jiff::{SignedDuration, Timestamp};
 use judge::{Selection, Verdict, judge};
 use serde_json::{Value, json};
 
@@ -146,15 +147,25 @@ pub fn list(items: &[&Value]) -> String {
     json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()
 }
 
-/// The evidence of the neighbour alone, with a line of the odd one before it.
-pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> Evidence {
+/// The evidence of a watch of the neighbour alone, and the same with lines of the odd one before it.
+pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> (Evidence, Evidence) {
+    let from: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+    let mut watched = alone.clone();
+    watched.header.window = Some(Window {
+        from,
+        until: from + SignedDuration::from_mins(1),
+    });
+    for history in &mut watched.profiles {
+        history.versions[0].at = Some(from);
+    }
     let mut bytes = Vec::new();
-    file::write_to(alone, &mut bytes).expect("written");
+    file::write_to(&watched, &mut bytes).expect("written");
     let text = String::from_utf8(bytes).expect("text");
     let record = json!({"profile": {"at": "2026-01-01T00:00:00Z", "origin": "listed", "object": odd}});
     let change = json!({"change": {"at": "2026-01-01T00:00:10Z", "metadata": {"resourceVersion": "9"}}});
     let gone = json!({"gone": {"at": "2026-01-01T00:00:20Z"}});
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.splice(2..2, [record.to_string(), change.to_string(), gone.to_string()]);
-    read((lines.join("\n") + "\n").as_bytes())
+    let evidence = read((lines.join("\n") + "\n").as_bytes());
+    (watched, evidence)
 }

@@ -54,7 +54,7 @@ async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, 
         is_judged_as_alone(&evidence, &alone);
     }
 
-    let evidence = from_evidence_file(&alone, &odd);
+    let (watched, evidence) = from_evidence_file(&alone, &odd);
     let [told] = &reported(&evidence)[..] else {
         panic!("{:?}", reported(&evidence))
     };
@@ -63,7 +63,7 @@ async fn an_object_that_does_not_fit(#[case] place: &str, #[case] value: Value, 
         "{told}"
     );
     assert!(told.contains(message), "{told}");
-    is_judged_as_alone(&evidence, &alone);
+    is_judged_as_alone(&evidence, &watched);
 
     let hub = LaxHub::new().await;
     hub.put(&good).await;
