@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Login, Member, Namespace,
-    ObjectKey, Probe, ProfileHistory, Reason, ReasonId, Requests, Secret, SliceHistory, UnlabelledSecret,
-    Unreadable, Workload,
-    api::{ClusterProfile, PlacementDecision, Role},
+    Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member,
+    MemberCall, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Requests, Secret,
+    SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
+    api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
     runs,
 };
 
@@ -48,6 +48,12 @@ pub struct Evidence {
     pub logins: Vec<Login>,
     /// The steps of the implementation's driver.
     pub driver: Option<Driver>,
+    /// The stage on which a consumer was judged.
+    pub stage: Option<Stage>,
+    /// What reached the addresses of the stage's members.
+    pub member_calls: Option<Log<MemberCall>>,
+    /// The calls of the recording credential plugin.
+    pub plugin_calls: Option<Log<PluginCall>>,
     /// Evidence that was requested but unavailable.
     pub gaps: Gaps,
     /// Objects that do not fit the shape of their kind.
@@ -138,9 +144,9 @@ impl Evidence {
 
     /// Whether objects of that role were seen in scope, deleted ones included.
     pub fn has_any(&self, role: Role) -> bool {
-        match role {
-            Role::Manager => self.histories().next().is_some(),
-            Role::Scheduler => self.slice_histories().next().is_some(),
+        match role.objects() {
+            ObjectKind::ClusterProfile => self.histories().next().is_some(),
+            ObjectKind::PlacementDecision => self.slice_histories().next().is_some(),
         }
     }
 

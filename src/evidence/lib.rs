@@ -58,7 +58,11 @@ pub use seen::{
     },
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     probe::{Probe, ProbeMethod, ProbeOutcome},
-    request::{Request, RequestBody, Requests},
+    request::{Log, Request, RequestBody, Requests},
+    stage::{
+        Called, ConsumerClaims, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Scene,
+        Stage, StagedCredential,
+    },
     workload::Workload,
 };
 pub use shares::{

@@ -57,6 +57,18 @@ pub(crate) const NO_CONSUMER_USER: Reason = Reason::known(
     "no user was named as a consumer of decisions",
 );
 
+/// By which user the consumer reads the hub was not said.
+pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
+    ReasonId::NoConsumerUsers,
+    "the consumer's user was not named, or others use it too",
+);
+
+/// The consumer hands no arguments and variables of profiles to plugins.
+pub(crate) const PROFILE_ARGS_NOT_CLAIMED: Reason = Reason::known(
+    ReasonId::FeatureNotClaimed,
+    "the consumer does not claim to hand a profile's arguments or variables to plugins",
+);
+
 /// The user declared that the implementation lacks a rule's feature.
 pub(crate) fn declared_absent(feature: Feature) -> Reason {
     Reason::of(

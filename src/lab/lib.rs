@@ -2,6 +2,7 @@
 //! process.
 
 mod client;
+pub mod consumer;
 pub mod crd;
 pub mod driver;
 pub mod fault;

@@ -2,7 +2,7 @@
 
 use evidence::api::Role;
 
-use crate::{manager::Manager, scheduler::Scheduler};
+use crate::{consumer::Consumer, manager::Manager, scheduler::Scheduler};
 
 /// A reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub fn reference(role: Role) -> Reference {
         Role::Scheduler => Reference {
             name: Scheduler::NAME,
             namespace: Scheduler::NAMESPACE,
+        },
+        Role::Consumer => Reference {
+            name: Consumer::NAME,
+            namespace: Consumer::NAMESPACE,
         },
     }
 }

@@ -48,7 +48,9 @@ fn an_unknown_edition_is_answered_with_all_of_them() {
     for given in ["2027-01", "zzz", "standart"] {
         refused(
             &["run", "--edition", given],
-            &["(the editions: standard, 2026-07, 2026-09, placement-2025-09, placement-2026-09)"],
+            &[
+                "(the editions: standard, 2026-07, 2026-09, placement-2025-09, placement-2026-09, consumer-2026-07, consumer-2026-09)",
+            ],
         );
         refused(
             &["list", "--edition", given],

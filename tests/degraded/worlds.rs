@@ -89,6 +89,7 @@ impl Plot {
         let whole = match self.role {
             Role::Manager => self.manager(),
             Role::Scheduler => self.scheduler(),
+            Role::Consumer => unreachable!("it is not played here"),
         };
         World {
             plot: self,

@@ -59,7 +59,8 @@ impl Permissions {
                     questions.push(question(verb, names::GROUP, plural, namespace));
                 }
                 questions.push(match role {
-                    Role::Manager => {
+                    // For a consumer, the run plays the manager.
+                    Role::Manager | Role::Consumer => {
                         let status = format!("{plural}/status");
                         question("patch", names::GROUP, &status, namespace)
                     }

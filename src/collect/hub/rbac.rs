@@ -7,7 +7,7 @@ mod tests;
 use std::fmt::Write as _;
 
 use evidence::{
-    api::{Role, names},
+    api::{ObjectKind, Role, names},
     labels::SUITE,
 };
 pub use manifest::{ServiceAccount, ServiceAccountError};
@@ -151,6 +151,7 @@ impl Grants {
                 Role::Scheduler => {
                     "For a driver that may write: only to slices that the run has asked for or created."
                 }
+                Role::Consumer => "For the stage of a consumer: only profiles that the run has created.",
             };
             rule(
                 Some(comment),
@@ -159,7 +160,7 @@ impl Grants {
                 None,
                 "get, create, patch, delete",
             );
-            if *role == Role::Manager {
+            if role.objects() == ObjectKind::ClusterProfile {
                 let status = format!("{plural}/status");
                 rule(None, names::GROUP, &status, None, "patch");
             }

@@ -136,6 +136,8 @@ impl Run<'_> {
         let holds = |role, scope: &Scope| match role {
             Role::Manager => Some(record.lock().has(|profile| scope.holds(profile))),
             Role::Scheduler => Some(slices.has(scope)),
+            // The run makes the profiles that it reads.
+            Role::Consumer => None,
         };
         scope_check::check(&self.client(), &self.target, self.plan, holds).await
     }

@@ -129,7 +129,7 @@ pub async fn survey(
         let holds = |role, scope: &Scope| match role {
             Role::Manager if found.unreadable > 0 => None,
             Role::Manager => Some(has_profile(scope)),
-            Role::Scheduler => None,
+            Role::Scheduler | Role::Consumer => None,
         };
         let client = hub.timed();
         let check = scope_check::check(&client, &target, plan, holds);

@@ -12,16 +12,20 @@ use evidence::{
 
 use crate::command::terminal::exit::Failure;
 
-/// Reads the value of `--role`.
-pub fn parser() -> impl TypedValueParser<Value = Role> {
+/// The roles that a run can judge. A consumer needs a stage, which no run has yet: it is judged by recorded evidence.
+pub const OF_RUNS: [Role; 2] = [Role::Manager, Role::Scheduler];
+
+/// Reads the value of `--role`, one of these.
+pub fn parser<const N: usize>(roles: [Role; N]) -> impl TypedValueParser<Value = Role> {
     let named = |role: Role| {
         PossibleValue::new(role.name()).help(match role {
             Role::Manager => "Who writes ClusterProfiles (KEP-4322)",
             Role::Scheduler => "Who writes PlacementDecisions (KEP-5313)",
+            Role::Consumer => "Who reads ClusterProfiles and reaches their members",
         })
     };
-    PossibleValuesParser::new(Role::ALL.map(named)).map(|name| {
-        let mut roles = Role::ALL.into_iter();
+    PossibleValuesParser::new(roles.map(named)).map(move |name| {
+        let mut roles = roles.into_iter();
         // Clap takes no other names.
         roles.find(|role| role.name() == name).unwrap_or_default()
     })
@@ -45,6 +49,11 @@ pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Res
         }
         (roles, _) => roles.to_vec(),
     };
+    if let Some(role) = judged.iter().find(|role| !OF_RUNS.contains(role)) {
+        return Err(Failure::usage(anyhow!(
+            "a run cannot judge a {role} yet: name a recorded run with --from"
+        )));
+    }
     let edition_of = |role: Role| {
         let given = edition.filter(|edition| edition.role() == role);
         given.or(claim.edition_of(role)).unwrap_or(role.default_edition())

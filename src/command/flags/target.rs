@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
     Claim, Scope,
-    api::{Edition, Feature, Role, UnknownName},
+    api::{Edition, Feature, ObjectKind, Role, UnknownName},
 };
 use judge::{
     Judgement, Verdict,
@@ -157,9 +157,13 @@ impl Target {
                 list.push(name.to_owned());
             }
         };
-        for role in claim.roles().collect::<Vec<_>>() {
-            let name = lab::reference(role).name;
-            let identity = claim.identity_mut(role);
+        for kind in ObjectKind::ALL {
+            let publisher = kind.publisher();
+            if claim.edition_of(publisher).is_none() {
+                continue;
+            }
+            let name = lab::reference(publisher).name;
+            let identity = claim.identity_mut(kind);
             or_named(&mut identity.users, name);
             or_named(&mut identity.field_managers, name);
         }
@@ -283,6 +287,7 @@ impl FromStr for Reference {
             match Role::of_rule(fault) {
                 Role::Manager => reference.faults.push(Fault::parse(fault)?),
                 Role::Scheduler => reference.scheduler_faults.push(scheduler::Fault::parse(fault)?),
+                Role::Consumer => return Err(UnknownName::among("fault", fault, [])),
             }
         }
         Ok(reference)

@@ -19,7 +19,7 @@ pub struct Rbac {
     #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
     namespaces: Vec<String>,
     /// Who is judged: manager, scheduler, or both, with a comma between them
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser())]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(roles::OF_RUNS))]
     roles: Vec<Role>,
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
@@ -59,7 +59,7 @@ impl Rbac {
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
-        let written = Role::ALL
+        let written = roles::OF_RUNS
             .into_iter()
             .filter(|role| self.allow_mutations && judges(*role));
         let grants = Grants {

@@ -21,7 +21,7 @@ use crate::command::{
 #[derive(Debug, Args)]
 pub struct List {
     /// The role whose rules to list [default: manager, or that of --edition; for markdown, all]
-    #[arg(long, value_parser = roles::parser())]
+    #[arg(long, value_parser = roles::parser(Role::ALL))]
     role: Option<Role>,
     /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
     #[arg(long)]

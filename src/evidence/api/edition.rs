@@ -29,6 +29,12 @@ pub enum Edition {
     /// The same KEP with the stricter API `v1alpha2`.
     #[serde(rename = "placement-2026-09")]
     Placement2026M09,
+    /// What edition `2026-07` and the Overview ask of those who read profiles.
+    #[serde(rename = "consumer-2026-07")]
+    Consumer2026M07,
+    /// The same of edition `2026-09`: one inventory for each namespace, and what to do with two profiles of one member.
+    #[serde(rename = "consumer-2026-09")]
+    Consumer2026M09,
 }
 
 /// An optional part of the API that an implementation claims or disclaims.
@@ -81,12 +87,14 @@ impl UnknownName {
 
 impl Edition {
     /// All editions: those of each role together, oldest first.
-    pub const ALL: [Edition; 5] = [
+    pub const ALL: [Edition; 7] = [
         Edition::Standard,
         Edition::Y2026M07,
         Edition::Y2026M09,
         Edition::Placement2025M09,
         Edition::Placement2026M09,
+        Edition::Consumer2026M07,
+        Edition::Consumer2026M09,
     ];
 
     /// The role that is judged by it.
@@ -94,6 +102,16 @@ impl Edition {
         match self {
             Edition::Standard | Edition::Y2026M07 | Edition::Y2026M09 => Role::Manager,
             Edition::Placement2025M09 | Edition::Placement2026M09 => Role::Scheduler,
+            Edition::Consumer2026M07 | Edition::Consumer2026M09 => Role::Consumer,
+        }
+    }
+
+    /// The edition whose documents it judges by: of consumers, they are those of managers.
+    pub fn documents(self) -> Self {
+        match self {
+            Edition::Consumer2026M07 => Edition::Y2026M07,
+            Edition::Consumer2026M09 => Edition::Y2026M09,
+            other => other,
         }
     }
 
@@ -105,6 +123,8 @@ impl Edition {
             Edition::Y2026M09 => "2026-09",
             Edition::Placement2025M09 => "placement-2025-09",
             Edition::Placement2026M09 => "placement-2026-09",
+            Edition::Consumer2026M07 => "consumer-2026-07",
+            Edition::Consumer2026M09 => "consumer-2026-09",
         }
     }
 }
@@ -165,7 +185,7 @@ mod tests {
         assert_eq!(
             slip.to_string(),
             "unknown edition `standart`: did you mean `standard`? (the editions: standard, 2026-07, \
-             2026-09, placement-2025-09, placement-2026-09)"
+             2026-09, placement-2025-09, placement-2026-09, consumer-2026-07, consumer-2026-09)"
         );
         let nonsense = "zzz".parse::<Feature>().expect_err("nonsense");
         assert_eq!(

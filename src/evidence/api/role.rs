@@ -16,17 +16,20 @@ pub enum Role {
     Manager,
     /// A scheduler: it publishes in PlacementDecisions (KEP-5313) which members it selected.
     Scheduler,
+    /// A consumer: it reads profiles, and reaches their members.
+    Consumer,
 }
 
 impl Role {
     /// All roles, in the order of reports.
-    pub const ALL: [Role; 2] = [Role::Manager, Role::Scheduler];
+    pub const ALL: [Role; 3] = [Role::Manager, Role::Scheduler, Role::Consumer];
 
     /// The name on the command line and in files, and that of the folder of its suites.
     pub fn name(self) -> &'static str {
         match self {
             Role::Manager => "manager",
             Role::Scheduler => "scheduler",
+            Role::Consumer => "consumer",
         }
     }
 
@@ -35,13 +38,14 @@ impl Role {
         match self {
             Role::Manager => "cluster manager",
             Role::Scheduler => "scheduler",
+            Role::Consumer => "consumer",
         }
     }
 
-    /// What its objects are.
+    /// What its objects are: those that it writes, or those that it reads.
     pub fn objects(self) -> ObjectKind {
         match self {
-            Role::Manager => ObjectKind::ClusterProfile,
+            Role::Manager | Role::Consumer => ObjectKind::ClusterProfile,
             Role::Scheduler => ObjectKind::PlacementDecision,
         }
     }
@@ -50,6 +54,8 @@ impl Role {
     pub fn of_rule(id: &str) -> Role {
         if id.starts_with("placement-") {
             Role::Scheduler
+        } else if id.starts_with("consumer-") {
+            Role::Consumer
         } else {
             Role::Manager
         }
@@ -60,6 +66,7 @@ impl Role {
         match self {
             Role::Manager => Edition::Standard,
             Role::Scheduler => Edition::Placement2025M09,
+            Role::Consumer => Edition::Consumer2026M07,
         }
     }
 

@@ -62,15 +62,15 @@ pub enum LineError {
     /// A change has parts that the object above it cannot have.
     #[error("a change of another kind of object than the one above it")]
     OtherKind,
+    /// An event of a log, and no record that says what the log covers.
+    #[error("a request or a call, and no record above it that says what its log covers")]
+    NoLog,
     /// A version without its time, in evidence of a run.
     #[error("no `at`: only a dump, whose header has no window, does not say when a version was received")]
     NoTime,
     /// A later version of an object, or its end, in evidence of a dump.
     #[error("a change in a dump: evidence of a run has a window in its header")]
     ChangeInDump,
-    /// A request, and no record that says what the audit log covers.
-    #[error("a request, and no `requests` record above it")]
-    NoRequests,
     /// A later look at a member, and no first one.
     #[error("a `look`, and no `member` with a look above it")]
     NoMember,

@@ -22,6 +22,9 @@
 //! | `requests` | the span that the audit log covers |
 //! | `request` | one write request, in the hub's order; all stand after `requests` |
 //! | `sliceRequests`, `sliceRequest` | the same for PlacementDecisions |
+//! | `stage` | the stage on which a consumer was judged |
+//! | `memberCalls`, `memberCall` | the span of the log of the stage's members, and what reached them |
+//! | `pluginCalls`, `pluginCall` | the same of the stage's credential plugin |
 //! | `member` | a member, and its first answers |
 //! | `look` | later answers of the nearest `member` above: only what differs from the answers before |
 //! | `endpointCall` | an endpoint of a profile, and whether it answered |

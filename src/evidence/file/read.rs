@@ -1,6 +1,7 @@
 //! Reads the evidence file.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     io::{self, BufRead, Read as _},
     path::Path,
@@ -12,12 +13,12 @@ use super::{
     FileError, LineError,
     change::{Change, Changing},
     line::{Line, Misfit},
-    record::Record,
+    record::{Covers, Record},
     window,
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, ObjectKey,
-    ObjectRef, Request, Requests, Tracked, Unreadable, Version, Window,
+    Asked, Evidence, FORMAT, Gap, Header, History, Input, Kind, Later, LimitError, Limits, Log, ObjectKey,
+    ObjectRef, Tracked, Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
     observation::header,
     read::open::{exceeded, open},
@@ -118,11 +119,6 @@ fn next_line<'a>(
     Ok(Some(RawLine { text: buffer, cut }))
 }
 
-/// Checks the span that an audit log covers.
-fn check_log(covers: &Window, line: usize) -> Result<(), FileError> {
-    window::check(covers, "what the audit log covers").map_err(|flaw| broken(line, flaw))
-}
-
 fn broken(line: usize, flaw: LineError) -> FileError {
     FileError::Line { line, flaw }
 }
@@ -171,6 +167,8 @@ enum Section {
     SliceRequests,
     Members,
     Logins,
+    MemberCalls,
+    PluginCalls,
     End,
 }
 
@@ -189,7 +187,9 @@ impl Section {
             // The same log tells of both kinds of objects.
             Kind::Requests => Section::SliceRequests,
             Kind::Members | Kind::Plugins => Section::Logins,
-            Kind::Driver => Section::Driver,
+            Kind::Driver | Kind::Stage => Section::Driver,
+            Kind::MemberCalls => Section::MemberCalls,
+            Kind::PluginCalls => Section::PluginCalls,
         }
     }
 }
@@ -362,28 +362,55 @@ impl Gathered {
                 Section::ConsumerAccess
             }
             Record::Requests(covers) => {
-                check_log(&covers.covers, line)?;
-                evidence.requests = Some(Requests {
-                    covers: covers.covers,
-                    events: Vec::new(),
-                });
+                begin_log(&mut evidence.requests, &covers, "what the audit log covers", line)?;
                 Section::Requests
             }
             Record::Request(request) => {
-                add_request(evidence.requests.as_mut(), request.into_owned(), line)?;
+                add_event(&mut evidence.requests, request, line)?;
                 Section::Requests
             }
             Record::SliceRequests(covers) => {
-                check_log(&covers.covers, line)?;
-                evidence.slice_requests = Some(Requests {
-                    covers: covers.covers,
-                    events: Vec::new(),
-                });
+                begin_log(
+                    &mut evidence.slice_requests,
+                    &covers,
+                    "what the audit log covers",
+                    line,
+                )?;
                 Section::SliceRequests
             }
             Record::SliceRequest(request) => {
-                add_request(evidence.slice_requests.as_mut(), request.into_owned(), line)?;
+                add_event(&mut evidence.slice_requests, request, line)?;
                 Section::SliceRequests
+            }
+            Record::MemberCalls(covers) => {
+                begin_log(
+                    &mut evidence.member_calls,
+                    &covers,
+                    "the time of the members' log",
+                    line,
+                )?;
+                Section::MemberCalls
+            }
+            Record::MemberCall(call) => {
+                add_event(&mut evidence.member_calls, call, line)?;
+                Section::MemberCalls
+            }
+            Record::PluginCalls(covers) => {
+                begin_log(
+                    &mut evidence.plugin_calls,
+                    &covers,
+                    "the time of the plugin's log",
+                    line,
+                )?;
+                Section::PluginCalls
+            }
+            Record::PluginCall(call) => {
+                add_event(&mut evidence.plugin_calls, call, line)?;
+                Section::PluginCalls
+            }
+            Record::Stage(stage) => {
+                evidence.stage = Some(*stage);
+                Section::Driver
             }
             Record::Member(mut member) => {
                 member.share();
@@ -531,8 +558,24 @@ fn last_history<T: Tracked>(evidence: &mut Evidence, line: usize) -> Result<&mut
         .ok_or_else(|| broken(line, LineError::NoObject))
 }
 
-fn add_request(requests: Option<&mut Requests>, request: Request, line: usize) -> Result<(), FileError> {
-    let requests = requests.ok_or_else(|| broken(line, LineError::NoRequests))?;
-    requests.events.push(request);
+/// Begins a log of the span that it covers.
+fn begin_log<T>(
+    log: &mut Option<Log<T>>,
+    covers: &Covers,
+    what: &'static str,
+    line: usize,
+) -> Result<(), FileError> {
+    window::check(&covers.covers, what).map_err(|flaw| broken(line, flaw))?;
+    *log = Some(Log {
+        covers: covers.covers,
+        events: Vec::new(),
+    });
+    Ok(())
+}
+
+/// Adds an event to a log that has begun.
+fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>, line: usize) -> Result<(), FileError> {
+    let log = log.as_mut().ok_or_else(|| broken(line, LineError::NoLog))?;
+    log.events.push(event.into_owned());
     Ok(())
 }

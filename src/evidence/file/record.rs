@@ -11,8 +11,9 @@ use super::{
     look::LookChange,
 };
 use crate::{
-    ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, Namespace, ObjectKey, Origin,
-    Probe, Request, Secret, UnlabelledSecret, Unreadable, Version, Window, Workload,
+    ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Namespace,
+    ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, UnlabelledSecret, Unreadable, Version,
+    Window, Workload,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
@@ -48,6 +49,13 @@ pub(super) enum Record<'a> {
     EndpointCall(Cow<'a, EndpointCall>),
     Login(Cow<'a, Login>),
     Driver(Box<Driver>),
+    Stage(Box<Stage>),
+    MemberCalls(Covers),
+    #[serde(deserialize_with = "in_braces")]
+    MemberCall(Cow<'a, MemberCall>),
+    PluginCalls(Covers),
+    #[serde(deserialize_with = "in_braces")]
+    PluginCall(Cow<'a, PluginCall>),
     End {},
 }
 
@@ -81,7 +89,7 @@ pub(super) struct Gone {
     pub at: Timestamp,
 }
 
-/// The span that the audit log covers.
+/// The span that a log covers.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Covers {
     pub covers: Window,

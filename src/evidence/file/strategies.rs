@@ -2,6 +2,7 @@
 
 mod members;
 mod placements;
+mod stage;
 
 use std::{fmt::Debug, sync::Arc};
 
@@ -209,6 +210,9 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::PlacementTimeline,
         Kind::ConsumerAccess,
         Kind::Workloads,
+        Kind::Stage,
+        Kind::MemberCalls,
+        Kind::PluginCalls,
     ])
 }
 
@@ -476,6 +480,11 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(members::login()),
         option::of(members::driver()),
     );
+    let staged = (
+        option::of(stage::stage()),
+        option::of(stage::member_calls()),
+        option::of(stage::plugin_calls()),
+    );
     let profiles = few(versions_of(profile()));
     let later = (
         few(versions_of(profile())),
@@ -507,9 +516,10 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         beyond,
         placements,
         later,
+        staged,
     )
         .prop_map(
-            |(header, profiles, requests, others, beyond, placements, later)| Evidence {
+            |(header, profiles, requests, others, beyond, placements, later, staged)| Evidence {
                 header,
                 namespaces: others.0,
                 profiles,
@@ -528,6 +538,9 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 slice_requests: placements.1,
                 workloads: placements.2,
                 consumer_access: placements.3,
+                stage: staged.0,
+                member_calls: staged.1,
+                plugin_calls: staged.2,
             },
         )
         .prop_map(without_window_without_times)

@@ -11,7 +11,7 @@ use super::{
     record::{Covers, First, Gone, Record, Recorded},
 };
 use crate::{
-    Evidence, FORMAT, Header, History, Request, Requests,
+    Evidence, FORMAT, Header, History, Log,
     file::checksum::{Checksum, Summing},
 };
 
@@ -85,6 +85,9 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     if let Some(driver) = &evidence.driver {
         lines.put(Record::Driver(Box::new(driver.clone())))?;
     }
+    if let Some(stage) = &evidence.stage {
+        lines.put(Record::Stage(Box::new(stage.clone())))?;
+    }
     lines.put_all(&evidence.namespaces, Record::Namespace)?;
     lines.put_all(&evidence.secrets, Record::Secret)?;
     lines.put_all(&evidence.unlabelled_secrets, Record::UnlabelledSecret)?;
@@ -100,9 +103,9 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.are_later = false;
     lines.put_all(&evidence.workloads, Record::Workload)?;
     lines.put_all(&evidence.consumer_access, Record::ConsumerAccess)?;
-    lines.put_requests(evidence.requests.as_ref(), Record::Requests, Record::Request)?;
-    lines.put_requests(
-        evidence.slice_requests.as_ref(),
+    lines.put_log(&evidence.requests, Record::Requests, Record::Request)?;
+    lines.put_log(
+        &evidence.slice_requests,
         Record::SliceRequests,
         Record::SliceRequest,
     )?;
@@ -115,6 +118,8 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     }
     lines.put_all(&evidence.endpoint_calls, Record::EndpointCall)?;
     lines.put_all(&evidence.logins, Record::Login)?;
+    lines.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
+    lines.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
     lines.put(Record::End {})?;
     lines.writer.flush()
 }
@@ -162,14 +167,14 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
-    /// Writes the span of a log, and its requests.
-    fn put_requests<'a>(
+    /// Writes the span of a log, and its events.
+    fn put_log<'a, T: Clone>(
         &mut self,
-        requests: Option<&'a Requests>,
+        log: &'a Option<Log<T>>,
         span: fn(Covers) -> Record<'a>,
-        record: fn(Cow<'a, Request>) -> Record<'a>,
+        record: fn(Cow<'a, T>) -> Record<'a>,
     ) -> io::Result<()> {
-        let Some(Requests { covers, events }) = requests else {
+        let Some(Log { covers, events }) = log else {
             return Ok(());
         };
         self.put(span(Covers { covers: *covers }))?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Asked, Kind, ObjectKey, Settled, Shard, Share,
-    api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names},
+    api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
     observation::about::About,
     policies::{InstalledPolicy, PolicyFailures},
 };
@@ -255,11 +255,11 @@ impl Claim {
         self.editions().map(Edition::role)
     }
 
-    /// By which names the hub knows the role's implementation, to add to.
-    pub fn identity_mut(&mut self, role: Role) -> &mut Identity {
-        match role {
-            Role::Manager => &mut self.cluster_manager,
-            Role::Scheduler => &mut self.scheduler,
+    /// By which names the hub knows who publishes a kind of objects, to add to.
+    pub fn identity_mut(&mut self, kind: ObjectKind) -> &mut Identity {
+        match kind {
+            ObjectKind::ClusterProfile => &mut self.cluster_manager,
+            ObjectKind::PlacementDecision => &mut self.scheduler,
         }
     }
 
@@ -275,6 +275,7 @@ impl Scope {
         match role {
             Role::Manager => self.cluster_manager.as_deref(),
             Role::Scheduler => self.scheduler.as_deref(),
+            Role::Consumer => None,
         }
     }
 

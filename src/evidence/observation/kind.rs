@@ -43,6 +43,12 @@ pub enum Kind {
     ConsumerAccess,
     /// Workloads that carry a placement key.
     Workloads,
+    /// The stage for a consumer: what the run played there.
+    Stage,
+    /// Calls of the stage's members.
+    MemberCalls,
+    /// Calls of the stage's credential plugin.
+    PluginCalls,
 }
 
 /// Whether evidence was requested.
@@ -112,6 +118,9 @@ impl Kind {
             Kind::PlacementTimeline => "placement-timeline",
             Kind::ConsumerAccess => "consumer-access",
             Kind::Workloads => "workloads",
+            Kind::Stage => "stage",
+            Kind::MemberCalls => "member-calls",
+            Kind::PluginCalls => "plugin-calls",
         }
     }
 }

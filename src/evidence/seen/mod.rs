@@ -7,4 +7,5 @@ pub(crate) mod member;
 pub(crate) mod placement_request;
 pub(crate) mod probe;
 pub(crate) mod request;
+pub(crate) mod stage;
 pub(crate) mod workload;

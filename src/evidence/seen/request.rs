@@ -8,14 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Window;
 
-/// The requests of an audit log, reduced to the fields that rules use.
+/// The requests of an audit log, reduced to the fields that rules use: write requests on profiles or on slices, in the
+/// order of the hub's receipt.
+pub type Requests = Log<Request>;
+
+/// All events of a kind in a span.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Requests {
-    /// The time span of the log.
+pub struct Log<T> {
+    /// The span in which nothing is missing.
     pub covers: Window,
-    /// Write requests on profiles, in the order of the hub's receipt.
-    pub events: Vec<Request>,
+    /// The events, oldest first.
+    pub events: Vec<T>,
 }
 
 /// One answered write request on a profile.

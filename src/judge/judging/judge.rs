@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
-    api::{Feature, Role},
+    api::{Feature, ObjectKind, Role},
 };
 
 use super::excuse::excuse;
@@ -103,27 +103,27 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
 
 /// Whether the evidence has judged objects of one role, and whether any of them still existed in the end.
 fn objects(evidence: &Evidence, role: Role) -> (bool, bool) {
-    let is_any_left = match role {
-        Role::Manager => evidence.inventory().next().is_some(),
-        Role::Scheduler => evidence.slices().next().is_some(),
+    let is_any_left = match role.objects() {
+        ObjectKind::ClusterProfile => evidence.inventory().next().is_some(),
+        ObjectKind::PlacementDecision => evidence.slices().next().is_some(),
     };
     (evidence.has_any(role), is_any_left)
 }
 
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
-fn is_any_touched(evidence: &Evidence, role: Role) -> bool {
+fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
     let Some(driver) = &evidence.driver else {
         return false;
     };
     let scope = &evidence.header.scope;
     let is_in = |keys: &BTreeSet<ObjectKey>, object: ObjectRef| keys.contains(&ObjectKey::from(&object));
-    match role {
-        Role::Manager => evidence.profiles.iter().any(|history| {
+    match kind {
+        ObjectKind::ClusterProfile => evidence.profiles.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds(&version.object))
                 && is_in(&driver.touched, history.last().object_ref())
         }),
-        Role::Scheduler => evidence.slices.iter().any(|history| {
+        ObjectKind::PlacementDecision => evidence.slices.iter().any(|history| {
             let mut versions = history.versions.iter();
             versions.any(|version| scope.holds_slice(&version.object))
                 && is_in(&driver.touched_slices, history.last().object_ref())
@@ -230,9 +230,9 @@ fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
     if rule.facts.whole_fleet {
         return Some(reasons::part_of_fleet(shard));
     }
-    let (has_objects, listed) = match rule.role() {
-        Role::Manager => (!evidence.profiles.is_empty(), Kind::Inventory),
-        Role::Scheduler => (!evidence.slices.is_empty(), Kind::PlacementDecisions),
+    let (has_objects, listed) = match rule.role().objects() {
+        ObjectKind::ClusterProfile => (!evidence.profiles.is_empty(), Kind::Inventory),
+        ObjectKind::PlacementDecision => (!evidence.slices.is_empty(), Kind::PlacementDecisions),
     };
     let is_empty = !has_objects
         && evidence.gaps(listed).next().is_none()
@@ -284,16 +284,16 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
         return told;
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
+    let kind = rule.role().objects();
     let (was_any, is_any) = objects(evidence, rule.role());
-    if found.examined > 0 && (was_any || is_any_touched(evidence, rule.role())) {
+    if found.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
         return (Verdict::Pass, Vec::new());
     }
     if let Some(evidence) = &found.not_asked {
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
-    let kind = rule.role().objects().name();
     if !was_any {
-        let told = format!("there is no {kind} to examine");
+        let told = format!("there is no {} to examine", kind.name());
         return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, told)]);
     }
     let (verdict, reason) = match &found.not_applicable {
@@ -301,10 +301,10 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
         None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
     // A rule that compares what is there at the end may have had nothing to compare.
-    let left = match (is_any, rule.role()) {
+    let left = match (is_any, kind) {
         (true, _) => "",
-        (false, Role::Manager) => "; no profile was left when the window ended",
-        (false, Role::Scheduler) => "; no decision was left when the window ended",
+        (false, ObjectKind::ClusterProfile) => "; no profile was left when the window ended",
+        (false, ObjectKind::PlacementDecision) => "; no decision was left when the window ended",
     };
     (verdict, vec![reason.in_words(format!("{reason}{left}"))])
 }

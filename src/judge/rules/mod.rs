@@ -4,6 +4,7 @@
 //! A rule is a pure function of the [`Evidence`](evidence::Evidence): no clock, no network, no state. It reports what it
 //! examined and found in [`Findings`]; the judge turns that into a verdict.
 
+mod consumer;
 pub mod example;
 mod examples_text;
 mod facts;

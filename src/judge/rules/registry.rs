@@ -8,6 +8,7 @@ use evidence::{Evidence, Kind, api::Role};
 use jiff::civil::Date;
 
 use super::{
+    consumer::{consumer_access, consumer_change, consumer_exec, consumer_hub, consumer_secrets},
     facts::Facts,
     manager::{
         access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
@@ -206,8 +207,23 @@ const SCHEDULER: &[Binding] = rules! { "scheduler":
     "placement-lifecycle/owner-collects" => Fleet(placement_lifecycle::owner_collects),
 };
 
+const CONSUMER: &[Binding] = rules! { "consumer":
+    "consumer-hub/status-not-written" => Fleet(consumer_hub::status_not_written),
+    "consumer-hub/profile-not-written" => Fleet(consumer_hub::profile_not_written),
+    "consumer-access/picks-known-provider" => Fleet(consumer_access::picks_known_provider),
+    "consumer-access/no-guess" => Fleet(consumer_access::no_guess),
+    "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
+    "consumer-access/tls-server-name-honoured" => Fleet(consumer_access::tls_server_name_honoured),
+    "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
+    "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
+    "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),
+    "consumer-change/address-followed" => Fleet(consumer_change::address_followed),
+    "consumer-change/heartbeats-harmless" => Fleet(consumer_change::heartbeats_harmless),
+    "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
+};
+
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let bindings = [MANAGER, SCHEDULER].into_iter().flatten();
+    let bindings = [MANAGER, SCHEDULER, CONSUMER].into_iter().flatten();
     bindings
         .map(|&(id, text, quantifier)| {
             // The files are compiled in, and a test parses each of them.

@@ -1,9 +1,11 @@
 //! What several suites share: answers to a driver's steps, states over time, budgets, members, placements.
 
 pub(crate) mod answer;
+pub(crate) mod base64;
 pub(crate) mod bucket;
 pub(crate) mod changed_fields;
 pub(crate) mod clocks;
+pub(crate) mod consumer;
 pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod lasted;

@@ -201,7 +201,8 @@ fn a_conforming_world_trips_no_rule() {
     let named = json!([{"metadata": {"name": "m-1"}}]);
     let profiles = [named, busy, driven()].map(|world| (Role::Manager, world));
     let placements = [placed(), placed_by_driver()].map(|world| (Role::Scheduler, world));
-    let worlds = profiles.iter().chain(&placements);
+    let staged = [(Role::Consumer, staged())];
+    let worlds = profiles.iter().chain(&placements).chain(&staged);
     for (world, edition) in
         worlds.flat_map(|(role, world)| role.editions().map(move |edition| (world, edition)))
     {
@@ -221,6 +222,47 @@ fn a_conforming_world_trips_no_rule() {
         passed, all,
         "a conforming world has something to show to every rule"
     );
+}
+
+/// The stage of a consumer that does with each profile as it should.
+fn staged() -> Value {
+    let way = |name: &str, url: &str, more: Value| {
+        let mut cluster = json!({"server": url, "certificate-authority-data": "${CA current}"});
+        json_patch::merge(&mut cluster, &more);
+        json!({"name": name, "cluster": cluster})
+    };
+    let known = |url: &str, more: Value| way("secretreader", url, more);
+    let profile = |name: &str, ways: Vec<Value>| json!({"metadata": {"name": name}, "status": {"accessProviders": ways}});
+    let none = || json!({});
+    let foreign = json!({"certificate-authority-data": "${CA future}"});
+    let named = json!({"tls-server-name": "named.example"});
+    json!({
+        "stage": {
+            "consumer": {"profileArgs": true, "profileEnvs": true},
+            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s"}],
+        },
+        "profiles": [
+            {},
+            profile("two-ways", vec![way("other", "https://other:6443", none()), known("https://two:6443", none())]),
+            profile("no-way", vec![way("other", "https://nobody:6443", none())]),
+            profile("foreign", vec![known("https://foreign:6443", foreign)]),
+            profile("named", vec![known("https://10.0.0.1:6443", named)]),
+            profile("malformed", vec![known("no url", none())]),
+            profile("moves", vec![known("https://old:6443", none())]),
+        ],
+        "steps": [
+            {"at": "10s", "every": "2s", "times": 12, "change": {"status": {"version": {"kubernetes": "v1.34.${n}"}}}},
+            {"at": "60s", "change": profile("moves", vec![known("https://new:6443", none())])},
+        ],
+        "memberCalls": [
+            {"at": "1s", "connected": true}, {"at": "40s"}, {"at": "40s", "of": "two-ways", "url": "https://two:6443"},
+            {"at": "40s", "of": "foreign", "broken": "unknown authority"},
+            {"at": "40s", "of": "named", "serverName": "named.example"},
+            {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
+        ],
+        "pluginCalls": [{"at": "1s"}, {"at": "1s", "of": "named"}, {"at": "1s", "of": "moves"}],
+        "requests": [{"at": "10s", "subresource": "status"}],
+    })
 }
 
 /// The world of a scheduler with two decisions, one of them in two slices, that reschedules as it should.
@@ -433,6 +475,11 @@ fn suites_stand_in_the_order_of_the_documents() {
         "placement-ownership",
         "placement-updates",
         "placement-lifecycle",
+        "consumer-hub",
+        "consumer-access",
+        "consumer-exec",
+        "consumer-change",
+        "consumer-secrets",
     ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();
     suites.dedup();

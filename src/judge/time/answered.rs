@@ -55,6 +55,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 }
 
+impl<'e, T: Tracked> Timeline<'e, T> {
+    /// What may have been there at some moment of a closed span; a version is told only after it was written.
+    pub(crate) fn seen_around(&self, from: Micros, until: Micros) -> impl Iterator<Item = &Seen<'e, T>> {
+        let told = until.saturating_add(LATE);
+        self.during(from, told).map(|(seen, _)| seen)
+    }
+}
+
 /// When a watch has told all that was written by a moment.
 pub(crate) fn told_by(moment: Timestamp) -> Timestamp {
     let late = SignedDuration::from_micros(LATE);

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::HashMap, hash::Hash};
 
 use evidence::{
     ObjectRef, SliceHistory,
-    api::{DecisionId, Role},
+    api::{DecisionId, ObjectKind, Role},
 };
 use jiff::Timestamp;
 use judge::{
@@ -75,9 +75,9 @@ pub(super) fn rankings<'a>(report: &Report<'a>, objects: &Objects<'a>) -> Vec<Ra
 }
 
 fn ranked<'a>(report: &Report<'a>, objects: &Objects<'a>, role: Role) -> Vec<Entry<'a>> {
-    let mut entries = match role {
-        Role::Manager => profiles(report),
-        Role::Scheduler => decisions(report),
+    let mut entries = match role.objects() {
+        ObjectKind::ClusterProfile => profiles(report),
+        ObjectKind::PlacementDecision => decisions(report),
     };
     let keys = entries.iter().enumerate();
     let places: HashMap<Key<'a>, usize> = keys.map(|(place, entry)| (entry.key(), place)).collect();

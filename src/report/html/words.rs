@@ -2,7 +2,7 @@
 
 use evidence::{
     Kind, Tracked as _,
-    api::{ClusterProfile, PlacementDecision, Role},
+    api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
 };
 
 use super::state::State;
@@ -74,9 +74,9 @@ static DECISIONS: Words = Words {
 impl Words {
     /// The words for the objects of that role.
     pub(super) fn of(role: Role) -> &'static Self {
-        match role {
-            Role::Manager => &PROFILES,
-            Role::Scheduler => &DECISIONS,
+        match role.objects() {
+            ObjectKind::ClusterProfile => &PROFILES,
+            ObjectKind::PlacementDecision => &DECISIONS,
         }
     }
 }

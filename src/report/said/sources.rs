@@ -138,6 +138,7 @@ const HEADINGS: [(&str, &str, Option<Edition>); 6] = [
 
 /// Splits a source into the sections that it cites. A section without a document is of the one before it.
 pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
+    let edition = edition.documents();
     let mut document = None;
     source
         .split("; ")

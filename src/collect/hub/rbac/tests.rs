@@ -21,7 +21,7 @@ fn asks_for_no_more_than_is_used() {
         namespaces: vec!["a".to_owned(), "true".to_owned()],
         secrets: true,
         probe: true,
-        mutations: Role::ALL.to_vec(),
+        mutations: vec![Role::Manager, Role::Scheduler],
         placements: true,
         policies: true,
         ..Grants::default()

@@ -107,7 +107,7 @@ fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) 
         .iter()
         .filter(|map| map.cited.iter().any(|name| name == document));
     let texts = maps.flat_map(|map| map.texts.iter().map(move |text| (map, text)));
-    let texts = texts.filter(|(_, text)| text.editions.contains(&edition));
+    let texts = texts.filter(|(_, text)| text.editions.contains(&edition.documents()));
     let entries = texts.flat_map(|(map, text)| map.entries(&text.name));
     let entries = entries.filter(|(section, _)| is_cited_as(section, path));
     entries.map(|(_, entry)| entry).collect()

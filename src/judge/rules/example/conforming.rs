@@ -24,8 +24,10 @@ pub(super) fn key(overlay: &Value) -> (String, String) {
 /// The API version of an edition.
 pub(super) fn api_version(edition: Edition) -> &'static str {
     match edition {
-        Edition::Standard | Edition::Y2026M07 | Edition::Placement2025M09 => "v1alpha1",
-        Edition::Y2026M09 | Edition::Placement2026M09 => "v1alpha2",
+        Edition::Standard | Edition::Y2026M07 | Edition::Placement2025M09 | Edition::Consumer2026M07 => {
+            "v1alpha1"
+        }
+        Edition::Y2026M09 | Edition::Placement2026M09 | Edition::Consumer2026M09 => "v1alpha2",
     }
 }
 

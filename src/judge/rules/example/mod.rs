@@ -6,6 +6,7 @@
 
 mod certificates;
 mod conforming;
+mod consumer;
 mod driver;
 mod error;
 mod expectation;

@@ -14,7 +14,7 @@ use super::{
 /// the first profile, or by the scheduler on the first slice.
 pub(super) fn all(texts: &[Value], covers: Window, role: Role) -> Result<Requests, Flaw> {
     let (user, name) = match role {
-        Role::Manager => (MANAGER, "a"),
+        Role::Manager | Role::Consumer => (MANAGER, "a"),
         Role::Scheduler => (SCHEDULER, "web-0"),
     };
     let mut events = Vec::new();

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
+    consumer::{StageText, Staged},
     driver::DriverText,
     error::{Flaw, strictly},
     members,
@@ -58,6 +59,10 @@ pub struct World {
     logins: Option<Vec<Value>>,
     driver: Option<DriverText>,
     probes: Option<Vec<ProbeText>>,
+    /// The stage of a consumer: a conforming one in an edition of consumers.
+    stage: Option<StageText>,
+    member_calls: Option<Vec<Value>>,
+    plugin_calls: Option<Vec<Value>>,
     served: Option<Vec<Value>>,
     gaps: Vec<GapText>,
     claims: BTreeSet<Feature>,
@@ -127,7 +132,7 @@ impl World {
     pub(super) fn parse(value: &Value, edition: Edition) -> Result<Self, Flaw> {
         let mapping = match (value, edition.role()) {
             (Value::Array(slices), Role::Scheduler) => json!({"slices": slices}),
-            (Value::Array(profiles), Role::Manager) => json!({"profiles": profiles}),
+            (Value::Array(profiles), Role::Manager | Role::Consumer) => json!({"profiles": profiles}),
             (other, _) => other.clone(),
         };
         Ok(serde_json::from_value(mapping)?)
@@ -135,7 +140,9 @@ impl World {
 
     /// The evidence that a run would collect in this world.
     pub(super) fn evidence(&self, edition: Edition) -> Result<Evidence, Flaw> {
-        let moves = self.steps.is_some() || self.driver.is_some();
+        let role = edition.role();
+        let is_staged = role == Role::Consumer;
+        let moves = self.steps.is_some() || self.driver.is_some() || is_staged;
         let observed = self.observe.or(moves.then_some(DEFAULT_OBSERVE));
         let observe = match (observed, &self.requests) {
             (None, Some(_)) => DEFAULT_OBSERVE,
@@ -147,7 +154,6 @@ impl World {
             until: moment(length),
         };
 
-        let role = edition.role();
         let mut stage = Stage::<ClusterProfile>::new(edition, self.writers.is_none());
         let mut slices = Stage::<PlacementDecision>::new(edition, self.writers.is_none());
         let default_slice = (role == Role::Scheduler).then(|| json!({}));
@@ -190,9 +196,16 @@ impl World {
             .map(|texts| requests::all(texts, window, role))
             .transpose()?;
         let (requests, slice_requests) = match role {
-            Role::Manager => (requests, None),
+            Role::Manager | Role::Consumer => (requests, None),
             Role::Scheduler => (None, requests),
         };
+        let staged = Staged::new(&profiles, window);
+        let on_stage = self.stage.clone().unwrap_or_default();
+        let on_stage = is_staged.then(|| staged.stage(&on_stage)).transpose()?;
+        let member_calls = self.member_calls.as_deref();
+        let member_calls = is_staged.then(|| staged.member_calls(member_calls)).transpose()?;
+        let plugin_calls = self.plugin_calls.as_deref();
+        let plugin_calls = is_staged.then(|| staged.plugin_calls(plugin_calls)).transpose()?;
         let driver = self.driver.as_ref().map(DriverText::driver);
         let run = driver.as_ref().map(|driver| driver.run.as_str());
         let mut evidence = Evidence {
@@ -213,6 +226,9 @@ impl World {
             endpoint_calls: read(&self.endpoint_calls, members::endpoint_call)?,
             logins: read(&self.logins, members::login)?,
             driver,
+            stage: on_stage,
+            member_calls,
+            plugin_calls,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             later: Later::default(),
@@ -232,7 +248,7 @@ impl World {
     fn profiles(&self, role: Role, slices: &[Value]) -> Vec<Value> {
         match (&self.profiles, role) {
             (Some(profiles), _) => profiles.clone(),
-            (None, Role::Manager) => vec![json!({})],
+            (None, Role::Manager | Role::Consumer) => vec![json!({})],
             (None, Role::Scheduler) => {
                 let steps = self.steps.iter().flatten();
                 let moved = steps.filter(|step| step.kind() != Some(names::KIND));
@@ -248,6 +264,7 @@ impl World {
 
     fn header(&self, edition: Edition, window: Window, watched: bool) -> Result<Header, Flaw> {
         let is_placement = edition.role() == Role::Scheduler;
+        let is_staged = edition.role() == Role::Consumer;
         let given = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
@@ -270,6 +287,9 @@ impl World {
             (Kind::PlacementTimeline, is_placement && watched),
             (Kind::ConsumerAccess, self.consumer_access.is_some()),
             (Kind::Workloads, self.workloads.is_some()),
+            (Kind::Stage, is_staged),
+            (Kind::MemberCalls, is_staged),
+            (Kind::PluginCalls, is_staged),
         ];
         let asked = given
             .into_iter()

@@ -1,7 +1,7 @@
 //! Less of some evidence: what a run has that looks for a shorter time, is interrupted, hears late, is off its clock, or lacks a
 //! kind of evidence.
 
-use evidence::{Asked, Evidence, Gap, History, Kind, Later, Origin};
+use evidence::{Asked, Evidence, Gap, History, Kind, Later, Log, Origin};
 use jiff::{SignedDuration, Timestamp};
 
 /// The longest delay that leaves no gap.
@@ -25,6 +25,11 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     for member in &mut late.members {
         member.looks.retain(|look| look.from >= began);
     }
+    if let Some(stage) = &mut late.stage {
+        stage.scenes.retain(|scene| scene.from >= began);
+    }
+    cut_log(&mut late.member_calls, began, Timestamp::MAX, |call| call.at);
+    cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
     late.gaps
         .retain(|gap| gap.until.is_none_or(|until| until > began));
     for gap in &mut late.gaps {
@@ -69,11 +74,28 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     for member in &mut then.members {
         member.looks.retain(|look| look.until <= now);
     }
+    if let Some(stage) = &mut then.stage {
+        stage.scenes.retain(|scene| scene.from <= now);
+        for scene in &mut stage.scenes {
+            scene.until = scene.until.min(now);
+            scene.called = scene.called.filter(|called| *called <= now);
+        }
+    }
+    cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
+    cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
     then.gaps.retain(|gap| gap.from.is_none_or(|from| from <= now));
     for gap in &mut then.gaps {
         gap.until = gap.until.map(|until| until.min(now));
     }
     then
+}
+
+/// What a log has of a span.
+fn cut_log<T>(log: &mut Option<Log<T>>, from: Timestamp, until: Timestamp, at: impl Fn(&T) -> Timestamp) {
+    let Some(Log { covers, events }) = log else { return };
+    covers.from = covers.from.max(from).min(covers.until);
+    covers.until = covers.until.min(until).max(covers.from);
+    events.retain(|event| (from..=until).contains(&at(event)));
 }
 
 fn cut<T>(histories: &mut Vec<History<T>>, now: Timestamp) {
@@ -160,6 +182,9 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         endpoint_calls,
         logins,
         driver,
+        stage,
+        member_calls,
+        plugin_calls,
         gaps,
         later,
         ..
@@ -189,6 +214,21 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut step.from);
         back(&mut step.until);
         back(&mut step.looked_until);
+    }
+    for scene in stage.iter_mut().flat_map(|stage| &mut stage.scenes) {
+        back(&mut scene.from);
+        back(&mut scene.until);
+        scene.called.iter_mut().for_each(back);
+    }
+    if let Some(log) = member_calls {
+        back(&mut log.covers.from);
+        back(&mut log.covers.until);
+        log.events.iter_mut().for_each(|call| back(&mut call.at));
+    }
+    if let Some(log) = plugin_calls {
+        back(&mut log.covers.from);
+        back(&mut log.covers.until);
+        log.events.iter_mut().for_each(|call| back(&mut call.at));
     }
     // The log is the hub's, and so are its times.
     for gap in gaps
@@ -238,6 +278,9 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         }
         Kind::ConsumerAccess => less.consumer_access.clear(),
         Kind::Workloads => less.workloads.clear(),
+        Kind::Stage => less.stage = None,
+        Kind::MemberCalls => less.member_calls = None,
+        Kind::PluginCalls => less.plugin_calls = None,
         Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
     }
     if was_asked {

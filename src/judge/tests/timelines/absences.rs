@@ -7,7 +7,7 @@ use evidence::{Evidence, Kind};
 use super::{finds, less::without, timeline::examples};
 
 /// What may be forbidden to a run, or left out of a dump.
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 15] = [
     Kind::Namespaces,
     Kind::Timeline,
     Kind::Secrets,
@@ -20,6 +20,9 @@ const KINDS: [Kind; 12] = [
     Kind::PlacementTimeline,
     Kind::ConsumerAccess,
     Kind::Workloads,
+    Kind::Stage,
+    Kind::MemberCalls,
+    Kind::PluginCalls,
 ];
 
 /// Kinds and rules that find something without them, and need not.

@@ -14,7 +14,9 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 10] = [
+const MATTERS: [(&str, &str); 11] = [
+    // The log has a write then, so it has something to tell.
+    ("consumer-hub/status-not-written", "the log has no write at all"),
     // Something was written, so that there is something to examine.
     (
         "conditions/transition-time-kept",

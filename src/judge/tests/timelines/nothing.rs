@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Evidence, Requests, Window,
-    api::{Edition, Role},
+    api::{Edition, ObjectKind},
 };
 use judge::{Decision, Selection, Verdict, judge, rules};
 
@@ -63,9 +63,9 @@ fn no_rule_passes_on_what_is_out_of_scope() {
         let mut elsewhere = example.evidence().clone();
         elsewhere.header.scope.namespaces = vec!["nowhere".to_owned()];
         let mut gone = example.evidence().clone();
-        match gone.header.claim.edition.role() {
-            Role::Manager => gone.profiles.clear(),
-            Role::Scheduler => gone.slices.clear(),
+        match gone.header.claim.edition.role().objects() {
+            ObjectKind::ClusterProfile => gone.profiles.clear(),
+            ObjectKind::PlacementDecision => gone.slices.clear(),
         }
         for evidence in [elsewhere, gone] {
             passed.extend(passing(&evidence));

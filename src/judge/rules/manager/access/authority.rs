@@ -1,8 +1,5 @@
 //! Certificate authority data in access providers.
 
-use std::borrow::Cow;
-
-use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::Evidence;
 use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
@@ -10,6 +7,7 @@ use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 use super::entries::{each_filled, each_present, entries, of_profile};
 use crate::{
     hash::HashMap,
+    shared::base64::decode,
     subjects::{Findings, Profiles},
     time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
 };
@@ -125,16 +123,6 @@ pub(in crate::rules) fn no_local_paths(profiles: &Profiles, findings: &mut Findi
     });
 }
 
-/// Decodes base64, which may be broken into lines.
-pub(super) fn decode(data: &str) -> Option<Vec<u8>> {
-    let data = if data.contains('\n') || data.contains('\r') {
-        Cow::from(data.replace(['\n', '\r'], ""))
-    } else {
-        data.into()
-    };
-    BASE64_STANDARD.decode(&*data).ok()
-}
-
 /// Returns the validity of each certificate in PEM, and skips other blocks as clients do.
 fn validities(pem: &[u8]) -> impl Iterator<Item = Validity> {
     CertificateDer::pem_slice_iter(pem)
@@ -216,12 +204,5 @@ mod tests {
         assert_eq!(count(&format!("{good}{cut}")), 1);
         assert_eq!(count(broken), 0);
         assert_eq!(count(""), 0);
-    }
-
-    #[test]
-    fn base64_may_be_broken_into_lines() {
-        assert_eq!(decode("YWJj\r\nZGVm\n").as_deref(), Some(&b"abcdef"[..]));
-        assert_eq!(decode("YWJj ZGVm"), None);
-        assert_eq!(decode("YWJjZA"), None);
     }
 }

@@ -7,13 +7,13 @@ use evidence::{
     leak::{Grade, Leak, LeakKind, leaks_in_text, leaks_under},
 };
 
-use super::{
-    authority,
-    entries::{NO_PROVIDER, of_profile},
-};
+use super::entries::{NO_PROVIDER, of_profile};
 use crate::{
     hash::HashSet,
-    shared::leak_search::{Clean, LeakSearch, is_known},
+    shared::{
+        base64::decode,
+        leak_search::{Clean, LeakSearch, is_known},
+    },
     subjects::{Findings, Profiles},
 };
 
@@ -217,7 +217,7 @@ fn in_address(address: &str) -> Vec<Leak> {
 fn in_authority(data: &str) -> Vec<Leak> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     const END: &str = "-----END CERTIFICATE-----";
-    let decoded = authority::decode(data).unwrap_or_default();
+    let decoded = decode(data).unwrap_or_default();
     // Checking for UTF-8 is faster than mending it, which is seldom needed.
     let pem = str::from_utf8(&decoded).map_or_else(|_| String::from_utf8_lossy(&decoded), Cow::from);
     if !pem.contains(BEGIN) {

@@ -1,0 +1,115 @@
+//! Random stages, and what was recorded on them.
+
+use proptest::{collection::vec, option, prelude::*};
+use serde_json::json;
+
+use super::{few, text, time, window};
+use crate::{
+    Called, ConsumerClaims, Log, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Scene,
+    Stage, StagedCredential, api::Json,
+};
+
+pub(super) fn stage() -> impl Strategy<Value = Stage> {
+    let claims = (text(), vec(text(), 0..3), option::of(text()), any::<bool>());
+    let claims = claims.prop_map(|(user, providers, fallback, claimed)| ConsumerClaims {
+        user,
+        providers: providers.into_iter().collect(),
+        fallback,
+        profile_args: claimed,
+        profile_envs: !claimed,
+        gates_on_health: claimed,
+        actions_conflict: !claimed,
+        one_shot: claimed,
+    });
+    let address = (text(), text(), option::of(text()), text());
+    let address = address.prop_map(|(url, member, server_name, ca_data)| MemberAddress {
+        url,
+        member,
+        server_name,
+        ca_data,
+    });
+    let scene = (text(), text(), time(), time(), option::of(time()));
+    let scene = scene.prop_map(|(name, control, from, until, called)| Scene {
+        name,
+        control,
+        from,
+        until,
+        called,
+    });
+    (text(), claims, few(address), few(scene)).prop_map(|(run, consumer, addresses, scenes)| Stage {
+        run,
+        consumer,
+        addresses,
+        scenes,
+    })
+}
+
+pub(super) fn member_calls() -> impl Strategy<Value = Log<MemberCall>> {
+    let credential = prop_oneof![
+        Just(StagedCredential::None),
+        Just(StagedCredential::Unknown),
+        (text(), any::<u64>()).prop_map(|(member, serial)| StagedCredential::Of { member, serial }),
+    ];
+    let request = (text(), text(), any::<bool>(), credential, any::<u16>());
+    let what = prop_oneof![
+        Just(Called::Connected {}),
+        text().prop_map(|reason| Called::Broken { reason }),
+        text().prop_map(|host| Called::Proxied { host }),
+        request.prop_map(|(method, path, watch, credential, code)| Called::Request {
+            method,
+            path,
+            watch,
+            credential,
+            code,
+        }),
+    ];
+    let call = (time(), text(), text(), any::<u64>(), option::of(text()), what);
+    let call = call.prop_map(|(at, url, member, connection, server_name, what)| MemberCall {
+        at,
+        url,
+        member,
+        connection,
+        server_name,
+        what,
+    });
+    (window(), few(call)).prop_map(|(covers, events)| Log { covers, events })
+}
+
+pub(super) fn plugin_calls() -> impl Strategy<Value = Log<PluginCall>> {
+    let cluster = (text(), option::of(text())).prop_map(|(server, text)| PluginCluster {
+        server,
+        tls_server_name: text.clone(),
+        certificate_authority_data: text.clone(),
+        proxy_url: text.clone(),
+        // What is null is read as what is absent.
+        config: text.map(|text| Json::from(&json!({"text": text, "none": null}))),
+    });
+    let answer = prop_oneof![
+        Just(PluginAnswer::Failed {}),
+        Just(PluginAnswer::Hung {}),
+        Just(PluginAnswer::Garbage {}),
+        Just(PluginAnswer::NoMember {}),
+        (text(), any::<u64>()).prop_map(|(member, serial)| PluginAnswer::Credential { member, serial }),
+    ];
+    let call = (
+        time(),
+        text(),
+        few(text()),
+        few(text()),
+        option::of(text()),
+        option::of(cluster),
+        answer,
+    );
+    let call = call.prop_map(
+        |(at, provider, args, env, api_version, cluster, answer)| PluginCall {
+            at,
+            provider,
+            args,
+            env,
+            api_version,
+            cluster,
+            answer,
+        },
+    );
+    (window(), few(call)).prop_map(|(covers, events)| Log { covers, events })
+}

@@ -1,0 +1,245 @@
+//! A consumer on a stage: the run plays the cluster manager, and records who calls the members.
+//!
+//! The profiles that the run stages are evidence like all others: each version with its time. So rules need not know what
+//! a scene was meant for. They compare what a profile said with what its consumer did then.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::api::Json;
+
+/// A consumer may take at least this many seconds to follow a change: connections that failed are often tried again
+/// from 5 s on, and health is asked every 10 s.
+const LEAST_SETTLE_SECONDS: i64 = 10;
+/// A consumer may take so many times what it took for the control.
+const SETTLE_FACTOR: i64 = 3;
+
+/// The stage of one run: who was judged on it, which members it had, and when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Stage {
+    /// The run's id. Everything that the run created carries it.
+    pub run: String,
+    /// What the consumer's author says of it.
+    pub consumer: ConsumerClaims,
+    /// The addresses of the members.
+    pub addresses: Vec<MemberAddress>,
+    /// What was staged, in the order of time.
+    pub scenes: Vec<Scene>,
+}
+
+/// What a consumer's author says of it. What is not said is not judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ConsumerClaims {
+    /// The user, as the hub names it. Nobody else uses it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub user: String,
+    /// The access providers that it has a plugin for.
+    pub providers: BTreeSet<String>,
+    /// The fallback, if it reaches members in another way where a profile has no provider of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// Whether it hands a profile's additional arguments to the plugin.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile_args: bool,
+    /// Whether it hands a profile's additional variables to the plugin.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub profile_envs: bool,
+    /// Whether it sends no new work to a member that is not healthy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gates_on_health: bool,
+    /// Whether its actions on two profiles of one cluster conflict, so that it acts on one of them only.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub actions_conflict: bool,
+    /// Whether it looks once and ends.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
+}
+
+/// An address at which a member answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MemberAddress {
+    /// The URL, as profiles name it.
+    pub url: String,
+    /// The member: the name of its profile.
+    pub member: String,
+    /// The server name (SNI) to which alone the member answers there; none if it answers to any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// The certificate of its authority: PEM in base64. Empty if it speaks plain HTTP.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ca_data: String,
+}
+
+/// A span in which the run staged something, beside a control: a new profile without any difficulty.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scene {
+    /// What was staged, for people.
+    pub name: String,
+    /// The member of the control profile.
+    pub control: String,
+    /// When the control profile was there.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub from: Timestamp,
+    /// When the run went on.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// When the consumer called the control's member first; none if it never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub called: Option<Timestamp>,
+}
+
+/// Something that reached an address of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberCall {
+    /// When, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub at: Timestamp,
+    /// The URL of the address.
+    pub url: String,
+    /// The member that the call reached; empty if its server name led to none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub member: String,
+    /// The connection: unique in the run.
+    pub connection: u64,
+    /// The server name (SNI) of the connection, if it sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_name: Option<String>,
+    /// What it was.
+    pub what: Called,
+}
+
+/// What reached a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Called {
+    /// A connection that was not trusted, or ended in its handshake.
+    Broken {
+        /// How it ended.
+        reason: String,
+    },
+    /// A connection on which requests may follow.
+    Connected {},
+    /// A request.
+    Request {
+        /// The method.
+        method: String,
+        /// The path, without its query.
+        path: String,
+        /// Whether it watches.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        watch: bool,
+        /// Whose credential it had.
+        credential: StagedCredential,
+        /// The status code of the answer.
+        code: u16,
+    },
+    /// A request to a proxy: it asked for a way to another address.
+    Proxied {
+        /// Host and port of that address.
+        host: String,
+    },
+}
+
+/// A bearer token, known by the members that the run issued it for. The token itself is never kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum StagedCredential {
+    /// There was none.
+    None,
+    /// One that the run issued.
+    Of {
+        /// The member that it is for.
+        member: String,
+        /// The number of the credential: a later one is higher.
+        serial: u64,
+    },
+    /// One that the run did not issue.
+    Unknown,
+}
+
+/// One run of the recording credential plugin by the consumer (KEP-5339).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginCall {
+    /// When it began, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub at: Timestamp,
+    /// The access provider that the consumer runs it for, by the arguments of its own file.
+    pub provider: String,
+    /// The arguments beyond those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// The variables that a staged profile asks for, as `NAME=value`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    /// The `apiVersion` of `KUBERNETES_EXEC_INFO`; none if that was missing or is no object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    /// Its `spec.cluster`, if it was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<PluginCluster>,
+    /// What the plugin answered.
+    pub answer: PluginAnswer,
+}
+
+/// `spec.cluster` of a call of a credential plugin, as far as rules need it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct PluginCluster {
+    /// The URL.
+    pub server: String,
+    /// The name to check the server's certificate against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls_server_name: Option<String>,
+    /// The certificate of the authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate_authority_data: Option<String>,
+    /// The proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_url: Option<String>,
+    /// `config`: what the profile says to the plugin. None if it was missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Json>,
+}
+
+/// What the recording plugin answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PluginAnswer {
+    /// The credential of a member.
+    Credential {
+        /// The member.
+        member: String,
+        /// The number of the credential.
+        serial: u64,
+    },
+    /// It failed, as it was told to.
+    Failed {},
+    /// It hung, as it was told to.
+    Hung {},
+    /// It printed what is no answer, as it was told to.
+    Garbage {},
+    /// It knows no member of that URL and that server name.
+    NoMember {},
+}
+
+impl Stage {
+    /// For how many seconds the consumer may go on as before a change: three times what it took for the slowest control,
+    /// and at least 10 s. None if it never called a control.
+    pub fn settle_seconds(&self) -> Option<i64> {
+        let took = |scene: &Scene| Some(scene.called?.duration_since(scene.from).as_secs());
+        let longest = self.scenes.iter().filter_map(took).max()?;
+        // The next whole second.
+        let longest = longest.saturating_add(1);
+        Some(LEAST_SETTLE_SECONDS.max(longest.saturating_mul(SETTLE_FACTOR)))
+    }
+}

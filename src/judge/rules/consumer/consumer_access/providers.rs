@@ -1,0 +1,72 @@
+//! Which access provider a consumer takes.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Kind, api::ClusterProfile};
+
+use crate::{
+    shared::consumer::{Play, known, server, unknown},
+    subjects::{Finding, Findings},
+    text::{listed, redacted},
+};
+
+/// `consumer-access/picks-known-provider`
+///
+/// Of several access providers the consumer takes one that it has a plugin for: it calls that one's server, and never the
+/// server of another one.
+pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut Findings) {
+    let Some(play) = Play::of(evidence, findings) else {
+        return;
+    };
+    findings.nothing_happened(
+        "no profile was staged that has a provider unknown to the consumer beside a known one",
+    );
+    let claims = &play.stage.consumer;
+    let has_both = |profile: &ClusterProfile| {
+        known(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
+    };
+    for subject in play.subjects() {
+        let Some(span) = play.chance(&subject.timeline.while_(has_both)) else {
+            continue;
+        };
+        let versions = play.versions_of(subject).filter(|profile| has_both(profile));
+        let (mut right, mut names, mut wrong) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for profile in versions {
+            for entry in known(profile, claims) {
+                right.insert(server(entry));
+                names.insert(&*entry.name);
+            }
+            wrong.extend(unknown(profile, claims).map(|entry| (server(entry), &*entry.name)));
+        }
+        let finding = |message: &str| {
+            Finding::on(subject.last, message)
+                .at("status.accessProviders")
+                .expected(format!("calls of the server of {}", listed(&names)))
+        };
+        let mut taken = wrong.iter().filter_map(|(url, name)| {
+            let calls = play.calls_to(url).iter();
+            let mut calls = calls.filter(|call| !play.permits(call.at.as_microsecond(), url));
+            Some((name, calls.next()?))
+        });
+        if let Some((name, call)) = taken.next() {
+            findings.examine();
+            let observed = format!(
+                "a call of {}, the server of {}, at {}",
+                redacted(&call.url),
+                redacted(name),
+                call.at
+            );
+            let message = "the consumer takes a provider that it has no plugin for";
+            findings.report(finding(message).observed(observed));
+            continue;
+        }
+        match play.was_called(right.iter().copied(), span) {
+            Some(true) => findings.examine(),
+            Some(false) => {
+                findings.examine();
+                findings.report(finding("the consumer takes none of the providers").observed("no call"));
+            }
+            None => findings.cannot_tell(play.why_missed(Kind::MemberCalls)),
+        }
+    }
+}

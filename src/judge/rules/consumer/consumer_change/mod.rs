@@ -1,0 +1,7 @@
+//! The suite `consumer-change`: a consumer follows what profiles say, and nothing else.
+
+mod address;
+mod heartbeats;
+
+pub(in crate::rules) use address::address_followed;
+pub(in crate::rules) use heartbeats::heartbeats_harmless;

@@ -1,0 +1,9 @@
+//! The suite `consumer-exec`: a consumer runs credential plugins as their protocol and the profile say.
+
+mod config;
+mod leaks;
+mod malformed;
+
+pub(in crate::rules) use config::config_verbatim;
+pub(in crate::rules) use leaks::nothing_leaks_between_profiles;
+pub(in crate::rules) use malformed::malformed_isolated;

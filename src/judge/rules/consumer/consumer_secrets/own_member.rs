@@ -1,0 +1,67 @@
+//! Where credentials go.
+
+use std::collections::BTreeSet;
+
+use evidence::{Called, Evidence, StagedCredential};
+
+use crate::{
+    shared::consumer::Play,
+    subjects::{Finding, Findings},
+    text::redacted,
+};
+
+/// With one member, no credential can go to another.
+const ENOUGH: usize = 2;
+
+/// `consumer-secrets/credential-to-its-member-only`
+///
+/// The credential of a member goes to no other member.
+pub(in crate::rules) fn credential_to_its_member_only(evidence: &Evidence, findings: &mut Findings) {
+    let Some(play) = Play::of(evidence, findings) else {
+        return;
+    };
+    let mut served = BTreeSet::new();
+    let mut told = BTreeSet::new();
+    for call in play.member_calls() {
+        let Called::Request {
+            credential: StagedCredential::Of { member, .. },
+            ..
+        } = &call.what
+        else {
+            continue;
+        };
+        if *member == call.member {
+            served.insert(member);
+            continue;
+        }
+        findings.examine();
+        if !told.insert((member, &call.member)) {
+            continue;
+        }
+        let subject = play
+            .subjects()
+            .iter()
+            .find(|subject| *subject.last.metadata.name == **member);
+        let object = subject.or(play.subjects().first()).map(|subject| subject.last);
+        let Some(object) = object else { continue };
+        findings.report(
+            Finding::on(object, "a member's credential goes to another one")
+                .at("status.accessProviders")
+                .expected(format!(
+                    "the credential of {} for its member only",
+                    redacted(member)
+                ))
+                .observed(format!(
+                    "a request to {} with it at {}",
+                    redacted(&call.url),
+                    call.at
+                )),
+        );
+    }
+    if served.len() >= ENOUGH {
+        findings.examine();
+    } else {
+        findings
+            .cannot_tell_unless_found("the consumer called fewer than two members with their credentials");
+    }
+}

@@ -1,0 +1,7 @@
+//! The suites of rules on consumers, by what they do with profiles and with members.
+
+pub(super) mod consumer_access;
+pub(super) mod consumer_change;
+pub(super) mod consumer_exec;
+pub(super) mod consumer_hub;
+pub(super) mod consumer_secrets;
