@@ -13,6 +13,12 @@ use crate::{
     time::{Edge, Known, Micros, SECOND, Seen, Timeline, While, was_watched, why_incomplete},
 };
 
+/// The most profiles, addresses and scenes of a stage that are judged. Rules compare each with all calls, and a run has a few
+/// dozen of them: a file with more is none of a run.
+const LARGEST: usize = 500;
+/// The most calls of members, and the most of the plugin.
+const MOST_CALLS: usize = 50_000;
+
 /// A consumer on its stage, with what it could read and whom it called.
 pub(crate) struct Play<'e> {
     pub(crate) evidence: &'e Evidence,
@@ -37,6 +43,13 @@ impl<'e> Play<'e> {
     /// Reads what was played. None, with a doubt, if the consumer never called a control: it may not run at all.
     pub(crate) fn of(evidence: &'e Evidence, findings: &mut Findings) -> Option<Self> {
         let stage = evidence.stage.as_ref()?;
+        if is_too_large(evidence, stage) {
+            findings.cannot_tell(format!(
+                "the stage is larger than that of any run: it has more than {LARGEST} profiles, addresses or scenes, or \
+                 more than {MOST_CALLS} calls"
+            ));
+            return None;
+        }
         if !was_watched(evidence) {
             findings.cannot_tell("the profiles were not watched, so that nobody knows what they said when");
             return None;
@@ -192,6 +205,15 @@ impl<'e> Play<'e> {
     }
 }
 
+fn is_too_large(evidence: &Evidence, stage: &Stage) -> bool {
+    let counts = [evidence.profiles.len(), stage.addresses.len(), stage.scenes.len()];
+    let calls = [
+        events(&evidence.member_calls).count(),
+        events(&evidence.plugin_calls).count(),
+    ];
+    counts.iter().any(|count| *count > LARGEST) || calls.iter().any(|count| *count > MOST_CALLS)
+}
+
 /// Whether something surely held from one moment to another.
 pub(crate) fn held_throughout(held: &While, from: Micros, until: Micros) -> bool {
     let edge = Edge {
@@ -204,4 +226,41 @@ pub(crate) fn held_throughout(held: &While, from: Micros, until: Micros) -> bool
 
 fn events<T>(log: &Option<Log<T>>) -> impl Iterator<Item = &T> {
     log.iter().flat_map(|log| &log.events)
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{MemberAddress, Scene};
+    use jiff::Timestamp;
+
+    use super::*;
+
+    fn doubts(addresses: usize) -> usize {
+        let at = Timestamp::UNIX_EPOCH;
+        let stage = Stage {
+            addresses: vec![MemberAddress::default(); addresses],
+            scenes: vec![Scene {
+                name: String::new(),
+                control: String::new(),
+                from: at,
+                until: at,
+                called: Some(at),
+            }],
+            ..Stage::default()
+        };
+        let mut evidence = Evidence {
+            stage: Some(stage),
+            ..Evidence::default()
+        };
+        evidence.header.asked.insert(Kind::Timeline, evidence::Asked::Yes);
+        let mut findings = Findings::default();
+        assert_eq!(Play::of(&evidence, &mut findings).is_some(), addresses <= LARGEST);
+        findings.conclude().doubts.len()
+    }
+
+    #[test]
+    fn a_stage_that_no_run_has_is_not_judged() {
+        assert_eq!(doubts(LARGEST), 0);
+        assert_eq!(doubts(LARGEST + 1), 1);
+    }
 }
