@@ -154,8 +154,8 @@ impl<'e> Play<'e> {
         })
     }
 
-    /// Whether a call reached any of these addresses by the end of a span, and after its first version: calls go on from
-    /// before. None if the log may lack it.
+    /// Whether a call reached any of these addresses by the end of a span. One from before counts: a client goes on with its
+    /// connections. None if the log may lack it.
     pub(crate) fn was_called<'u>(
         &self,
         urls: impl IntoIterator<Item = &'u str>,
