@@ -244,7 +244,7 @@ impl Monitor {
     async fn get(&self, path: &str) -> anyhow::Result<Scrape> {
         let began = Instant::now();
         let mut stream = TcpStream::connect(&self.address).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: monitor\r\nConnection: close\r\n\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
