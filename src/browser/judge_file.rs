@@ -57,7 +57,6 @@ pub fn judge_file(file: Vec<u8>, order: &Order) -> Answer {
     if let Some(edition) = order.edition {
         evidence.header.claim.edition = edition;
         evidence.header.claim.also = None;
-        evidence.header.claim.also = None;
     }
     let selection = Selection::default();
     let judgement = judge(&evidence, &selection);
