@@ -49,15 +49,6 @@ pub struct ConsumerClaims {
     /// Whether it hands a profile's additional variables to the plugin.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub profile_envs: bool,
-    /// Whether it sends no new work to a member that is not healthy.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub gates_on_health: bool,
-    /// Whether its actions on two profiles of one cluster conflict, so that it acts on one of them only.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub actions_conflict: bool,
-    /// Whether it looks once and ends.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub one_shot: bool,
 }
 
 /// An address at which a member answered.
@@ -230,6 +221,13 @@ pub enum PluginAnswer {
     Garbage {},
     /// It knows no member of that URL and that server name.
     NoMember {},
+}
+
+impl MemberCall {
+    /// Whether both sides went past the handshake.
+    pub fn was_trusted(&self) -> bool {
+        !matches!(self.what, Called::Broken { .. })
+    }
 }
 
 impl Stage {

@@ -1,8 +1,14 @@
-//! The writes that a watch saw on profiles.
+//! The writes that a watch saw on profiles, and those of a log in words.
 
-use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
+use std::collections::BTreeSet;
 
-use crate::{time, who::writes_status};
+use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
+
+use crate::{
+    text::{counted, redacted},
+    time,
+    who::writes_status,
+};
 
 /// A step between two versions of a profile that changed something.
 pub(crate) type Write<'a> = time::Write<'a, ClusterProfile>;
@@ -19,4 +25,17 @@ pub(crate) fn writes<'a>(evidence: &'a Evidence, history: &'a ProfileHistory) ->
         one.metadata.resource_version != other.metadata.resource_version
     };
     time::writes(evidence, history, differ, |_| true)
+}
+
+/// What a user's writes on one object were, as a finding shows them.
+pub(crate) fn writes_in_words(user: &str, writes: &[&Request]) -> String {
+    let verbs: BTreeSet<&str> = writes.iter().map(|request| &*request.verb).collect();
+    let verbs: Vec<&str> = verbs.into_iter().collect();
+    format!(
+        "{} ({}) by {}, first at {}",
+        counted(writes.len(), "write"),
+        verbs.join(", "),
+        redacted(user),
+        writes[0].at
+    )
 }

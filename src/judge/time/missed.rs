@@ -15,7 +15,7 @@ pub(crate) fn why_incomplete(evidence: &Evidence, kind: Kind) -> Option<Reason> 
 }
 
 /// Whether profiles were watched at least for a part of the window.
-pub(crate) fn was_watched(evidence: &Evidence) -> bool {
+pub(crate) fn was_watched_in_part(evidence: &Evidence) -> bool {
     let mut gaps = evidence.gaps(Kind::Timeline);
     let is_all_missing = gaps.any(|gap| gap.from.is_none() && gap.until.is_none() && gap.object.is_none());
     *evidence.asked(Kind::Timeline) == Asked::Yes && !is_all_missing

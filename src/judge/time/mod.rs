@@ -43,7 +43,7 @@ pub(crate) use clock::{
 pub(crate) use edge::Edge;
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
 pub(crate) use known::{Known, Why};
-pub(crate) use missed::{was_watched, why_incomplete, why_missed};
+pub(crate) use missed::{was_watched_in_part, why_incomplete, why_missed};
 pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline};
 pub(crate) use together::{Change, Lasting, Look, Together};

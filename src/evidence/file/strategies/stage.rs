@@ -17,9 +17,6 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         fallback,
         profile_args: claimed,
         profile_envs: !claimed,
-        gates_on_health: claimed,
-        actions_conflict: !claimed,
-        one_shot: claimed,
     });
     let address = (text(), text(), option::of(text()), text());
     let address = address.prop_map(|(url, member, server_name, ca_data)| MemberAddress {

@@ -10,7 +10,7 @@ use evidence::{
 use super::{known, server};
 use crate::{
     subjects::Findings,
-    time::{Edge, Known, Micros, SECOND, Seen, Timeline, While, was_watched, why_incomplete},
+    time::{Edge, Known, Micros, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
 };
 
 /// The most profiles, addresses and scenes of a stage that are judged. Rules compare each with all calls, and a run has a few
@@ -50,7 +50,7 @@ impl<'e> Play<'e> {
             ));
             return None;
         }
-        if !was_watched(evidence) {
+        if !was_watched_in_part(evidence) {
             findings.cannot_tell("the profiles were not watched, so that nobody knows what they said when");
             return None;
         }

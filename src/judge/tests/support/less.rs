@@ -15,12 +15,8 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     }
     forget(&mut late.profiles, began);
     forget(&mut late.slices, began);
-    for log in [&mut late.requests, &mut late.slice_requests]
-        .into_iter()
-        .flatten()
-    {
-        log.covers.from = log.covers.from.max(began).min(log.covers.until);
-        log.events.retain(|request| request.at >= began);
+    for log in [&mut late.requests, &mut late.slice_requests] {
+        cut_log(log, began, Timestamp::MAX, |request| request.at);
     }
     for member in &mut late.members {
         member.looks.retain(|look| look.from >= began);
@@ -64,12 +60,8 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
     }
     cut(&mut then.profiles, now);
     cut(&mut then.slices, now);
-    for log in [&mut then.requests, &mut then.slice_requests]
-        .into_iter()
-        .flatten()
-    {
-        log.covers.until = log.covers.until.min(now).max(log.covers.from);
-        log.events.retain(|request| request.at <= now);
+    for log in [&mut then.requests, &mut then.slice_requests] {
+        cut_log(log, Timestamp::MIN, now, |request| request.at);
     }
     for member in &mut then.members {
         member.looks.retain(|look| look.until <= now);

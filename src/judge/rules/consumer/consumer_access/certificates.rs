@@ -1,7 +1,7 @@
 //! Whether a consumer checks whom it talks to.
 
 use evidence::{
-    Called, Evidence, MemberCall,
+    Evidence, MemberCall,
     api::{AccessProvider, ClusterProfile},
 };
 
@@ -44,8 +44,7 @@ pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings
             let calls = play.calls_to(&address.url);
             let is_untrusted = |call: &&&MemberCall| !play.may_permit(call.at.as_microsecond(), trusts);
             let mut untrusted = calls.iter().filter(is_untrusted);
-            let speaks = |call: &&&MemberCall| !matches!(call.what, Called::Broken { .. });
-            if let Some(call) = untrusted.clone().find(speaks) {
+            if let Some(call) = untrusted.clone().find(|call| call.was_trusted()) {
                 findings.examine();
                 findings.report(
                     Finding::on(

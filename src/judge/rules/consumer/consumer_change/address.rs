@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, Evidence, Kind, MemberCall, api::ClusterProfile};
+use evidence::{Evidence, Kind, MemberCall, api::ClusterProfile};
 
 use crate::{
     shared::consumer::{Play, is_malformed, known, server},
@@ -63,11 +63,8 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
             findings.cannot_tell("the consumer never called the member whose server changed");
             continue;
         }
-        let speaks = |call: &&&MemberCall| {
-            !matches!(call.what, Called::Broken { .. }) && call.at.as_microsecond() <= span.1
-        };
         let mut calls = new.iter().flat_map(|url| play.calls_to(url));
-        if calls.any(|call| speaks(&call)) {
+        if calls.any(|call| call.was_trusted() && call.at.as_microsecond() <= span.1) {
             findings.examine();
         } else if evidence.is_whole(Kind::MemberCalls) {
             findings.examine();

@@ -1,14 +1,13 @@
 //! What a consumer writes into profiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use evidence::{Evidence, ObjectKey, ObjectRef, Request, api::names};
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::consumer::Play,
+    shared::{consumer::Play, writes::writes_in_words},
     subjects::{Finding, Findings},
-    text::{counted, redacted},
     who::{Sender, authors::is_by_program},
 };
 
@@ -24,7 +23,7 @@ pub(in crate::rules) fn status_not_written(evidence: &Evidence, findings: &mut F
         let finding = Finding::on(profile(key), "the consumer writes a profile's status")
             .at("status")
             .expected("no write by a consumer")
-            .observed(told(&writes));
+            .observed(writes_in_words(user, &writes));
         // A person may borrow the consumer's user.
         let is_sure = writes.iter().any(|write| is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
@@ -53,7 +52,7 @@ pub(in crate::rules) fn profile_not_written(evidence: &Evidence, findings: &mut 
         let finding = Finding::on(profile(key), "the consumer writes a profile")
             .at("metadata.resourceVersion")
             .expected("get, list and watch only")
-            .observed(told(&writes));
+            .observed(writes_in_words(user, &writes));
         let is_any_sure = writes.iter().any(|write| is_sure(write) && is_by_program(write));
         findings.report(if is_any_sure { finding } else { finding.advisory() });
     }
@@ -114,16 +113,4 @@ fn profile(key: ObjectKey) -> ObjectRef {
         name: key.name,
         ..ObjectRef::default()
     }
-}
-
-fn told(writes: &[&Request]) -> String {
-    let verbs: BTreeSet<&str> = writes.iter().map(|request| &*request.verb).collect();
-    let verbs: Vec<&str> = verbs.into_iter().collect();
-    format!(
-        "{} ({}) by {}, first at {}",
-        counted(writes.len(), "write"),
-        verbs.join(", "),
-        redacted(Sender::of(writes[0]).name),
-        writes[0].at
-    )
 }

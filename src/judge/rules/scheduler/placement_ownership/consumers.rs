@@ -7,8 +7,9 @@ use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecis
 use super::lives::{Life, counts, lives};
 use crate::{
     reasons::{NO_CONSUMER_USER, SCHEDULER_NOT_NAMED},
+    shared::writes::writes_in_words,
     subjects::{Finding, Findings},
-    text::{counted, redacted},
+    text::redacted,
     who::{
         Sender, Who,
         authors::is_by_program,
@@ -258,18 +259,10 @@ fn schedulers<'e>(key: Key<'e>, names: &Logged<'e, PlacementDecision>) -> Vec<&'
 }
 
 fn written(object: ObjectRef, user: &str, writes: &[&Request]) -> Finding {
-    let verbs: BTreeSet<&str> = writes.iter().map(|request| &*request.verb).collect();
-    let verbs: Vec<&str> = verbs.into_iter().collect();
     Finding::on(object, "a consumer writes a slice")
         .at("metadata.resourceVersion")
         .expected("get, list and watch only")
-        .observed(format!(
-            "{} ({}) by {}, first at {}",
-            counted(writes.len(), "write"),
-            verbs.join(", "),
-            redacted(user),
-            writes[0].at
-        ))
+        .observed(writes_in_words(user, writes))
 }
 
 fn namespace_of(name: &str) -> ObjectRef {
