@@ -8,7 +8,7 @@ use crate::{
     Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member,
     MemberCall, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Requests, Secret,
     SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
-    api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
+    api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
 
@@ -142,9 +142,9 @@ impl Evidence {
         })
     }
 
-    /// Whether objects of that role were seen in scope, deleted ones included.
-    pub fn has_any(&self, role: Role) -> bool {
-        match role.objects() {
+    /// Whether objects of that kind were seen in scope, deleted ones included.
+    pub fn has_any(&self, kind: ObjectKind) -> bool {
+        match kind {
             ObjectKind::ClusterProfile => self.histories().next().is_some(),
             ObjectKind::PlacementDecision => self.slice_histories().next().is_some(),
         }

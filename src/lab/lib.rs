@@ -2,7 +2,6 @@
 //! process.
 
 mod client;
-pub mod consumer;
 pub mod crd;
 pub mod driver;
 pub mod fault;

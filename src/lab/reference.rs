@@ -1,8 +1,8 @@
-//! Which implementation of the lab stands for a role.
+//! Which implementation of the lab publishes a kind of objects.
 
-use evidence::api::Role;
+use evidence::api::ObjectKind;
 
-use crate::{consumer::Consumer, manager::Manager, scheduler::Scheduler};
+use crate::{manager::Manager, scheduler::Scheduler};
 
 /// A reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,20 +13,16 @@ pub struct Reference {
     pub namespace: &'static str,
 }
 
-/// The reference implementation of that role.
-pub fn reference(role: Role) -> Reference {
-    match role {
-        Role::Manager => Reference {
+/// The reference implementation that publishes such objects.
+pub fn reference(kind: ObjectKind) -> Reference {
+    match kind {
+        ObjectKind::ClusterProfile => Reference {
             name: Manager::NAME,
             namespace: Manager::NAMESPACE,
         },
-        Role::Scheduler => Reference {
+        ObjectKind::PlacementDecision => Reference {
             name: Scheduler::NAME,
             namespace: Scheduler::NAMESPACE,
-        },
-        Role::Consumer => Reference {
-            name: Consumer::NAME,
-            namespace: Consumer::NAMESPACE,
         },
     }
 }

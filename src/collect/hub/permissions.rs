@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evidence::{
     Claim, Permission,
-    api::{Role, names},
+    api::{ObjectKind, Role, names},
 };
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -58,13 +58,12 @@ impl Permissions {
                 for verb in ["create", "delete"] {
                     questions.push(question(verb, names::GROUP, plural, namespace));
                 }
-                questions.push(match role {
-                    // For a consumer, the run plays the manager.
-                    Role::Manager | Role::Consumer => {
+                questions.push(match role.objects() {
+                    ObjectKind::ClusterProfile => {
                         let status = format!("{plural}/status");
                         question("patch", names::GROUP, &status, namespace)
                     }
-                    Role::Scheduler => question("patch", names::GROUP, plural, namespace),
+                    ObjectKind::PlacementDecision => question("patch", names::GROUP, plural, namespace),
                 });
             }
             if !namespace.is_empty() {

@@ -144,14 +144,13 @@ impl Grants {
         }
         for role in &self.mutations {
             let plural = role.objects().plural();
-            let comment = match role {
-                Role::Manager => {
+            let comment = match role.objects() {
+                ObjectKind::ClusterProfile => {
                     "For a driver that may write: only to profiles that the run has joined or created."
                 }
-                Role::Scheduler => {
+                ObjectKind::PlacementDecision => {
                     "For a driver that may write: only to slices that the run has asked for or created."
                 }
-                Role::Consumer => "For the stage of a consumer: only profiles that the run has created.",
             };
             rule(
                 Some(comment),

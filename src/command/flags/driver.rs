@@ -132,7 +132,10 @@ fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
     matches!(target, Target::Lab(_))
         && !plan.observe.is_zero()
         && plan.scope.shard.is_none()
-        && roles.all(|role| plan.scope.holds_namespace(lab::reference(role).namespace))
+        && roles.all(|role| {
+            plan.scope
+                .holds_namespace(lab::reference(role.objects()).namespace)
+        })
 }
 
 impl FromStr for Choice {

@@ -158,11 +158,10 @@ impl Target {
             }
         };
         for kind in ObjectKind::ALL {
-            let publisher = kind.publisher();
-            if claim.edition_of(publisher).is_none() {
+            if claim.edition_of(kind.publisher()).is_none() {
                 continue;
             }
-            let name = lab::reference(publisher).name;
+            let name = lab::reference(kind).name;
             let identity = claim.identity_mut(kind);
             or_named(&mut identity.users, name);
             or_named(&mut identity.field_managers, name);

@@ -94,7 +94,7 @@ pub async fn play(hub: &Hub, reference: Reference, claim: &Claim, clock: Clock) 
 
 /// A client of the role's reference implementation.
 fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
-    let name = lab::reference(role).name;
+    let name = lab::reference(role.objects()).name;
     hub.client_as(name, name).map_err(Failure::no_hub)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{
     Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
-    api::{Feature, ObjectKind, Role},
+    api::{Feature, ObjectKind},
 };
 
 use super::excuse::excuse;
@@ -101,13 +101,13 @@ fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
     judgement
 }
 
-/// Whether the evidence has judged objects of one role, and whether any of them still existed in the end.
-fn objects(evidence: &Evidence, role: Role) -> (bool, bool) {
-    let is_any_left = match role.objects() {
+/// Whether the evidence has judged objects of a kind, and whether any of them still existed in the end.
+fn objects(evidence: &Evidence, kind: ObjectKind) -> (bool, bool) {
+    let is_any_left = match kind {
         ObjectKind::ClusterProfile => evidence.inventory().next().is_some(),
         ObjectKind::PlacementDecision => evidence.slices().next().is_some(),
     };
-    (evidence.has_any(role), is_any_left)
+    (evidence.has_any(kind), is_any_left)
 }
 
 /// Whether the run itself touched an object in scope. Only rules on what became of it judge such objects.
@@ -285,7 +285,7 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
     }
     // Without any object, neither "nothing to apply to" nor what others did says anything about the implementation.
     let kind = rule.role().objects();
-    let (was_any, is_any) = objects(evidence, rule.role());
+    let (was_any, is_any) = objects(evidence, kind);
     if found.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
         return (Verdict::Pass, Vec::new());
     }

@@ -64,6 +64,7 @@ pub(super) struct Bar {
 }
 
 /// A time that the watch missed.
+#[derive(Clone)]
 pub(super) struct Missed {
     pub(super) x: String,
     pub(super) width: String,

@@ -36,10 +36,10 @@ impl<'a> Decision<'a> {
             (("Slices", "slice"), self.slices_over_time(axis)),
             (("Clusters", "cluster"), self.clusters_over_time(axis)),
         ];
-        let drawn = drawings.into_iter().filter_map(|(words, tracks)| {
-            let gaps = missed(evidence, &self.slices, axis);
-            Bars::draw(words, most_changing_first(tracks), gaps, axis)
-        });
+        let gaps = missed(evidence, &self.slices, axis);
+        let drawn = drawings
+            .into_iter()
+            .filter_map(|(words, tracks)| Bars::draw(words, most_changing_first(tracks), gaps.clone(), axis));
         drawn.collect()
     }
 

@@ -110,9 +110,9 @@ fn doubts(verdict: &RuleVerdict, evidence: &Evidence) -> BTreeSet<String> {
             count(evidence.unreadable.len(), "object")
         ));
     }
-    let role = verdict.rule.role();
-    if !evidence.has_any(role) {
-        doubts.insert(format!("there is no {} to examine", role.objects().name()));
+    let kind = verdict.rule.role().objects();
+    if !evidence.has_any(kind) {
+        doubts.insert(format!("there is no {} to examine", kind.name()));
     }
     if doubts.is_empty() {
         doubts.insert("the evidence does not decide it: replay it to see why".to_owned());

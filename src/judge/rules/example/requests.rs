@@ -1,6 +1,9 @@
 //! An example's audit log.
 
-use evidence::{Request, Requests, Window, api::Role};
+use evidence::{
+    Request, Requests, Window,
+    api::{ObjectKind, Role},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,9 +16,9 @@ use super::{
 /// Reads all requests, repeated ones as often as they occur, in order of time. Those that say less are by the manager on
 /// the first profile, or by the scheduler on the first slice.
 pub(super) fn all(texts: &[Value], covers: Window, role: Role) -> Result<Requests, Flaw> {
-    let (user, name) = match role {
-        Role::Manager | Role::Consumer => (MANAGER, "a"),
-        Role::Scheduler => (SCHEDULER, "web-0"),
+    let (user, name) = match role.objects() {
+        ObjectKind::ClusterProfile => (MANAGER, "a"),
+        ObjectKind::PlacementDecision => (SCHEDULER, "web-0"),
     };
     let mut events = Vec::new();
     for text in texts {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{
     Asked, Claim, Evidence, FORMAT, Gap, Header, History, Hub, Kind, Later, Namespace, Probe, ProbeMethod,
     ProbeOutcome, ServedVersion, UnlabelledSecret, Window,
-    api::{ClusterProfile, Edition, Feature, PlacementDecision, Role, names},
+    api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
     runs::of_other_runs,
 };
 use jiff::SignedDuration;
@@ -130,9 +130,9 @@ const DEFAULT_OBSERVE: SignedDuration = SignedDuration::from_mins(10);
 impl World {
     /// Reads a world: a list of profiles (of slices, in an edition of placements), or a mapping.
     pub(super) fn parse(value: &Value, edition: Edition) -> Result<Self, Flaw> {
-        let mapping = match (value, edition.role()) {
-            (Value::Array(slices), Role::Scheduler) => json!({"slices": slices}),
-            (Value::Array(profiles), Role::Manager | Role::Consumer) => json!({"profiles": profiles}),
+        let mapping = match (value, edition.role().objects()) {
+            (Value::Array(slices), ObjectKind::PlacementDecision) => json!({"slices": slices}),
+            (Value::Array(profiles), ObjectKind::ClusterProfile) => json!({"profiles": profiles}),
             (other, _) => other.clone(),
         };
         Ok(serde_json::from_value(mapping)?)
@@ -195,9 +195,9 @@ impl World {
         let requests = requests
             .map(|texts| requests::all(texts, window, role))
             .transpose()?;
-        let (requests, slice_requests) = match role {
-            Role::Manager | Role::Consumer => (requests, None),
-            Role::Scheduler => (None, requests),
+        let (requests, slice_requests) = match role.objects() {
+            ObjectKind::ClusterProfile => (requests, None),
+            ObjectKind::PlacementDecision => (None, requests),
         };
         let staged = Staged::new(&profiles, window);
         let on_stage = self.stage.clone().unwrap_or_default();
@@ -246,10 +246,10 @@ impl World {
 
     /// The overlays of the profiles: those that the world lists, or those that its slices refer to.
     fn profiles(&self, role: Role, slices: &[Value]) -> Vec<Value> {
-        match (&self.profiles, role) {
+        match (&self.profiles, role.objects()) {
             (Some(profiles), _) => profiles.clone(),
-            (None, Role::Manager | Role::Consumer) => vec![json!({})],
-            (None, Role::Scheduler) => {
+            (None, ObjectKind::ClusterProfile) => vec![json!({})],
+            (None, ObjectKind::PlacementDecision) => {
                 let steps = self.steps.iter().flatten();
                 let moved = steps.filter(|step| step.kind() != Some(names::KIND));
                 let moved = moved.filter_map(Step::slice_overlay);
