@@ -151,6 +151,7 @@ fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
             ..Members::default()
         },
         driver: None,
+        stage: None,
     }
 }
 

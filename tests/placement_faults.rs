@@ -3,6 +3,8 @@
 //!
 //! A fault whose rule the suite does not have yet is ignored.
 
+#[path = "support/matrix.rs"]
+mod matrix;
 #[path = "placements/observe.rs"]
 mod observe;
 
@@ -13,16 +15,19 @@ use evidence::{
     api::{Edition, Role},
 };
 use judge::{
-    Selection, Verdict, judge,
+    Verdict,
     rules::{self, Level},
 };
 use lab::scheduler::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use matrix::{every_rule_has_a_fault, expect_broken, known_rules, verdicts};
 use observe::{Drive, observe};
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
-    let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
+    let mut trials = vec![Trial::test("every rule has a fault", || {
+        every_rule_has_a_fault(Role::Scheduler, faults())
+    })];
     for edition in Role::Scheduler.editions() {
         let name = format!("the conforming scheduler, edition {edition}");
         trials.push(Trial::test(name, move || conforms(edition)));
@@ -57,28 +62,6 @@ fn drive_for(fault: &FaultInfo) -> Drive {
     }
 }
 
-fn is_of_placements(edition: &Edition) -> bool {
-    edition.role() == Role::Scheduler
-}
-
-/// The rules on placements that the suite has.
-fn known_rules() -> BTreeSet<&'static str> {
-    let on_placements = rules::all().iter().filter(|rule| {
-        let mut editions = rule.facts.editions.iter();
-        editions.any(|applies| is_of_placements(&applies.edition))
-    });
-    on_placements.map(|rule| rule.id).collect()
-}
-
-fn every_rule_has_a_fault() -> Result<(), Failed> {
-    let broken: BTreeSet<&str> = faults().iter().map(FaultInfo::rule).collect();
-    let kept: Vec<&str> = known_rules().difference(&broken).copied().collect();
-    match kept.as_slice() {
-        [] => Ok(()),
-        kept => Err(format!("no fault breaks {kept:?}").into()),
-    }
-}
-
 /// Nobody complains of the scheduler without a fault, and nothing that its world has goes unexamined.
 fn conforms(edition: Edition) -> Result<(), Failed> {
     let evidence = observe(edition, &[], Drive::Yes);
@@ -103,7 +86,7 @@ fn conforms(edition: Edition) -> Result<(), Failed> {
 }
 
 fn breaks_its_rules_alone(fault: &FaultInfo, drive: Drive) -> Result<Completion, Failed> {
-    let known = known_rules();
+    let known = known_rules(Role::Scheduler);
     if !known.contains(fault.rule()) {
         return Ok(Completion::ignored_with(format!(
             "waits for the rule {}",
@@ -121,42 +104,6 @@ fn breaks_its_rules_alone(fault: &FaultInfo, drive: Drive) -> Result<Completion,
     };
     expect_broken("without the audit log", &without, &without_log(evidence))?;
     Ok(Completion::Completed)
-}
-
-/// The rules that are broken have failed or warned, and all others can tell.
-fn expect_broken(judged: &str, broken: &BTreeSet<&str>, evidence: &Evidence) -> Result<(), Failed> {
-    let verdicts = verdicts(evidence);
-    let of = |wanted: &[Verdict]| -> BTreeSet<&str> {
-        let found = verdicts.iter().filter(|(_, verdict, _)| wanted.contains(verdict));
-        found.map(|(id, ..)| id.as_str()).collect()
-    };
-    let complained = of(&[Verdict::Fail, Verdict::Warn]);
-    if complained != *broken {
-        return Err(format!(
-            "{judged}: expected complaints of {broken:?}, got {complained:?}: {verdicts:#?}"
-        )
-        .into());
-    }
-    let in_doubt = of(&[Verdict::Inconclusive]);
-    if in_doubt.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{judged}: {in_doubt:?} cannot tell: {verdicts:#?}").into())
-    }
-}
-
-/// Each rule's verdict, with what it says.
-fn verdicts(evidence: &Evidence) -> Vec<(String, Verdict, String)> {
-    let judgement = judge(evidence, &Selection::default());
-    let told = judgement.verdicts.iter().map(|each| {
-        let findings = each
-            .findings
-            .iter()
-            .map(|finding| format!("{}: {}: {}", finding.object, finding.message, finding.observed));
-        let reasons: Vec<String> = findings.take(3).chain(each.reason()).collect();
-        (each.rule.id.to_owned(), each.verdict, reasons.join("; "))
-    });
-    told.collect()
 }
 
 fn without_log(mut evidence: Evidence) -> Evidence {

@@ -15,6 +15,7 @@
 //! - `progress`: who hears of a run while it goes on;
 //! - `members`: asks members themselves;
 //! - [`driver`]: makes the implementation act;
+//! - [`stage`]: plays a cluster manager for a consumer, and sees whom it calls;
 //! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it;
 //! - [`ongoing`]: the same for as long as a monitor lives.
 
@@ -28,6 +29,7 @@ pub mod plugins;
 mod progress;
 pub mod requests;
 mod run;
+pub mod stage;
 mod subprocess;
 mod watch;
 

@@ -12,6 +12,7 @@ mod share;
 mod side_by_side;
 mod slices;
 mod snapshot;
+mod stage;
 pub(crate) mod state;
 pub(crate) mod survey;
 mod watches;

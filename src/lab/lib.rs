@@ -1,7 +1,8 @@
-//! A world to test the suite in: hubs that it starts, and a cluster manager, a scheduler and member clusters in this
-//! process.
+//! A world to test the suite in: hubs that it starts, and a cluster manager, a scheduler, a consumer and member clusters in
+//! this process.
 
 mod client;
+pub mod consumer;
 pub mod crd;
 pub mod driver;
 pub mod fault;
@@ -12,5 +13,6 @@ mod mirror;
 mod reference;
 pub mod scheduler;
 mod server;
+pub mod stage;
 
 pub use reference::{Reference, reference};

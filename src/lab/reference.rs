@@ -1,8 +1,8 @@
-//! Which implementation of the lab publishes a kind of objects.
+//! Which implementation of the lab plays a role.
 
-use evidence::api::ObjectKind;
+use evidence::api::Role;
 
-use crate::{manager::Manager, scheduler::Scheduler};
+use crate::{consumer::Consumer, manager::Manager, scheduler::Scheduler};
 
 /// A reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,16 +13,20 @@ pub struct Reference {
     pub namespace: &'static str,
 }
 
-/// The reference implementation that publishes such objects.
-pub fn reference(kind: ObjectKind) -> Reference {
-    match kind {
-        ObjectKind::ClusterProfile => Reference {
+/// The reference implementation of a role.
+pub fn reference(role: Role) -> Reference {
+    match role {
+        Role::Manager => Reference {
             name: Manager::NAME,
             namespace: Manager::NAMESPACE,
         },
-        ObjectKind::PlacementDecision => Reference {
+        Role::Scheduler => Reference {
             name: Scheduler::NAME,
             namespace: Scheduler::NAMESPACE,
+        },
+        Role::Consumer => Reference {
+            name: Consumer::NAME,
+            namespace: Consumer::NAMESPACE,
         },
     }
 }

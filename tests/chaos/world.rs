@@ -272,6 +272,7 @@ fn plan(observe: Duration) -> Plan {
         workloads: None,
         members: Members::default(),
         driver: None,
+        stage: None,
     }
 }
 

@@ -104,5 +104,6 @@ fn plan(edition: Edition) -> Plan {
         }),
         members: Members::default(),
         driver: None,
+        stage: None,
     }
 }

@@ -35,7 +35,7 @@ pub struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// A call that concerns the whole implementation.
-    pub(super) fn of(action: DriverAction) -> Self {
+    pub(crate) fn of(action: DriverAction) -> Self {
         Self {
             action,
             member: None,

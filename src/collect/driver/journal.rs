@@ -65,7 +65,7 @@ pub struct Head {
 /// A change to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "undo")]
-pub(super) enum UndoEntry {
+pub(crate) enum UndoEntry {
     /// A member joined: make it leave.
     Member { name: String },
     /// A member was broken: heal it.
@@ -83,7 +83,7 @@ pub(super) enum UndoEntry {
 /// A changed field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FieldUndo {
+pub(crate) struct FieldUndo {
     pub profile: ObjectKey,
     /// The uid of the profile: another one may take its name.
     pub uid: String,
@@ -139,7 +139,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be written: the change must not be made then.
-    pub(super) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
+    pub(crate) fn record_undo(&self, undo: UndoEntry) -> io::Result<u64> {
         let mut state = self.state.lock();
         let number = state.next;
         write(&state.file, &Line::Undo(number, undo.clone()))?;
@@ -149,7 +149,7 @@ impl Journal {
     }
 
     /// Notes that the change is undone.
-    pub(super) fn undone(&self, number: u64) {
+    pub(crate) fn undone(&self, number: u64) {
         let mut state = self.state.lock();
         state.pending.remove(&number);
         // If this fails, the change is undone once more, which does no harm.
@@ -157,7 +157,7 @@ impl Journal {
     }
 
     /// The path of its file.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }

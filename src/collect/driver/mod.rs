@@ -31,6 +31,8 @@ pub use command::Commands;
 pub(super) use drive::drive;
 pub use file::{DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members};
 pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
+pub(super) use journal::UndoEntry;
 pub use journal::{Head, Journal};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub(super) use run_context::RunContext;
+pub(super) use writes::{OURSELVES, Writes};

@@ -5,7 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use evidence::{ObjectKey, ObjectRef, api::ObjectKind, runs::LABEL_RUN};
+use evidence::{
+    ObjectKey, ObjectRef,
+    api::{ObjectKind, names},
+    runs::LABEL_RUN,
+};
 use http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -20,10 +24,10 @@ use crate::{
 };
 
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
-pub(super) const OURSELVES: &str = "clusterprofile-conformance";
+pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
 /// The writer.
-pub(super) struct Writes<'a> {
+pub(crate) struct Writes<'a> {
     client: &'a TimedClient,
     target: &'a Target,
     ours: Mutex<Ours>,
@@ -39,7 +43,7 @@ struct Ours {
 /// The run does not write to objects of others.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is none that this run has brought about: it is not written to")]
-pub(super) struct NotOurs(String);
+pub(crate) struct NotOurs(String);
 
 impl<'a> Writes<'a> {
     /// A writer that may write to nothing yet.
@@ -116,17 +120,20 @@ impl<'a> Writes<'a> {
         delete(self.client, &self.path(kind, &key, false), &object.uid).await
     }
 
-    /// Creates an object under that name.
+    /// Creates an object under that name, in the version that the run reads. `object` is the rest of it.
     pub async fn create(
         &self,
         kind: ObjectKind,
         key: &ObjectKey,
-        object: &Value,
+        mut object: Value,
     ) -> Result<ObjectRef, Failure> {
+        let version = self.target.version_of(kind);
+        object["apiVersion"] = format!("{}/{version}", names::GROUP).into();
+        object["kind"] = kind.name().into();
         let path = self.target.collection(kind, &key.namespace);
         let path = format!("{path}?fieldManager={OURSELVES}");
         self.touch(kind, key.clone());
-        let created: Value = call(self.client, Method::POST, &path, Some(object)).await?;
+        let created: Value = call(self.client, Method::POST, &path, Some(&object)).await?;
         let created = ObjectRef::of_value(&created, kind.name());
         self.allow(&created);
         Ok(created)

@@ -77,14 +77,18 @@ impl Target {
         }
     }
 
-    /// The path of a kind's objects in a namespace. Both kinds are served in versions of the same names.
+    /// The path of a kind's objects in a namespace.
     pub fn collection(&self, kind: ObjectKind, namespace: &str) -> String {
+        path(self.version_of(kind), Some(namespace), kind)
+    }
+
+    /// The version to read a kind's objects in. Both kinds are served in versions of the same names.
+    pub fn version_of(&self, kind: ObjectKind) -> &str {
         let placements = self
             .placements
             .as_ref()
             .filter(|_| kind == ObjectKind::PlacementDecision);
-        let version = placements.map_or(&self.version, |target| &target.version);
-        path(version, Some(namespace), kind)
+        placements.map_or(&self.version, |target| &target.version)
     }
 }
 

@@ -21,7 +21,7 @@ use super::{
     broken::Broken,
     changes::tell_changes,
     coverage::gap,
-    event::{Event, Head, is_foreign, is_of_the_suite, object},
+    event::{Event, Head, is_foreign, object},
 };
 
 /// How long the hub may take to answer: a request is given up after 60 s.
@@ -181,13 +181,11 @@ impl Events {
         Some(gap(Some(*from), Some(*until), &reason))
     }
 
-    /// The requests on profiles and those on slices, in the order in which the hub received them, but for the suite's own.
+    /// The requests on profiles and those on slices, in the order in which the hub received them.
     pub(super) fn into_requests(self) -> (Vec<Request>, Vec<Request>) {
         let mut answered = self.answered;
         answered.sort_by_key(|answered| answered.done);
         tell_changes(&mut answered);
-        // The suite's writes change versions like others, but no manager is judged by them.
-        answered.retain(|answered| !is_of_the_suite(&answered.request.user_agent));
         answered.sort_by_key(|answered| answered.request.at);
         let (profiles, slices): (Vec<_>, Vec<_>) = answered
             .into_iter()

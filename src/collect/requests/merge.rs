@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     coverage::{gap, uncovered},
+    event::is_of_the_suite,
     log::AuditLog,
 };
 
@@ -27,6 +28,15 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         broken,
         notes: _,
     } = log;
+    if evidence.stage.is_none() {
+        // The suite's writes change versions like others, but no implementation is judged by them. A consumer must not share
+        // its user with the suite.
+        for requests in [&mut requests, &mut slice_requests] {
+            requests
+                .events
+                .retain(|request| !is_of_the_suite(&request.user_agent));
+        }
+    }
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
         for requests in [&mut requests, &mut slice_requests] {
@@ -45,9 +55,8 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     }
     evidence.header.hub.policy_failures = broken.by_rule(&evidence.header.scope);
     let claim = &evidence.header.claim;
-    let judged = silent_on
-        .into_iter()
-        .filter(|kind| claim.edition_of(kind.publisher()).is_some());
+    let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
+    let judged = silent_on.into_iter().filter(is_judged);
     gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
     let is_placement = claim.edition_of(Role::Scheduler).is_some();
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);

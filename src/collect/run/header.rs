@@ -88,6 +88,12 @@ impl Plan {
             (Kind::Plugins, plugins),
             (Kind::Driver, driver),
         ]);
+        if self.claim.edition_of(Role::Consumer).is_some() {
+            let staged = yes_if(self.stage.is_some(), missing::NO_STAGE);
+            for kind in [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls] {
+                asked.insert(kind, staged.clone());
+            }
+        }
         if self.claim.edition_of(Role::Scheduler).is_some() {
             let timeline = asked[&Kind::Timeline].clone();
             let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);

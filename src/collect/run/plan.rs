@@ -11,6 +11,7 @@ use crate::{
         wanted::{Wish, Workloads},
     },
     members::Members,
+    stage::StagePlan,
 };
 
 /// What to collect.
@@ -41,9 +42,17 @@ pub struct Plan {
     /// What the implementation is to be made to do; none: nothing. Its answers are seen by the watch, without which
     /// nothing is done.
     pub driver: Option<DriverPlan>,
+    /// The stage for a consumer; none: no consumer is judged.
+    pub stage: Option<StagePlan>,
 }
 
 impl Plan {
+    /// The id of the run, if it writes to the hub.
+    pub(super) fn run_id(&self) -> Option<&str> {
+        let driver = self.driver.as_ref().map(|driver| &*driver.run);
+        driver.or(self.stage.as_ref().map(|stage| &*stage.run))
+    }
+
     /// The roles that are judged, and to whose objects a driver writes if it `may`.
     pub(super) fn written(&self, may: bool) -> Vec<Role> {
         if may { written(&self.claim) } else { Vec::new() }

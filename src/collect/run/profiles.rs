@@ -7,7 +7,7 @@ use evidence::{
 };
 use futures::{
     StreamExt as _, TryStreamExt as _,
-    future::{join, ready},
+    future::{join3, ready},
     stream,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +23,7 @@ use super::{
     watches::{Left, Slices},
 };
 use crate::{
+    connect::call::TimedClient,
     driver::{RunContext, drive},
     hub::error::CollectError,
     watch::{
@@ -64,7 +65,7 @@ impl Run<'_> {
             self.check_scope(&record, &slices).await?;
         }
         let mut watches = self.rest(watches, &record);
-        let mut driver = None;
+        let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
             let long_enough = async {
@@ -76,8 +77,10 @@ impl Run<'_> {
             };
             select! {
                 biased;
-                // Whichever takes longer. A driver that is stopped has still to undo what it did.
-                ((), done) = join(long_enough, self.drive(&record, &seen_slices)) => driver = done,
+                // Whichever takes longest. What is stopped has still to undo what it did.
+                ((), done, seen) = join3(long_enough, self.drive(&record, &seen_slices), self.play(&record)) => {
+                    (driver, played) = (done, seen);
+                }
                 // Before the watches, which may never rest.
                 () = self.ticks(&record, from) => {}
                 () = watches.follow() => {}
@@ -101,8 +104,7 @@ impl Run<'_> {
         let until = self.clock.now();
         let recorded = record.lock().take();
         self.evidence.header.window = Some(Window { from, until });
-        let own = self.plan.driver.as_ref().map(|driver| driver.run.as_str());
-        self.evidence.header.other_runs = of_other_runs(&recorded.histories, own);
+        self.evidence.header.other_runs = of_other_runs(&recorded.histories, self.plan.run_id());
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
             self.progress.warn(&others);
         }
@@ -127,6 +129,7 @@ impl Run<'_> {
             None => {}
         }
         self.driven(driver);
+        self.staged(played);
         self.writers();
         Ok(())
     }
@@ -148,8 +151,21 @@ impl Run<'_> {
         record: &timeline::Shared,
         slices: &timeline::Shared<PlacementDecision>,
     ) -> Option<(Driver, bool)> {
-        let context = RunContext {
-            client: &self.client(),
+        let driver = self.plan.driver.as_ref()?;
+        let client = self.client();
+        let context = self.context(&client, record, slices);
+        Some(Box::pin(drive(context, driver, self.stop.clone())).await)
+    }
+
+    /// What a driver or a stage may use of this run.
+    pub(super) fn context<'c>(
+        &'c self,
+        client: &'c TimedClient,
+        record: &timeline::Shared,
+        slices: &timeline::Shared<PlacementDecision>,
+    ) -> RunContext<'c> {
+        RunContext {
+            client,
             clock: self.clock,
             progress: self.progress,
             claim: &self.plan.claim,
@@ -159,9 +175,7 @@ impl Run<'_> {
             permissions: &self.permissions,
             record: record.clone(),
             slices: slices.clone(),
-        };
-        let driver = self.plan.driver.as_ref()?;
-        Some(Box::pin(drive(context, driver, self.stop.clone())).await)
+        }
     }
 
     /// Notes what the driver did, and a gap if that was not all.

@@ -21,7 +21,7 @@ use crate::command::terminal::exit::Failure;
 pub struct ClaimFlags {
     /// Who is judged: manager, scheduler, or both, with a comma between them [default: manager, or that of --edition, or as
     /// recorded]
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser(roles::OF_RUNS))]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser(Role::ALL))]
     pub roles: Vec<Role>,
     /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09
     /// [default: standard, placement-2025-09, or as recorded]

@@ -133,8 +133,8 @@ fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
         && !plan.observe.is_zero()
         && plan.scope.shard.is_none()
         && roles.all(|role| {
-            plan.scope
-                .holds_namespace(lab::reference(role.objects()).namespace)
+            // A consumer is not driven, but shown a stage.
+            role != Role::Consumer && plan.scope.holds_namespace(lab::reference(role).namespace)
         })
 }
 

@@ -67,6 +67,9 @@ const PLACEMENTS_ALONE: &str = "no rule on placement decisions needs it";
 /// The longest grace, and how late a watch may tell.
 const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 
+/// How long profiles are watched that the run itself shows to a consumer, at least.
+const OF_STAGE: Duration = Duration::from_secs(10);
+
 /// A profile may differ from its member for a grace period, of 5 minutes at most.
 const LONGER_THAN_A_GRACE: Duration = Duration::from_secs(6 * 60);
 
@@ -99,7 +102,12 @@ impl PlanFlags {
         target: &Target,
         members: Members,
     ) -> Result<Plan, Failure> {
-        let observe = target.default_observe();
+        // A stage takes as long as its scenes.
+        let observe = if claim.edition_of(Role::Consumer).is_some() {
+            OF_STAGE
+        } else {
+            target.default_observe()
+        };
         let judges_profiles = claim.edition_of(Role::Manager).is_some();
         let secrets = if !judges_profiles {
             Wish::No(PLACEMENTS_ALONE.into())
@@ -139,6 +147,7 @@ impl PlanFlags {
             workloads: self.workload.clone(),
             members,
             driver: None,
+            stage: None,
         })
     }
 }

@@ -12,9 +12,6 @@ use evidence::{
 
 use crate::command::terminal::exit::Failure;
 
-/// The roles that a run can judge. A consumer needs a stage, which no run has yet: it is judged by recorded evidence.
-pub const OF_RUNS: [Role; 2] = [Role::Manager, Role::Scheduler];
-
 /// Reads the value of `--role`, one of these.
 pub fn parser<const N: usize>(roles: [Role; N]) -> impl TypedValueParser<Value = Role> {
     let named = |role: Role| {
@@ -49,9 +46,9 @@ pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Res
         }
         (roles, _) => roles.to_vec(),
     };
-    if let Some(role) = judged.iter().find(|role| !OF_RUNS.contains(role)) {
+    if judged.len() > 1 && judged.contains(&Role::Consumer) {
         return Err(Failure::usage(anyhow!(
-            "a run cannot judge a {role} yet: name a recorded run with --from"
+            "a consumer is judged alone, as the run plays the cluster manager for it: leave out the other roles"
         )));
     }
     let edition_of = |role: Role| {

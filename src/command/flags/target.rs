@@ -14,6 +14,7 @@ use judge::{
     rules::{self, Level},
 };
 use lab::{
+    consumer,
     crd::CustomResourceDefinition,
     hub::{Hub, HubError},
     manager::{self, Fault, Manager},
@@ -40,7 +41,7 @@ pub struct TargetFlags {
     /// Which hub to judge on [default: kubeconfig]
     #[arg(long, value_enum)]
     hub: Option<HubKind>,
-    /// Use the reference manager as the implementation (with --role scheduler, the reference scheduler): reference, or
+    /// Use the reference manager as the implementation (or the reference scheduler or consumer, by --role): reference, or
     /// reference=FAULT,… to break rules. A fault has the id of the rule that it breaks; the run says
     /// which faults only warn
     #[arg(long, value_name = "MANAGER", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
@@ -68,6 +69,8 @@ pub struct Reference {
     pub faults: Vec<Fault>,
     /// The scheduler's faults.
     pub scheduler_faults: Vec<scheduler::Fault>,
+    /// The consumer's faults.
+    pub consumer_faults: Vec<consumer::Fault>,
 }
 
 /// The hub to judge, and the implementation on it.
@@ -161,7 +164,7 @@ impl Target {
             if claim.edition_of(kind.publisher()).is_none() {
                 continue;
             }
-            let name = lab::reference(kind).name;
+            let name = lab::reference(kind.publisher()).name;
             let identity = claim.identity_mut(kind);
             or_named(&mut identity.users, name);
             or_named(&mut identity.field_managers, name);
@@ -241,7 +244,10 @@ impl Reference {
             .iter()
             .map(|fault| (fault.info().id, fault.info().edition));
         let of_scheduler = self.scheduler_faults.iter();
-        of_manager.chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
+        let of_consumer = self.consumer_faults.iter();
+        of_manager
+            .chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
+            .chain(of_consumer.map(|fault| (fault.info().id, fault.info().edition)))
     }
 
     /// The objects that its hub has to serve, for the roles of that claim.
@@ -281,12 +287,13 @@ impl FromStr for Reference {
         let mut reference = Self {
             faults: Vec::new(),
             scheduler_faults: Vec::new(),
+            consumer_faults: Vec::new(),
         };
         for fault in faults.split(',').filter(|fault| !fault.is_empty()) {
             match Role::of_rule(fault) {
                 Role::Manager => reference.faults.push(Fault::parse(fault)?),
                 Role::Scheduler => reference.scheduler_faults.push(scheduler::Fault::parse(fault)?),
-                Role::Consumer => return Err(UnknownName::among("fault", fault, [])),
+                Role::Consumer => reference.consumer_faults.push(consumer::Fault::parse(fault)?),
             }
         }
         Ok(reference)

@@ -1,11 +1,12 @@
 //! The reference implementations, as they run on test hubs.
 
 use anyhow::anyhow;
-use collect::{Members, clock::Clock, driver::DriverPlan};
+use collect::{Members, clock::Clock, driver::DriverPlan, stage::StagePlan};
 use evidence::{Claim, api::Role};
 use futures::future::OptionFuture;
 use kube::Client;
 use lab::{
+    consumer::{self, Consumer},
     hub::Hub,
     manager::{Fault, Manager, ManagerError},
     scheduler::{self, Scheduler},
@@ -20,6 +21,7 @@ use crate::command::{
 pub struct References {
     manager: Option<(Manager, Client)>,
     scheduler: Option<(Scheduler, Client)>,
+    consumer: Option<(Consumer, Client)>,
 }
 
 impl References {
@@ -37,12 +39,16 @@ impl References {
         let mut references = Self {
             manager: None,
             scheduler: None,
+            consumer: None,
         };
         if judges(Role::Manager) {
             references.manager = Some(set_up_manager(hub, reference.faults, clock).await?);
         }
         if judges(Role::Scheduler) {
             references.scheduler = Some(set_up_scheduler(hub, reference.scheduler_faults, clock).await?);
+        }
+        if judges(Role::Consumer) {
+            references.consumer = Some(set_up_consumer(hub, reference.consumer_faults, clock).await?);
         }
         Ok(references)
     }
@@ -60,6 +66,11 @@ impl References {
         driving.by_remotes(manager, scheduler, clock)
     }
 
+    /// The stage of the consumer, if one of them is it.
+    pub fn stage(&self) -> Option<StagePlan> {
+        self.consumer.as_ref().map(|(consumer, _)| consumer.stage())
+    }
+
     /// Whether one of them is the scheduler.
     pub fn has_scheduler(&self) -> bool {
         self.scheduler.is_some()
@@ -75,9 +86,14 @@ impl References {
             self.scheduler
                 .map(async |(scheduler, client)| ended(Role::Scheduler, scheduler.run(client).await)),
         );
+        let consumer = OptionFuture::from(
+            self.consumer
+                .map(async |(consumer, client)| ended(Role::Consumer, consumer.run(client).await)),
+        );
         tokio::select! {
             Some(failure) = manager => failure,
             Some(failure) = scheduler => failure,
+            Some(failure) = consumer => failure,
             // There is always one.
             else => std::future::pending().await,
         }
@@ -94,7 +110,7 @@ pub async fn play(hub: &Hub, reference: Reference, claim: &Claim, clock: Clock) 
 
 /// A client of the role's reference implementation.
 fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
-    let name = lab::reference(role.objects()).name;
+    let name = lab::reference(role).name;
     hub.client_as(name, name).map_err(Failure::no_hub)
 }
 
@@ -116,6 +132,18 @@ async fn set_up_scheduler(
     let set_up = scheduler.set_up(&client).await;
     set_up.map_err(|error| failed(Role::Scheduler, error))?;
     Ok((scheduler, client))
+}
+
+async fn set_up_consumer(
+    hub: &Hub,
+    faults: Vec<consumer::Fault>,
+    clock: Clock,
+) -> Result<(Consumer, Client), Failure> {
+    let client = client(hub, Role::Consumer)?;
+    let consumer = Consumer::new(faults, clock);
+    let set_up = consumer.set_up(&client).await;
+    set_up.map_err(|error| failed(Role::Consumer, error))?;
+    Ok((consumer, client))
 }
 
 /// Why a reference implementation runs no longer. It never ends by itself: if it does, it has failed.

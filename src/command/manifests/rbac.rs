@@ -18,8 +18,8 @@ pub struct Rbac {
     /// Grant access to this namespace only, by a Role instead of a ClusterRole (repeatable)
     #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = scope::namespace)]
     namespaces: Vec<String>,
-    /// Who is judged: manager, scheduler, or both, with a comma between them
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(roles::OF_RUNS))]
+    /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(Role::ALL))]
     roles: Vec<Role>,
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
@@ -59,9 +59,10 @@ impl Rbac {
     /// When standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
-        let written = roles::OF_RUNS
+        // Without its own profiles, a run shows a consumer nothing.
+        let written = Role::ALL
             .into_iter()
-            .filter(|role| self.allow_mutations && judges(*role));
+            .filter(|role| judges(*role) && (self.allow_mutations || *role == Role::Consumer));
         let grants = Grants {
             namespaces: self.namespaces,
             placements: judges(Role::Scheduler),

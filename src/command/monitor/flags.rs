@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use anyhow::{Context as _, anyhow};
 use clap::Args;
 use collect::{Members, Plan, Wish, clock::Clock};
-use evidence::{Claim, Scope};
+use evidence::{Claim, Scope, api::Role};
 use tokio::{net::TcpListener, runtime::Builder};
 use tokio_util::sync::CancellationToken;
 
@@ -111,6 +111,11 @@ impl Monitor {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
+        if claim.edition_of(Role::Consumer).is_some() {
+            return Err(Failure::usage(anyhow!(
+                "a monitor writes nothing, and a consumer is judged by what the run shows it: judge it with `run`"
+            )));
+        }
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;
         target.scope(&claim, &mut scope);
@@ -171,6 +176,7 @@ pub(super) fn plan(claim: Claim, scope: Scope, api_version: Option<String>) -> P
         workloads: None,
         members: Members::default(),
         driver: None,
+        stage: None,
     }
 }
 

@@ -132,6 +132,12 @@ async fn beside_references(
         plan.members = references.members();
     }
     plan.driver = driving.and_then(|driving| references.driver(driving, clock));
+    plan.stage = references.stage();
+    if let Some(stage) = &plan.stage {
+        plan.scope.namespaces = vec![stage.namespace.clone()];
+        // The run brings about what the scope names.
+        plan.wait = true;
+    }
     if references.has_scheduler() {
         plan.workloads.get_or_insert_with(workloads_of_the_lab);
     }

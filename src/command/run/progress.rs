@@ -363,6 +363,7 @@ mod tests {
             workloads: None,
             members: Members::default(),
             driver: None,
+            stage: None,
         };
         let selection = Selection {
             filters: filters.iter().map(|&filter| filter.to_owned()).collect(),

@@ -286,6 +286,7 @@ mod tests {
                 workloads: None,
                 members: Members::default(),
                 driver: None,
+                stage: None,
             };
             let progress = Recording::new(Box::new(Quiet), self.record.clone());
             let client = self.hub.client_as("admin", "m").expect("a client");

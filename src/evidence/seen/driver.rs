@@ -200,6 +200,8 @@ pub enum DriverAction {
     EmptySlice,
     /// Creates a slice of another scheduler (a write on the hub).
     PutForeignSlice,
+    /// Has a consumer work on a member (hook).
+    Work,
 }
 
 impl Driver {
@@ -245,7 +247,7 @@ impl Scenario {
 
 impl DriverAction {
     /// All actions.
-    pub const ALL: [DriverAction; 17] = [
+    pub const ALL: [DriverAction; 18] = [
         DriverAction::Join,
         DriverAction::Leave,
         DriverAction::Break,
@@ -263,14 +265,20 @@ impl DriverAction {
         DriverAction::DeleteSlice,
         DriverAction::EmptySlice,
         DriverAction::PutForeignSlice,
+        DriverAction::Work,
     ];
 
     /// The actions of a run that judges this role.
     pub fn of(role: Role) -> impl Iterator<Item = DriverAction> {
         Self::ALL.into_iter().filter(move |action| match action {
             // Stand-ins fill up an inventory that a scheduler selects from.
-            DriverAction::Join | DriverAction::Leave | DriverAction::Restart => true,
-            action => action.is_on_placements() == (role == Role::Scheduler),
+            DriverAction::Join | DriverAction::Leave | DriverAction::Restart => role != Role::Consumer,
+            DriverAction::Work => role == Role::Consumer,
+            action => match role {
+                Role::Manager => !action.is_on_placements(),
+                Role::Scheduler => action.is_on_placements(),
+                Role::Consumer => false,
+            },
         })
     }
 
@@ -293,7 +301,8 @@ impl DriverAction {
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
-            | DriverAction::PutForeigner => false,
+            | DriverAction::PutForeigner
+            | DriverAction::Work => false,
         }
     }
 
@@ -308,7 +317,8 @@ impl DriverAction {
             | DriverAction::Restart
             | DriverAction::Place
             | DriverAction::Reschedule
-            | DriverAction::Unplace => false,
+            | DriverAction::Unplace
+            | DriverAction::Work => false,
             DriverAction::DeleteProfile
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
@@ -340,6 +350,7 @@ impl DriverAction {
             DriverAction::DeleteSlice => "delete-slice",
             DriverAction::EmptySlice => "empty-slice",
             DriverAction::PutForeignSlice => "put-foreign-slice",
+            DriverAction::Work => "work",
         }
     }
 }

@@ -6,7 +6,7 @@ use ::envtest::{Assets, EnvtestOptions, User};
 
 use super::{
     HubError,
-    users::{MANAGER, RUNNER, SCHEDULER, VIEWER},
+    users::{CONSUMER, MANAGER, RUNNER, SCHEDULER, VIEWER},
 };
 
 /// The audit policy, which the hub k3s shares.
@@ -31,6 +31,7 @@ pub fn envtest_options() -> EnvtestOptions {
             User::admin(RUNNER),
             User::admin(MANAGER),
             User::admin(SCHEDULER),
+            User::admin(CONSUMER),
             User::without_rights(VIEWER),
         ],
         audit_policy: AUDIT_POLICY.to_owned(),

@@ -15,7 +15,7 @@ use super::K3s;
 use super::{
     HubError,
     install::install,
-    users::{ADMIN, MANAGER, RUNNER, SCHEDULER, VIEWER},
+    users::{ADMIN, CONSUMER, MANAGER, RUNNER, SCHEDULER, VIEWER},
 };
 use crate::crd;
 
@@ -24,8 +24,8 @@ const LAB_VERSION: &str = "v1.36.0+lab";
 
 /// A hub that the suite started, and what keeps it alive.
 ///
-/// It knows the users `admin`, `conformance` (who runs the suite), `reference-manager`, `reference-scheduler` and
-/// `viewer`.
+/// It knows the users `admin`, `conformance` (who runs the suite), `reference-manager`, `reference-scheduler`,
+/// `reference-consumer` and `viewer`.
 pub struct Hub {
     /// The runner's connection.
     pub connection: Connection,
@@ -62,7 +62,7 @@ impl Hub {
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = crate::server::server(clock);
         server.set_version(LAB_VERSION);
-        for name in [RUNNER, MANAGER, SCHEDULER] {
+        for name in [RUNNER, MANAGER, SCHEDULER, CONSUMER] {
             server.add_user(User::master(name));
         }
         server.add_user(User::with_rules(VIEWER, Vec::new()));

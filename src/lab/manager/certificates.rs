@@ -35,7 +35,7 @@ pub(super) fn ca_data_with_key() -> String {
 }
 
 /// The certificate of a new CA, for the member of that name: PEM, in base64.
-pub(super) fn new_ca_data(name: &str) -> String {
+pub(crate) fn new_ca_data(name: &str) -> String {
     let (certificate, _) = signed(named(&format!("lab member {name} CA")));
     BASE64_STANDARD.encode(certificate)
 }

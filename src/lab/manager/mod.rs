@@ -22,6 +22,7 @@ mod script;
 mod status;
 mod world;
 
+pub(crate) use certificates::new_ca_data;
 pub use driven::{Remote, RemoteError};
 pub use faults::{Fault, FaultInfo, adapt_definitions, faults, hub_definitions};
 pub use fleet::FleetMember;

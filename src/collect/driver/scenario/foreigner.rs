@@ -153,16 +153,13 @@ fn metadata(session: &Session<'_>, key: &ObjectKey, label: &str, value: &str) ->
 }
 
 async fn put_profile(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
-    let api_version = format!("{}/{}", names::GROUP, session.context.target.version);
     let profile = json!({
-        "apiVersion": api_version,
-        "kind": names::KIND,
         "metadata": metadata(session, key, names::LABEL_MANAGER, OURSELVES),
         "spec": {"displayName": key.name, "clusterManager": {"name": OURSELVES}},
     });
     let created = session
         .writes
-        .create(ObjectKind::ClusterProfile, key, &profile)
+        .create(ObjectKind::ClusterProfile, key, profile)
         .await?;
     let resource_version = session.writes.set_status(&created, &status(session)).await?;
     Ok(ObjectRef {
@@ -173,18 +170,14 @@ async fn put_profile(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef
 
 /// A decision for no cluster: a consumer that finds it does nothing.
 async fn put_slice(session: &Session<'_>, key: &ObjectKey) -> Result<ObjectRef, Failure> {
-    let target = &session.context.target;
-    let version = target.placements.as_ref().map(|target| &target.version);
     let slice = json!({
-        "apiVersion": format!("{}/{}", names::GROUP, version.unwrap_or(&target.version)),
-        "kind": names::PLACEMENT_KIND,
         "metadata": metadata(session, key, names::LABEL_DECISION_KEY, &key.name),
         "schedulerName": OURSELVES,
         "decisions": [],
     });
     session
         .writes
-        .create(ObjectKind::PlacementDecision, key, &slice)
+        .create(ObjectKind::PlacementDecision, key, slice)
         .await
 }
 

@@ -183,6 +183,7 @@ fn plan(seconds: u64) -> Plan {
         workloads: None,
         members: Members::default(),
         driver: None,
+        stage: None,
     }
 }
 

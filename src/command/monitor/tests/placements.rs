@@ -154,7 +154,7 @@ async fn a_slice_that_is_deleted_and_made_again_is_judged_anew() {
         deleted.expect("deleted");
     };
     world.create_slice(None).await;
-    let monitor = world.monitor_of(&roles::OF_RUNS);
+    let monitor = world.monitor_of(&[Role::Manager, Role::Scheduler]);
     let shared = Arc::clone(&monitor.shared);
     let seen = async {
         let of_slice = async || of_slices(&shared, "default", "SHOULD", rule).await;

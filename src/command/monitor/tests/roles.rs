@@ -4,7 +4,6 @@ use apiserver::{AccessRule, User};
 use evidence::api::Role;
 
 use super::*;
-use crate::command::flags::roles;
 
 impl World {
     /// Gives `viewer` all rights, except for some resources.
@@ -59,7 +58,7 @@ async fn a_hub_that_forbids_the_list_is_a_clear_error() {
 #[tokio::test(start_paused = true)]
 async fn the_role_for_placements_is_printed_wherever_they_are_judged() {
     let world = World::with_placements(&[]).await;
-    for roles in [&[Role::Scheduler][..], &roles::OF_RUNS] {
+    for roles in [&[Role::Scheduler][..], &[Role::Manager, Role::Scheduler]] {
         let told = world.refusal(world.monitor_of(roles)).await;
         assert!(
             told.contains("resources: [placementdecisions]"),

@@ -173,6 +173,8 @@ fn scenario(action: DriverAction) -> Scenario {
         DriverAction::DeleteProfile
         | DriverAction::TamperStatus
         | DriverAction::RemoveLabel
-        | DriverAction::SetDisplayName => Scenario::Tampering,
+        | DriverAction::SetDisplayName
+        // No step of a driver: a stage calls this hook.
+        | DriverAction::Work => Scenario::Tampering,
     }
 }

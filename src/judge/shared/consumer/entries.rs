@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    ConsumerClaims,
+    ConsumerClaims, MemberAddress,
     api::{AccessProvider, ClusterProfile, Json, names},
 };
 use serde_json::Value;
@@ -44,6 +44,19 @@ pub(crate) fn extension<'p>(entry: &'p AccessProvider, name: &str) -> Option<&'p
     found.map(|extension| &extension.extension)
 }
 
+/// Whether an authority is a certificate in PEM, as far as its frame tells.
+fn is_certificate(data: &str) -> bool {
+    let pem = decode(data).unwrap_or_default();
+    let has = |text: &[u8]| pem.windows(text.len()).any(|part| part == text);
+    has(b"-----BEGIN CERTIFICATE-----") && has(b"-----END CERTIFICATE-----")
+}
+
+/// Whether an entry leads to an address: by its URL and, where members are told apart by it, its server name.
+pub(crate) fn leads_to(entry: &AccessProvider, address: &MemberAddress) -> bool {
+    let name = entry.cluster.tls_server_name.as_deref();
+    server(entry) == address.url && (address.server_name.is_none() || address.server_name.as_deref() == name)
+}
+
 /// Whether an entry cannot be used: its server is no URL, its authority no certificate, or an extension has another form.
 pub(crate) fn is_malformed(entry: &AccessProvider) -> bool {
     let url = server(entry);
@@ -52,7 +65,7 @@ pub(crate) fn is_malformed(entry: &AccessProvider) -> bool {
     let is_list =
         |name, is_form: fn(&Value) -> bool| extension(entry, name).is_none_or(|json| is_form(&json.value()));
     (!url.is_empty() && !is_url)
-        || authority.is_some_and(|data| decode(data).is_none())
+        || authority.is_some_and(|data| !is_certificate(data))
         || !is_list(names::EXTENSION_ARGS, Value::is_array)
         || !is_list(names::EXTENSION_ENVS, Value::is_object)
         || !is_list(names::EXTENSION_EXEC, Value::is_object)

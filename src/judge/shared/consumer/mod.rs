@@ -3,5 +3,5 @@
 mod entries;
 mod play;
 
-pub(crate) use entries::{extension, is_malformed, known, server, unknown};
+pub(crate) use entries::{extension, is_malformed, known, leads_to, server, unknown};
 pub(crate) use play::{Play, Subject, held_throughout};

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, known, server},
+    shared::consumer::{Play, is_malformed, known, leads_to},
     subjects::{Finding, Findings},
     text::redacted,
 };
@@ -29,12 +29,13 @@ pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings
         if address.ca_data.is_empty() {
             continue;
         }
-        let names = |entry: &AccessProvider| server(entry) == address.url;
         let trusts = |profile: &ClusterProfile| {
-            known(profile, claims).any(|entry| names(entry) && is_of(entry, &address.ca_data))
+            known(profile, claims).any(|entry| leads_to(entry, address) && is_of(entry, &address.ca_data))
         };
         let distrusts = |profile: &ClusterProfile| {
-            known(profile, claims).any(|entry| names(entry) && !is_of(entry, &address.ca_data))
+            // What is no certificate at all leads nowhere.
+            let mut usable = known(profile, claims).filter(|entry| !is_malformed(entry));
+            usable.any(|entry| leads_to(entry, address) && !is_of(entry, &address.ca_data))
         };
         for subject in play.subjects() {
             let held = subject.timeline.while_(distrusts);

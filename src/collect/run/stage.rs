@@ -1,0 +1,45 @@
+//! The stage for a consumer, which is played while the profiles are watched.
+
+use evidence::Kind;
+
+use super::state::Run;
+use crate::{
+    stage::{Played, play},
+    watch::timeline,
+};
+
+impl Run<'_> {
+    /// Plays the stage, if the plan has one.
+    pub(super) async fn play(&self, record: &timeline::Shared) -> Option<Played> {
+        let plan = self.plan.stage.as_ref()?;
+        let client = self.client();
+        let context = self.context(&client, record, &timeline::Shared::default());
+        Some(Box::pin(play(context, plan, self.stop.clone())).await)
+    }
+
+    /// Puts what was played into the evidence, with what is missing.
+    pub(super) fn staged(&mut self, played: Option<Played>) {
+        if self.plan.stage.is_none() {
+            return;
+        }
+        let Some(played) = played else {
+            self.gap(
+                Kind::Stage,
+                "the profiles could not be watched, so that nothing was staged",
+            );
+            return;
+        };
+        if let Some(full) = played.full {
+            let reason =
+                format!("the consumer made more calls than are kept: those after {full} are missing");
+            self.gap(Kind::MemberCalls, reason.clone());
+            self.gap(Kind::PluginCalls, reason);
+        }
+        if !played.whole {
+            self.gap(Kind::Stage, "the run ended before everything was staged");
+        }
+        self.evidence.stage = Some(played.stage);
+        self.evidence.member_calls = Some(played.member_calls);
+        self.evidence.plugin_calls = Some(played.plugin_calls);
+    }
+}

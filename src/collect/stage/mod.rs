@@ -1,0 +1,19 @@
+//! A stage for a consumer: the run plays the cluster manager, and sees whom the consumer calls.
+//!
+//! Each scene publishes profiles that ask something of a consumer, and a control beside them, which asks nothing. The
+//! members that they describe, and the credential plugin, are the run's own: they record each call. What the calls are
+//! worth is for rules to say.
+
+mod calls;
+mod members;
+mod plan;
+mod play;
+mod profile;
+mod scenes;
+mod session;
+
+pub use calls::{Calls, Connection, MemberRequest, PluginReply, PluginRun, PluginWay};
+pub use members::{Members, NewAddress};
+pub use plan::StagePlan;
+pub(super) use play::{Played, play};
+pub use profile::{VARIABLE_A, VARIABLE_C, is_staged_variable};

@@ -1,0 +1,42 @@
+//! The plan of a stage.
+
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+
+use evidence::ConsumerClaims;
+
+use super::{Calls, Members};
+use crate::driver::{Hooks, Journal};
+
+/// The stage of a run.
+#[derive(Clone)]
+pub struct StagePlan {
+    /// The id of the run: what it creates bears it.
+    pub run: String,
+    /// What the consumer's author says of it.
+    pub claims: ConsumerClaims,
+    /// The namespace of the profiles.
+    pub namespace: String,
+    /// Labels by which the consumer selects profiles.
+    pub labels: BTreeMap<String, String>,
+    /// Opens the addresses of members.
+    pub members: Arc<dyn Members>,
+    /// What they saw, and what the credential plugin saw.
+    pub calls: Arc<Calls>,
+    /// What has the consumer work on a member; none where it needs no hook.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// How long the consumer may take to call a control.
+    pub patience: Duration,
+    /// Where it is written down what is to be undone; none where the hub goes with the run.
+    pub journal: Option<Arc<Journal>>,
+}
+
+impl fmt::Debug for StagePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StagePlan")
+            .field("run", &self.run)
+            .field("claims", &self.claims)
+            .field("namespace", &self.namespace)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}

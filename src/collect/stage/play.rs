@@ -1,0 +1,58 @@
+//! Plays the scenes beside the watch.
+
+use evidence::{Log, MemberCall, PluginCall, Stage};
+use jiff::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::{StagePlan, scenes::SCENES, session::Session};
+use crate::{driver::RunContext, watch::timeline::BRIEF};
+
+/// What was played, and what the consumer did.
+pub(crate) struct Played {
+    /// The stage.
+    pub stage: Stage,
+    /// What reached its members.
+    pub member_calls: Log<MemberCall>,
+    /// The runs of its credential plugin.
+    pub plugin_calls: Log<PluginCall>,
+    /// Since when calls are not kept, as there were too many.
+    pub full: Option<Timestamp>,
+    /// Whether all scenes were played.
+    pub whole: bool,
+}
+
+/// Plays all scenes, and deletes what was published, also when `stop` is cancelled. Without a first control that is called,
+/// nothing can be judged, and the rest is left out.
+pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: CancellationToken) -> Played {
+    let session = Session::new(context, plan, stop);
+    let from = session.now();
+    let mut scenes = SCENES.iter();
+    for scene in scenes.by_ref() {
+        if session.is_stopped() {
+            break;
+        }
+        session.context.progress.step(&format!("scene {}", scene.name));
+        (scene.play)(&session).await;
+        session.control(scene.name, scene.least).await;
+        if !session.is_alive() && session.settle().is_zero() {
+            break;
+        }
+    }
+    // A consumer that became slower has its chance with all that is still there.
+    if !session.is_stopped() && session.is_alive() && !session.is_long_enough() {
+        session.control("end", |settle| settle).await;
+    }
+    let whole = scenes.next().is_none() && !session.is_stopped();
+    let (member_calls, plugin_calls, full) = plan.calls.since(from);
+    let stage = session.stage();
+    // A deletion has no time of its own: that it came after the last scene is known by what the watch tells late.
+    session.pause(BRIEF.unsigned_abs()).await;
+    session.clear().await;
+    Played {
+        stage,
+        member_calls,
+        plugin_calls,
+        full,
+        whole,
+    }
+}

@@ -1,0 +1,315 @@
+//! State that all scenes of a stage share, and what they do with it.
+
+use std::time::Duration;
+
+use evidence::{DriverAction, MemberAddress, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::{select, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    StagePlan,
+    members::NewAddress,
+    profile::{Entry, object, status},
+};
+use crate::driver::{Call, Member, RunContext, UndoEntry, Writes};
+
+/// The hub's definition does not allow that.
+const UNPROCESSABLE: u16 = 422;
+/// How long the watch may take to bring what was published.
+const A_MOMENT: Duration = Duration::from_secs(1);
+/// Interval of looking for a call.
+const TICK: Duration = Duration::from_millis(250);
+
+/// What all scenes of a stage share.
+pub(super) struct Session<'a> {
+    pub context: RunContext<'a>,
+    pub plan: &'a StagePlan,
+    stop: CancellationToken,
+    writes: Writes<'a>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    scenes: Vec<Scene>,
+    published: Vec<Profile>,
+}
+
+/// A profile on the stage.
+#[derive(Clone)]
+pub(super) struct Profile {
+    pub object: ObjectRef,
+    since: Timestamp,
+    undo: Option<u64>,
+}
+
+impl<'a> Session<'a> {
+    /// A session in which nothing was done yet.
+    pub fn new(context: RunContext<'a>, plan: &'a StagePlan, stop: CancellationToken) -> Self {
+        Self {
+            writes: Writes::new(context.client, context.target),
+            context,
+            plan,
+            stop,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The provider that the consumer has a plugin for.
+    pub fn provider(&self) -> &str {
+        let first = self.plan.claims.providers.first();
+        first.map_or("", String::as_str)
+    }
+
+    /// The name of a profile, and of its member.
+    pub fn name(&self, what: &str) -> String {
+        format!("conformance-{}-{what}", self.plan.run)
+    }
+
+    /// Opens an address of a member; none if that fails.
+    pub async fn address(&self, what: &str) -> Option<MemberAddress> {
+        self.open(NewAddress {
+            member: self.name(what),
+            ..NewAddress::default()
+        })
+        .await
+    }
+
+    /// Opens such an address; none if that fails.
+    pub async fn open(&self, new: NewAddress) -> Option<MemberAddress> {
+        match self.plan.members.open(&new).await {
+            Ok(address) => Some(address),
+            Err(error) => {
+                self.warn(&format!("the member {} is left out: {error}", new.member));
+                None
+            }
+        }
+    }
+
+    /// Publishes a profile with these providers. None if the hub refuses it, which it may: then what it would ask of the
+    /// consumer is left out.
+    pub async fn publish(&self, what: &str, entries: &[Entry]) -> Option<Profile> {
+        if self.stop.is_cancelled() {
+            return None;
+        }
+        let key = ObjectKey {
+            namespace: self.plan.namespace.clone(),
+            name: self.name(what),
+        };
+        let undo = UndoEntry::Profile { profile: key.clone() };
+        let undo = match self
+            .plan
+            .journal
+            .as_ref()
+            .map(|journal| journal.record_undo(undo))
+        {
+            Some(Ok(number)) => Some(number),
+            None => None,
+            Some(Err(error)) => {
+                self.warn(&format!("the profile {what} is left out: {error}"));
+                return None;
+            }
+        };
+        let object = object(self.plan, &key.name);
+        let created = self.writes.create(ObjectKind::ClusterProfile, &key, object).await;
+        let created = match created {
+            Ok(created) => created,
+            Err(failure) => {
+                self.warn(&format!("the profile {what} is left out: {failure}"));
+                return None;
+            }
+        };
+        let profile = Profile {
+            object: created,
+            since: self.now(),
+            undo,
+        };
+        self.state().published.push(profile.clone());
+        self.update(&profile, entries, 0).await.then_some(profile)
+    }
+
+    /// Gives a profile these providers. False if the hub refuses them.
+    pub async fn update(&self, profile: &Profile, entries: &[Entry], beat: usize) -> bool {
+        let status = status(entries, profile.since, beat);
+        if let Err(failure) = self.writes.set_status(&profile.object, &status).await {
+            let name = &profile.object.name;
+            // Hubs differ in what they store.
+            let what = format!("the hub refuses a status of {name}, which is left out: {failure}");
+            if failure.code() == UNPROCESSABLE {
+                self.context.progress.step(&what);
+            } else {
+                self.warn(&what);
+            }
+            return false;
+        }
+        self.work(&profile.object).await;
+        true
+    }
+
+    /// Has the consumer work on a member, if it needs to be told.
+    async fn work(&self, profile: &ObjectRef) {
+        let Some(hooks) = &self.plan.hooks else { return };
+        if hooks.lacking(DriverAction::Work).is_some() {
+            return;
+        }
+        let member = Member {
+            name: profile.name.clone(),
+            ..Member::default()
+        };
+        let call = Call {
+            member: Some(&member),
+            profile: Some(ObjectKey::from(profile)),
+            ..Call::of(DriverAction::Work)
+        };
+        if let Some(reason) = hooks.call(&call, self.stop.clone()).await.failure {
+            self.warn(&reason);
+        }
+    }
+
+    /// Publishes a control, waits until it is called and as long as the consumer may take for the rest, and ends the scene.
+    pub async fn control(&self, scene: &str, least: impl Fn(Duration) -> Duration) {
+        let what = format!("{scene}-control");
+        // The watch tells of what was published before the scene begins.
+        self.pause(A_MOMENT).await;
+        let from = self.now();
+        let Some(address) = self.address(&what).await else {
+            return;
+        };
+        let entry = Entry::to(self.provider(), &address);
+        if self.publish(&what, &[entry]).await.is_none() {
+            return;
+        }
+        let patience = self.plan.patience.max(least(self.settle()));
+        let called = self.called(&address.member, patience).await;
+        let mut scene = Scene {
+            name: scene.to_owned(),
+            control: address.member,
+            from,
+            until: self.now(),
+            called,
+        };
+        self.state().scenes.push(scene.clone());
+        if let Some(called) = called {
+            let settle = self.settle();
+            self.pause_until(after(called, settle)).await;
+            self.pause_until(after(from, least(settle))).await;
+        }
+        scene.until = self.now();
+        let mut state = self.state();
+        state.scenes.pop();
+        state.scenes.push(scene);
+    }
+
+    /// Waits until a member was called.
+    pub async fn called(&self, member: &str, patience: Duration) -> Option<Timestamp> {
+        let deadline = after(self.now(), patience);
+        loop {
+            let called = self.plan.calls.first_call(member);
+            if called.is_some() || self.now() >= deadline || self.stop.is_cancelled() {
+                return called;
+            }
+            self.pause(TICK).await;
+        }
+    }
+
+    /// For how long the consumer may go on as before, as far as that is known.
+    pub fn settle(&self) -> Duration {
+        let seconds = self.stage().settle_seconds().unwrap_or_default();
+        Duration::from_secs(seconds.unsigned_abs())
+    }
+
+    /// Whether the last control was called.
+    pub fn is_alive(&self) -> bool {
+        let state = self.state();
+        state.scenes.last().is_some_and(|scene| scene.called.is_some())
+    }
+
+    /// Whether each scene was as long as the consumer may take.
+    pub fn is_long_enough(&self) -> bool {
+        let settle = self.settle();
+        self.state().scenes.iter().all(|scene| {
+            scene
+                .called
+                .is_some_and(|called| after(called, settle) <= scene.until)
+        })
+    }
+
+    /// What was staged.
+    pub fn stage(&self) -> Stage {
+        Stage {
+            run: self.plan.run.clone(),
+            consumer: self.plan.claims.clone(),
+            addresses: self.plan.calls.addresses(),
+            scenes: self.state().scenes.clone(),
+        }
+    }
+
+    /// Deletes all profiles of the stage. A person is told of what cannot be deleted.
+    pub async fn clear(&self) {
+        let published = std::mem::take(&mut self.state().published);
+        let mut is_clear = true;
+        for profile in published {
+            match self
+                .writes
+                .delete(ObjectKind::ClusterProfile, &profile.object)
+                .await
+            {
+                Ok(()) => {
+                    if let (Some(journal), Some(number)) = (&self.plan.journal, profile.undo) {
+                        journal.undone(number);
+                    }
+                }
+                Err(failure) => {
+                    is_clear = false;
+                    self.warn(&format!(
+                        "{} of the run's own is still there: {failure}",
+                        profile.object
+                    ));
+                }
+            }
+        }
+        if let (false, Some(journal)) = (is_clear, &self.plan.journal) {
+            self.context.progress.left_over(journal.path());
+        }
+    }
+
+    /// Lets time pass, unless the run is to stop.
+    pub async fn pause(&self, duration: Duration) {
+        select! {
+            () = self.stop.cancelled() => {}
+            () = sleep(duration) => {}
+        }
+    }
+
+    /// Whether the run is to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Tells who looks on.
+    pub fn warn(&self, what: &str) {
+        self.context.progress.warn(what);
+    }
+
+    /// The present moment.
+    pub fn now(&self) -> Timestamp {
+        self.context.clock.now()
+    }
+
+    async fn pause_until(&self, moment: Timestamp) {
+        let left = moment.duration_since(self.now());
+        self.pause(Duration::try_from(left).unwrap_or_default()).await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+}
+
+/// That much later.
+fn after(moment: Timestamp, duration: Duration) -> Timestamp {
+    let duration = SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
+    moment.saturating_add(duration).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,100 @@
+//! Lists the faults, in the order of the rules.
+
+use evidence::api::{Edition, UnknownName};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
+use super::world::{Misbehaviour, World};
+use crate::fault::{self, definitions_for};
+
+/// The description of a fault of the consumer.
+pub type FaultInfo = fault::FaultInfo<fn(&mut World)>;
+
+/// A fault of the consumer.
+pub type Fault = fault::Fault<fn(&mut World)>;
+
+const FAULTS: &[FaultInfo] = &[
+    new(
+        "consumer-hub/status-not-written",
+        "writes its opinion into the status of profiles",
+        |world| world.misbehave(Misbehaviour::WritesStatus),
+    )
+    .in_audit_log_only(),
+    new("consumer-hub/profile-not-written", "labels profiles", |world| {
+        world.misbehave(Misbehaviour::LabelsProfiles)
+    })
+    .in_audit_log_only(),
+    new(
+        "consumer-access/picks-known-provider",
+        "takes the first access provider, known or not",
+        |world| world.misbehave(Misbehaviour::TakesTheFirst),
+    ),
+    new(
+        "consumer-access/no-guess",
+        "takes any access provider where it knows none",
+        |world| world.misbehave(Misbehaviour::TakesAnyAtNeed),
+    ),
+    new(
+        "consumer-access/ca-honoured",
+        "does not check the certificates of members",
+        |world| world.misbehave(Misbehaviour::TrustsAnybody),
+    ),
+    new(
+        "consumer-access/tls-server-name-honoured",
+        "drops the server name",
+        |world| world.misbehave(Misbehaviour::DropsServerName),
+    ),
+    new(
+        "consumer-exec/config-verbatim",
+        "wraps what the profile says to the plugin",
+        |world| world.misbehave(Misbehaviour::WrapsConfig),
+    ),
+    new(
+        "consumer-exec/nothing-leaks-between-profiles",
+        "hands the variables of one profile to the plugin of another",
+        |world| world.misbehave(Misbehaviour::CollectsArguments),
+    ),
+    new(
+        "consumer-exec/malformed-isolated",
+        "ends at a profile that it cannot read",
+        |world| world.misbehave(Misbehaviour::StopsAtMalformed),
+    ),
+    new(
+        "consumer-change/address-followed",
+        "keeps the first address of a member",
+        |world| world.misbehave(Misbehaviour::KeepsAddress),
+    ),
+    new(
+        "consumer-change/heartbeats-harmless",
+        "reconnects whenever a profile is written",
+        |world| world.misbehave(Misbehaviour::ReconnectsAlways),
+    ),
+    new(
+        "consumer-secrets/credential-to-its-member-only",
+        "takes one credential to all members",
+        |world| world.misbehave(Misbehaviour::SharesCredential),
+    ),
+];
+
+const fn new(id: &'static str, what: &'static str, edit: fn(&mut World)) -> FaultInfo {
+    FaultInfo::first_in(Edition::Consumer2026M07, id, what, edit)
+}
+
+/// All faults, in the order of the rules.
+pub fn faults() -> &'static [FaultInfo] {
+    FAULTS
+}
+
+impl Fault {
+    /// The consumer's fault of that id.
+    ///
+    /// # Errors
+    /// When there is none; the error names the nearest one.
+    pub fn parse(id: &str) -> Result<Self, UnknownName> {
+        Self::find(id, faults())
+    }
+}
+
+/// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.
+pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
+    definitions_for(faults)
+}

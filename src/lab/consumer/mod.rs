@@ -1,0 +1,23 @@
+//! The reference consumer: a small, honest consumer that reads ClusterProfiles and goes to their members.
+//!
+//! It watches the profiles of one namespace, runs the credential plugin of the provider that it knows, connects to the
+//! member, and asks it from time to time whether it is well. A [`Fault`] makes it break one rule; [`Habits`] make it another
+//! honest consumer.
+//!
+//! * `access`: what a profile says of the way to its member;
+//! * `controller`: the rounds; `connect`: the plugin and the connection;
+//! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
+//! * `lifetime`: sets it up and runs it.
+
+mod access;
+mod connect;
+mod controller;
+mod faults;
+mod lifetime;
+mod world;
+
+pub use faults::{Fault, FaultInfo, faults, hub_definitions};
+pub use lifetime::Consumer;
+pub use world::Habits;
+
+pub use crate::client::RequestError as ConsumerError;

@@ -1,0 +1,5 @@
+//! The members of a stage: for a consumer in this process, or on ports of this machine.
+
+mod within;
+
+pub use within::{DialError, Hello, Trust, WithinProcess};

@@ -1,0 +1,106 @@
+//! The fault matrix of consumers: the reference consumer breaks one rule at a time on the lab's stage, and the suite says so
+//! of that rule alone. Consumers with other habits are honest, too.
+
+#[path = "support/matrix.rs"]
+mod matrix;
+#[path = "consumers/observe.rs"]
+mod observe;
+
+use std::{collections::BTreeSet, process::ExitCode, time::Duration};
+
+use evidence::api::{Edition, Role};
+use judge::Verdict;
+use lab::consumer::{FaultInfo, Habits, faults};
+use libtest_mimic::{Arguments, Failed, Trial};
+use matrix::{every_rule_has_a_fault, expect_broken, verdicts};
+use observe::observe;
+
+fn main() -> ExitCode {
+    let args = Arguments::from_args();
+    let mut trials = vec![Trial::test("every rule has a fault", || {
+        every_rule_has_a_fault(Role::Consumer, faults())
+    })];
+    for edition in Role::Consumer.editions() {
+        let name = format!("the conforming consumer, edition {edition}");
+        trials.push(Trial::test(name, move || conforms(edition, &Habits::default())));
+    }
+    for (name, habits) in honest() {
+        trials.push(Trial::test(name, move || {
+            conforms(Edition::Consumer2026M07, &habits)
+        }));
+    }
+    trials.push(Trial::test("a consumer that calls nobody", calls_nobody));
+    for fault in faults() {
+        trials.push(Trial::test(fault.id, || breaks_its_rule_alone(fault)));
+    }
+    libtest_mimic::run(&args, trials).exit_code()
+}
+
+/// Consumers of other habits, of which all rules can tell that they are honest.
+fn honest() -> [(&'static str, Habits); 4] {
+    let habits = Habits::default();
+    [
+        (
+            "a consumer that polls",
+            Habits {
+                polls: true,
+                ..habits.clone()
+            },
+        ),
+        (
+            "a consumer that does one thing after the other",
+            Habits {
+                takes: Duration::from_secs(2),
+                ..habits.clone()
+            },
+        ),
+        (
+            "a slow consumer that does one thing after the other",
+            Habits {
+                takes: Duration::from_secs(9),
+                ..habits.clone()
+            },
+        ),
+        (
+            "a consumer that keeps the last known good",
+            Habits {
+                keeps_last_known_good: true,
+                ..habits
+            },
+        ),
+    ]
+}
+
+/// Nobody complains of it, and nothing that is staged goes unexamined.
+fn conforms(edition: Edition, habits: &Habits) -> Result<(), Failed> {
+    let verdicts = verdicts(&observe(edition, habits, &[]));
+    let others: Vec<_> = verdicts
+        .iter()
+        .filter(|(_, verdict, _)| *verdict != Verdict::Pass)
+        .collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{others:#?}").into())
+}
+
+/// Of a translator nothing is known: it neither passes nor fails.
+fn calls_nobody() -> Result<(), Failed> {
+    let habits = Habits {
+        calls_nobody: true,
+        ..Habits::default()
+    };
+    let verdicts = verdicts(&observe(Edition::Consumer2026M07, &habits, &[]));
+    let is_undecided = |verdict: &Verdict| *verdict == Verdict::Inconclusive;
+    if verdicts.iter().all(|(_, verdict, _)| is_undecided(verdict)) {
+        return Ok(());
+    }
+    Err(format!("{verdicts:#?}").into())
+}
+
+fn breaks_its_rule_alone(fault: &FaultInfo) -> Result<(), Failed> {
+    let also = fault.also.iter().copied();
+    let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
+    let evidence = observe(fault.edition, &Habits::default(), &[fault.id]);
+    expect_broken("on the lab's stage", &broken, &evidence)
+}

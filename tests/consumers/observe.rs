@@ -1,0 +1,71 @@
+//! What a run of the suite sees of the reference consumer on the lab's hub.
+
+use std::time::Duration;
+
+use collect::{
+    Members, Plan, Quiet, Wish,
+    clock::Clock,
+    collect,
+    requests::{merge_into, read_audit_text},
+};
+use evidence::{Claim, Evidence, Scope, api::Edition};
+use lab::{
+    consumer::{Consumer, Fault, Habits, hub_definitions},
+    hub::{AuditLevel, Hub},
+};
+use tokio_util::sync::CancellationToken;
+
+/// How long the run looks at least. A stage takes as long as its scenes.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Evidence of a consumer with these habits and faults, by an edition.
+pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let faults: Vec<Fault> = faults
+        .iter()
+        .map(|id| Fault::parse(id).expect("a fault"))
+        .collect();
+    runtime.block_on(async {
+        let clock = Clock::system();
+        let hub = Hub::lab_with(clock, &hub_definitions(&faults))
+            .await
+            .expect("a hub");
+        let lab = hub.as_lab().expect("the lab");
+        lab.set_audit_level(AuditLevel::RequestResponse);
+        let client = hub.client_as(Consumer::NAME, Consumer::NAME).expect("a client");
+        let consumer = Consumer::with_habits(habits.clone(), faults, clock);
+        consumer.set_up(&client).await.expect("a namespace");
+        let plan = Plan {
+            claim: Claim {
+                edition,
+                ..Claim::default()
+            },
+            scope: Scope {
+                namespaces: vec![Consumer::NAMESPACE.to_owned()],
+                ..Scope::default()
+            },
+            api_version: None,
+            observe: WINDOW,
+            settle: Duration::ZERO,
+            wait: true,
+            secrets: Wish::No("not wanted".into()),
+            probe: Wish::No("not wanted".into()),
+            audit_logs: Vec::new(),
+            workloads: None,
+            members: Members::default(),
+            driver: None,
+            stage: Some(consumer.stage()),
+        };
+        let mut evidence = tokio::select! {
+            seen = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new()) => seen.expect("evidence"),
+            ended = consumer.run(client) => panic!("the consumer ended: {ended:?}"),
+        };
+        let log = read_audit_text("the audit log", lab.audit_log().as_bytes()).expect("an audit log");
+        merge_into(&mut evidence, log);
+        evidence
+    })
+}
