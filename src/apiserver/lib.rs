@@ -42,5 +42,5 @@ pub use clock::Clock;
 pub use request::reply::ResponseBody;
 pub use server::{
     api_server::{ApiServer, Backup},
-    loopback::{Endpoint, Loopback, serve_tls},
+    loopback::{Endpoint, Identity, Loopback, serve_tls},
 };

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command::{
-    doctor,
+    consumer_plugin, doctor,
     flags::{claim, config::ConfigFlags},
     hub::serve as hub,
     manifests::{crd, policies, rbac, schema},
@@ -56,6 +56,7 @@ enum Command {
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
     Sonobuoy(sonobuoy::Sonobuoy),
+    Plugin(consumer_plugin::ConsumerPlugin),
     Completions(completions::Completions),
     #[command(name = "man")]
     ManPages(man::ManPages),
@@ -92,6 +93,7 @@ impl Cli {
             Command::Policies(policies) => policies.execute(),
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
+            Command::Plugin(plugin) => plugin.execute(),
             Command::Sonobuoy(plugin) => plugin.execute(&Self::command(), again),
             Command::Completions(completions) => completions.execute(Self::command()),
             Command::ManPages(pages) => pages.execute(Self::command()),

@@ -7,11 +7,13 @@
 //! - `sonobuoy`, `report`, `doctor`, `monitor`: the subcommands of these names;
 //! - `run`: `run` and `replay`, from a hub or a file to reports;
 //! - `config`: the configuration file;
+//! - `consumer_plugin`: `plugin`, which a consumer runs;
 //! - `manifests`: `crd`, `rbac`, `policies` and `schema`, which print files for others;
 //! - `cli`: the command line as a whole, with `completions`, `man` and `version`.
 
 mod cli;
 mod config;
+mod consumer_plugin;
 mod doctor;
 mod flags;
 mod hub;

@@ -78,7 +78,7 @@ fn tried(worlds: &[World], seed: u64, cases: u32) -> Broken {
 fn new(world: &World, losses: &[Loss], known: &Broken) -> Vec<(Law, &'static str)> {
     let breaches = breaches(world, &without(&world.whole, losses)).into_iter();
     let laws = breaches.map(|breach| (breach.law, breach.rule));
-    laws.filter(|law| !known.contains_key(law) && !exceptions::excuses(*law))
+    laws.filter(|law| !known.contains_key(law) && !exceptions::excuses(world, *law))
         .collect()
 }
 

@@ -99,6 +99,7 @@ impl LaxHub {
             workloads: None,
             members: Default::default(),
             driver: None,
+            stage: None,
         };
         let collecting = collect(
             &self.hub.connection,

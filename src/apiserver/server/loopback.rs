@@ -61,9 +61,11 @@ pub struct Endpoint {
 }
 
 /// A server certificate, and the CA that signed it.
-struct Identity {
-    ca: String,
-    config: ServerConfig,
+pub struct Identity {
+    /// The certificate of the CA, as PEM.
+    pub ca: String,
+    /// What a server needs to show the certificate.
+    pub config: ServerConfig,
 }
 
 impl Loopback {
@@ -73,7 +75,7 @@ impl Loopback {
     /// # Errors
     /// When the port is taken, or no certificate can be made.
     pub async fn bind(name: &str, port: u16) -> io::Result<Self> {
-        let identity = Identity::new(name).map_err(io::Error::other)?;
+        let identity = Identity::new(name, &[ADDRESS, "localhost"])?;
         let listener = TcpListener::bind((ADDRESS, port)).await?;
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(identity.config)),
@@ -136,7 +138,15 @@ impl Endpoint {
 }
 
 impl Identity {
-    fn new(name: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    /// Makes a CA, and a certificate for these host names and IP addresses. `name` is for people.
+    ///
+    /// # Errors
+    /// When one of them is neither.
+    pub fn new(name: &str, hosts: &[&str]) -> io::Result<Self> {
+        Self::signed(name, hosts).map_err(io::Error::other)
+    }
+
+    fn signed(name: &str, hosts: &[&str]) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let mut authority = CertificateParams::default();
         let subject = &mut authority.distinguished_name;
         subject.push(DnType::CommonName, format!("{name} CA"));
@@ -145,7 +155,8 @@ impl Identity {
         let issuer = Issuer::new(authority.clone(), KeyPair::generate()?);
         let ca = authority.self_signed(issuer.key())?.pem();
 
-        let mut server = CertificateParams::new([ADDRESS.to_owned(), "localhost".to_owned()])?;
+        let mut server =
+            CertificateParams::new(hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>())?;
         server.distinguished_name.push(DnType::CommonName, name);
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;

@@ -10,7 +10,7 @@ use std::{
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{DriverAction, LARGEST_TEXT, read_text, user_file::UserFileError};
+use evidence::{ConsumerClaims, DriverAction, LARGEST_TEXT, read_text, user_file::UserFileError};
 use schemars::Schema;
 
 use super::{
@@ -36,6 +36,21 @@ pub struct DriverFile {
     pub patience: Patience,
     /// The scale scenario, where there is to be one.
     pub scale: Option<Scale>,
+    /// The consumer, where there is one to be judged.
+    pub consumer: Option<ConsumerFile>,
+}
+
+/// What the file says of a consumer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsumerFile {
+    /// What it claims.
+    pub claims: ConsumerClaims,
+    /// The namespace whose profiles it reads.
+    pub namespace: String,
+    /// Labels by which it selects them.
+    pub labels: BTreeMap<String, String>,
+    /// Where its plugin looks for the run: absolute.
+    pub recorder: PathBuf,
 }
 
 /// A command.
@@ -114,10 +129,15 @@ impl DriverFile {
         }
         let members = members(&text, folder)?;
         let scale = scale(&text, &members)?;
+        let consumer = text
+            .consumer
+            .map(|consumer| self::consumer(consumer, folder))
+            .transpose()?;
         Ok(Self {
             hooks,
             members,
             scale,
+            consumer,
             upgrade_to: text.upgrade_to,
             patience: Patience {
                 usual: text.patience.usual.map_or(PATIENCE, |span| span.0),
@@ -145,6 +165,7 @@ impl text::Hooks {
             (DriverAction::Place, &self.place),
             (DriverAction::Reschedule, &self.reschedule),
             (DriverAction::Unplace, &self.unplace),
+            (DriverAction::Work, &self.work),
         ];
         hooks
             .into_iter()
@@ -155,7 +176,7 @@ impl text::Hooks {
 /// What each part says is right, and the whole still cannot be.
 fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
     let hooks = &text.hooks;
-    if hooks.each().next().is_none() {
+    if hooks.each().next().is_none() && text.consumer.is_none() {
         return Err(DriverFileFlaw::NoHook);
     }
     if hooks.join.is_some() != hooks.leave.is_some() {
@@ -208,6 +229,24 @@ fn hook(hook: &text::Hook, text: &text::Text, folder: &Path) -> Result<Hook, Hoo
         arguments: arguments.to_vec(),
         environment,
         timeout: hook.timeout.or(text.timeout).map_or(TIMEOUT, |span| span.0),
+    })
+}
+
+fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, DriverFileFlaw> {
+    if consumer.providers.is_empty() {
+        return Err(DriverFileFlaw::NoProvider);
+    }
+    Ok(ConsumerFile {
+        claims: ConsumerClaims {
+            user: consumer.user.unwrap_or_default(),
+            providers: consumer.providers,
+            fallback: consumer.fallback,
+            profile_args: consumer.profile_args,
+            profile_envs: consumer.profile_envs,
+        },
+        namespace: consumer.namespace,
+        labels: consumer.labels,
+        recorder: folder.join(consumer.recorder),
     })
 }
 

@@ -10,7 +10,7 @@ use std::{
 ///
 /// # Errors
 /// When there is one already, or it cannot be written.
-pub(super) fn create(path: &Path) -> io::Result<File> {
+pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create_new(true);
     #[cfg(unix)]

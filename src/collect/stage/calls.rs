@@ -9,6 +9,7 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::profile::is_staged_variable;
@@ -63,34 +64,27 @@ pub struct MemberRequest<'a> {
 }
 
 /// A run of the credential plugin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PluginRun {
     /// The provider, as the consumer's own file has it.
     pub provider: String,
     /// The arguments after that file's.
     pub args: Vec<String>,
-    /// The whole environment, as `NAME=value`. Only what staged profiles ask for is kept.
+    /// Variables of its environment that staged profiles ask for, as `NAME=value`. Others are not kept.
     pub env: Vec<String>,
     /// `KUBERNETES_EXEC_INFO`.
     pub exec_info: Option<String>,
 }
 
 /// What the plugin is to do.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum PluginReply {
     /// Print this ExecCredential.
     Credential(Value),
     /// Fail with this message.
     Failure(String),
-}
-
-/// How the consumer's plugin reaches a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PluginWay {
-    /// Host and port.
-    pub address: String,
-    /// What it has to know.
-    pub key: String,
 }
 
 impl Calls {

@@ -9,11 +9,13 @@ mod members;
 mod plan;
 mod play;
 mod profile;
+mod recorder;
 mod scenes;
 mod session;
 
-pub use calls::{Calls, Connection, MemberRequest, PluginReply, PluginRun, PluginWay};
+pub use calls::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
 pub use members::{Members, NewAddress};
 pub use plan::StagePlan;
 pub(super) use play::{Played, play};
-pub use profile::{VARIABLE_A, VARIABLE_C, is_staged_variable};
+pub use profile::is_staged_variable;
+pub use recorder::{Recorder, RecorderError, tell_recorder};

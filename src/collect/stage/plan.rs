@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use evidence::ConsumerClaims;
 
-use super::{Calls, Members};
+use super::{Calls, Members, Recorder};
 use crate::driver::{Hooks, Journal};
 
 /// The stage of a run.
@@ -26,6 +26,8 @@ pub struct StagePlan {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// How long the consumer may take to call a control.
     pub patience: Duration,
+    /// Where the consumer's plugin reaches the run; none where it is in this process.
+    pub recorder: Option<Arc<Recorder>>,
     /// Where it is written down what is to be undone; none where the hub goes with the run.
     pub journal: Option<Arc<Journal>>,
 }

@@ -14,9 +14,9 @@ use crate::driver::OURSELVES;
 /// How the names of variables begin that staged profiles ask for.
 const VARIABLES: &str = "CONFORMANCE_STAGE_";
 /// A variable of one profile.
-pub const VARIABLE_A: &str = "CONFORMANCE_STAGE_A";
+pub(super) const VARIABLE_A: &str = "CONFORMANCE_STAGE_A";
 /// A variable of another profile.
-pub const VARIABLE_C: &str = "CONFORMANCE_STAGE_C";
+pub(super) const VARIABLE_C: &str = "CONFORMANCE_STAGE_C";
 
 /// Whether a variable, as `NAME=value`, is one that staged profiles ask for.
 pub fn is_staged_variable(variable: &str) -> bool {

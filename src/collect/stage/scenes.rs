@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use evidence::{
-    MemberAddress,
-    api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC},
+use evidence::api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
+use futures::{
+    FutureExt as _,
+    future::{BoxFuture, join},
 };
-use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 
 use super::{
@@ -132,43 +132,59 @@ async fn server_names(session: &Session<'_>) {
     }
 }
 
-/// One profile with arguments and variables, one without, one with others; then the first changes again and again.
+/// What profiles add to a run of the plugin, where the consumer hands that on.
 async fn arguments(session: &Session<'_>) {
     let claims = &session.plan.claims;
-    let extended = |entry: Entry, variable: &str, value: &str| {
-        let mut entry = entry;
+    let variables = async {
         if claims.profile_envs {
-            entry = entry.extended(EXTENSION_ENVS, json!({variable: value}));
+            let adds = |name: &str, value: &str| (EXTENSION_ENVS, json!({name: value}));
+            additions(
+                session,
+                "variables",
+                [adds(VARIABLE_A, "of-a"), adds(VARIABLE_C, "of-c")],
+            )
+            .await;
         }
+    };
+    let arguments = async {
+        // Most hubs refuse a list.
         if claims.profile_args {
-            entry = entry.extended(EXTENSION_ARGS, json!([format!("--{value}")]));
+            let adds = |value: &str| (EXTENSION_ARGS, json!([value]));
+            additions(session, "arguments", [adds("--of-a"), adds("--of-c")]).await;
         }
-        entry
     };
-    if !claims.profile_args && !claims.profile_envs {
+    join(variables, arguments).await;
+}
+
+/// One profile with an addition, one without, one with another; then the first changes again and again.
+async fn additions(session: &Session<'_>, what: &str, [of_a, of_c]: [(&str, Value); 2]) {
+    let provider = session.provider();
+    let a = format!("{what}-a");
+    let Some(address) = session.address(&a).await else {
         return;
-    }
-    let of_a = |address: &MemberAddress, round| {
-        let entry = Entry::to(session.provider(), address).round(&address.member, round);
-        extended(entry, VARIABLE_A, "of-a")
     };
-    let Some(a) = session.address("arguments-a").await else {
+    let entry = |round| {
+        let entry = Entry::to(provider, &address).round(&address.member, round);
+        [entry.extended(of_a.0, of_a.1.clone())]
+    };
+    let Some(profile) = session.publish(&a, &entry(0)).await else {
         return;
     };
-    let profile = session.publish("arguments-a", &[of_a(&a, 0)]).await;
     session.pause(A_WHILE).await;
-    if let Some(address) = session.address("arguments-b").await {
-        let entry = Entry::to(session.provider(), &address);
-        session.publish("arguments-b", &[entry]).await;
+    let others = [("b", None), ("c", Some(of_c))];
+    for (name, addition) in others {
+        let name = format!("{what}-{name}");
+        if let Some(address) = session.address(&name).await {
+            let mut entry = Entry::to(provider, &address);
+            if let Some((extension, content)) = addition {
+                entry = entry.extended(extension, content);
+            }
+            session.publish(&name, &[entry]).await;
+        }
     }
-    if let Some(address) = session.address("arguments-c").await {
-        let entry = extended(Entry::to(session.provider(), &address), VARIABLE_C, "of-c");
-        session.publish("arguments-c", &[entry]).await;
-    }
-    let Some(profile) = profile else { return };
     for round in 1..=ROUNDS {
         session.pause(A_WHILE).await;
-        session.update(&profile, &[of_a(&a, round)], round).await;
+        session.update(&profile, &entry(round), round).await;
     }
 }
 

@@ -127,7 +127,13 @@ impl<'a> Session<'a> {
             undo,
         };
         self.state().published.push(profile.clone());
-        self.update(&profile, entries, 0).await.then_some(profile)
+        if self.update(&profile, entries, 0).await {
+            return Some(profile);
+        }
+        // Without its status it would ask something else.
+        self.state().published.pop();
+        self.delete(&profile).await;
+        None
     }
 
     /// Gives a profile these providers. False if the hub refuses them.
@@ -251,28 +257,27 @@ impl<'a> Session<'a> {
         let published = std::mem::take(&mut self.state().published);
         let mut is_clear = true;
         for profile in published {
-            match self
-                .writes
-                .delete(ObjectKind::ClusterProfile, &profile.object)
-                .await
-            {
-                Ok(()) => {
-                    if let (Some(journal), Some(number)) = (&self.plan.journal, profile.undo) {
-                        journal.undone(number);
-                    }
-                }
-                Err(failure) => {
-                    is_clear = false;
-                    self.warn(&format!(
-                        "{} of the run's own is still there: {failure}",
-                        profile.object
-                    ));
-                }
-            }
+            is_clear &= self.delete(&profile).await;
         }
         if let (false, Some(journal)) = (is_clear, &self.plan.journal) {
             self.context.progress.left_over(journal.path());
         }
+    }
+
+    /// Deletes a profile. False if the hub does not.
+    async fn delete(&self, profile: &Profile) -> bool {
+        let kind = ObjectKind::ClusterProfile;
+        if let Err(failure) = self.writes.delete(kind, &profile.object).await {
+            self.warn(&format!(
+                "{} of the run's own is still there: {failure}",
+                profile.object
+            ));
+            return false;
+        }
+        if let (Some(journal), Some(number)) = (&self.plan.journal, profile.undo) {
+            journal.undone(number);
+        }
+        true
     }
 
     /// Lets time pass, unless the run is to stop.

@@ -13,16 +13,18 @@ use clap::{Args, ValueHint};
 use collect::{
     Plan,
     clock::Clock,
-    connect::Connection,
+    connect::{Connection, HubAccess},
     driver::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
+    stage::{Calls, Recorder, StagePlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
     driver::{BothHooks, StandIns},
     manager::{ReferenceHooks, Remote},
     scheduler::{self, SchedulerHooks},
+    stage::OnPorts,
 };
 
 use super::target::Target;
@@ -195,24 +197,8 @@ impl Driving {
             return Ok(None);
         };
         let run = new_run_id();
-        let hooks = Commands::new((**file).clone(), access, &run)
-            .context("failed to prepare the hooks")
-            .map_err(Failure::could_not_run)?;
-        let head = Head {
-            run: run.clone(),
-            began: clock.now(),
-            server: access.server.clone(),
-            hub: hub.source.clone(),
-            driver_file: file.path.clone(),
-        };
-        let journal = Journal::begin(journals, head)
-            .with_context(|| {
-                format!(
-                    "failed to write the log of changes to undo in {}; set XDG_STATE_HOME to a writable folder",
-                    journals.display()
-                )
-            })
-            .map_err(Failure::could_not_run)?;
+        let hooks = hooks(file, access, &run)?;
+        let journal = journal(file, journals, hub, access, &run, clock)?;
         Ok(Some(DriverPlan {
             run,
             hooks: Arc::new(hooks),
@@ -225,6 +211,42 @@ impl Driving {
             scale: file.scale,
             mutations: *mutations,
             journal: Some(Arc::new(journal)),
+        }))
+    }
+
+    /// Plans the stage for the consumer of a driver file, with members on ports of this machine.
+    ///
+    /// # Errors
+    /// When its hooks cannot run, its plugin could not reach the run, or the log of changes to undo cannot be written.
+    pub async fn stage_by_file(&self, hub: &Connection, clock: Clock) -> Result<Option<StagePlan>, Failure> {
+        let (Driving::File { file, journals, .. }, Some(access)) = (self, hub.access()) else {
+            return Ok(None);
+        };
+        let Some(consumer) = &file.consumer else {
+            return Ok(None);
+        };
+        let run = new_run_id();
+        let calls = Arc::new(Calls::new(clock));
+        let recorder = Recorder::listen(&consumer.recorder, Arc::clone(&calls)).await;
+        let recorder = recorder
+            .with_context(|| {
+                format!(
+                    "failed to write {}, where the consumer's plugin looks for the run",
+                    consumer.recorder.display()
+                )
+            })
+            .map_err(Failure::could_not_run)?;
+        Ok(Some(StagePlan {
+            claims: consumer.claims.clone(),
+            namespace: consumer.namespace.clone(),
+            labels: consumer.labels.clone(),
+            members: Arc::new(OnPorts::new(Arc::clone(&calls))),
+            calls,
+            hooks: Some(Arc::new(hooks(file, access, &run)?)),
+            recorder: Some(Arc::new(recorder)),
+            patience: file.patience.usual,
+            journal: Some(Arc::new(journal(file, journals, hub, access, &run, clock)?)),
+            run,
         }))
     }
 
@@ -256,11 +278,31 @@ impl Driving {
     /// Checks that the driver can do anything for the role that is judged.
     ///
     /// # Errors
-    /// When only a scheduler is judged, and the driver file has no hook for them.
+    /// When the driver file has nothing for it, or the run may not show it anything.
     pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
-        let Driving::File { file, .. } = self else {
+        let Driving::File { file, mutations, .. } = self else {
             return Ok(());
         };
+        let path = file.path.display();
+        if claim.edition.role() == Role::Consumer {
+            if file.consumer.is_none() {
+                return Err(Failure::usage(anyhow!(
+                    "the driver file {path} says nothing of a consumer: add `consumer` with its `namespace`, `providers` \
+                     and `recorder`"
+                )));
+            }
+            if !mutations {
+                return Err(Failure::usage(anyhow!(
+                    "to judge a consumer, the run publishes profiles in its namespace: add --allow-mutations"
+                )));
+            }
+            return Ok(());
+        }
+        if file.hooks.is_empty() {
+            return Err(Failure::usage(anyhow!(
+                "the driver file {path} has no hook: add `join` and `leave`, or judge its consumer with --role consumer"
+            )));
+        }
         let of_placements = [DriverAction::Place, DriverAction::Restart];
         let is_useless = !of_placements.iter().any(|action| file.hooks.contains_key(action));
         if is_useless && claim.edition.role() == Role::Scheduler {
@@ -271,6 +313,39 @@ impl Driving {
         }
         Ok(())
     }
+}
+
+/// The hooks of a driver file, for one run.
+fn hooks(file: &DriverFile, access: &HubAccess, run: &str) -> Result<Commands, Failure> {
+    Commands::new(file.clone(), access, run)
+        .context("failed to prepare the hooks")
+        .map_err(Failure::could_not_run)
+}
+
+/// The log of what a run changes.
+fn journal(
+    file: &DriverFile,
+    folder: &Path,
+    hub: &Connection,
+    access: &HubAccess,
+    run: &str,
+    clock: Clock,
+) -> Result<Journal, Failure> {
+    let head = Head {
+        run: run.to_owned(),
+        began: clock.now(),
+        server: access.server.clone(),
+        hub: hub.source.clone(),
+        driver_file: file.path.clone(),
+    };
+    Journal::begin(folder, head)
+        .with_context(|| {
+            format!(
+                "failed to write the log of changes to undo in {}; set XDG_STATE_HOME to a writable folder",
+                folder.display()
+            )
+        })
+        .map_err(Failure::could_not_run)
 }
 
 /// The plan for an implementation of our own. Its hub ends with the run, so there is nothing to clean up.

@@ -6,7 +6,7 @@ use collect::{
     collect,
     connect::{Connection, KubeconfigOptions},
 };
-use evidence::Evidence;
+use evidence::{Evidence, api::Role};
 use lab::{
     hub::{AuditLevel, Hub},
     scheduler::Scheduler,
@@ -76,10 +76,14 @@ async fn somebody_elses(
     let hub = Connection::from_kubeconfig(options)
         .await
         .map_err(Failure::no_connection)?;
-    plan.driver = match driving {
-        Some(driving) => driving.by_file(&hub, clock)?,
-        None => None,
-    };
+    match driving {
+        Some(driving) if plan.claim.edition_of(Role::Consumer).is_some() => {
+            plan.stage = driving.stage_by_file(&hub, clock).await?;
+        }
+        Some(driving) => plan.driver = driving.by_file(&hub, clock)?,
+        None => {}
+    }
+    look_at_stage(&mut plan);
     let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
     drop(progress);
@@ -133,11 +137,7 @@ async fn beside_references(
     }
     plan.driver = driving.and_then(|driving| references.driver(driving, clock));
     plan.stage = references.stage();
-    if let Some(stage) = &plan.stage {
-        plan.scope.namespaces = vec![stage.namespace.clone()];
-        // The run brings about what the scope names.
-        plan.wait = true;
-    }
+    look_at_stage(&mut plan);
     if references.has_scheduler() {
         plan.workloads.get_or_insert_with(workloads_of_the_lab);
     }
@@ -148,6 +148,15 @@ async fn beside_references(
             seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
         }
         failure = references.run() => Err(failure),
+    }
+}
+
+/// Has a run look where it stages something.
+fn look_at_stage(plan: &mut Plan) {
+    if let Some(stage) = &plan.stage {
+        plan.scope.namespaces = vec![stage.namespace.clone()];
+        // The run brings about what the scope names.
+        plan.wait = true;
     }
 }
 

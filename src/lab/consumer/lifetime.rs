@@ -81,6 +81,7 @@ impl Consumer {
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
             hooks: None,
+            recorder: None,
             patience: PATIENCE,
             journal: None,
         }

@@ -1,5 +1,11 @@
 //! The members of a stage: for a consumer in this process, or on ports of this machine.
+//!
+//! * `within`: in this process, under its clock;
+//! * `ports`: on ports, with TLS; `answers`: what a member says to its clients.
 
+mod answers;
+mod ports;
 mod within;
 
+pub use ports::OnPorts;
 pub use within::{DialError, Hello, Trust, WithinProcess};

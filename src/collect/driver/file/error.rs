@@ -34,8 +34,15 @@ pub enum DriverFileFlaw {
     #[error(transparent)]
     Text(#[from] UserFileError),
     /// It names no command.
-    #[error("there is no hook: give at least `join` and `leave`, `place` and `unplace`, or `restart`")]
+    #[error(
+        "there is no hook: give at least `join` and `leave`, `place` and `unplace`, or `restart`; of a consumer, say so under `consumer`"
+    )]
     NoHook,
+    /// The consumer has no plugin that the run could be.
+    #[error(
+        "consumer.providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"
+    )]
+    NoProvider,
     /// Members could join and never leave, or the reverse.
     #[error("give both of the hooks `join` and `leave`, or neither: what joins must be able to leave")]
     JoinAndLeave,

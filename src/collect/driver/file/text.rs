@@ -1,6 +1,13 @@
 //! The driver file as the user writes it.
 
-use std::{borrow::Cow, collections::BTreeMap, fmt, path::PathBuf, str::FromStr, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
 
 use evidence::{DriverAction, ObjectKey};
 use jiff::SignedDuration;
@@ -35,6 +42,33 @@ pub(super) struct Text {
     pub upgrade_to: Option<String>,
     /// How many members join at the same time.
     pub scale: Scale,
+    /// What a consumer's author says of it: with `--role consumer`.
+    pub consumer: Option<Consumer>,
+}
+
+/// A consumer.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Consumer {
+    /// Its user, as the hub names it, which nobody else uses. Without it, its writes are not judged.
+    pub user: Option<String>,
+    /// The namespace whose profiles it reads. The run publishes its profiles there, so it should be for this alone.
+    pub namespace: String,
+    /// Labels by which it selects profiles.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// The access providers that it has a plugin for: `clusterprofile-conformance plugin`.
+    pub providers: BTreeSet<String>,
+    /// Where that plugin looks for the run: its `--recorder`.
+    pub recorder: PathBuf,
+    /// Another way by which it reaches members whose profile has none of these providers.
+    pub fallback: Option<String>,
+    /// Whether it hands a profile's additional arguments to the plugin.
+    #[serde(default)]
+    pub profile_args: bool,
+    /// Whether it hands a profile's additional variables to the plugin.
+    #[serde(default)]
+    pub profile_envs: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -50,6 +84,7 @@ pub(super) struct Hooks {
     pub place: Option<Hook>,
     pub reschedule: Option<Hook>,
     pub unplace: Option<Hook>,
+    pub work: Option<Hook>,
 }
 
 /// A command: its words alone, or with more.

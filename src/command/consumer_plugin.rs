@@ -1,0 +1,64 @@
+//! `plugin`: the credential plugin of a consumer that is judged.
+
+use std::{env, path::PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, ValueHint};
+use collect::stage::{PluginReply, PluginRun, is_staged_variable, tell_recorder};
+use tokio::runtime::Builder;
+
+use crate::command::terminal::{
+    exit::{Exit, Failure},
+    print::print,
+};
+
+/// What a caller tells of the cluster (KEP-541).
+const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
+
+/// Be the credential plugin of a consumer that a run judges
+///
+/// The consumer's own configuration names it for an access provider, with `provideClusterInfo: true`. It tells the run of each
+/// call, and prints the credential that the run gives it.
+#[derive(Debug, Args)]
+pub struct ConsumerPlugin {
+    /// The access provider that the consumer runs it for
+    #[arg(long, value_name = "NAME")]
+    provider: String,
+    /// Where the run waits: `consumer.recorder` of its driver file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    recorder: PathBuf,
+    /// What a profile adds
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<String>,
+}
+
+impl ConsumerPlugin {
+    /// Tells the run, and prints the credential.
+    ///
+    /// # Errors
+    /// When no run waits, or it gives no credential.
+    pub fn execute(self) -> Result<Exit, Failure> {
+        let variables = env::vars_os().filter_map(|(name, value)| {
+            let variable = format!("{}={}", name.to_str()?, value.to_str()?);
+            is_staged_variable(&variable).then_some(variable)
+        });
+        let run = PluginRun {
+            provider: self.provider,
+            args: self.args,
+            env: variables.collect(),
+            exec_info: env::var(EXEC_INFO).ok(),
+        };
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .context("failed to start the runtime")
+            .map_err(Failure::could_not_run)?;
+        let reply = runtime
+            .block_on(tell_recorder(&self.recorder, run))
+            .map_err(Failure::could_not_run)?;
+        match reply {
+            PluginReply::Credential(credential) => print(&format!("{credential}\n")).map(|()| Exit::Success),
+            PluginReply::Failure(reason) => Err(Failure::could_not_run(anyhow!("{reason}"))),
+        }
+    }
+}
