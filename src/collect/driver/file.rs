@@ -243,6 +243,7 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
             fallback: consumer.fallback,
             profile_args: consumer.profile_args,
             profile_envs: consumer.profile_envs,
+            one_shot: consumer.one_shot,
         },
         namespace: consumer.namespace,
         labels: consumer.labels,

@@ -209,6 +209,11 @@ impl Calls {
         first.map(|call| call.at)
     }
 
+    /// All that has reached members so far.
+    pub fn recorded(&self) -> Vec<MemberCall> {
+        self.state.lock().members.clone()
+    }
+
     /// The calls since that moment, and since when more of them were not kept.
     pub(super) fn since(&self, from: Timestamp) -> (Log<MemberCall>, Log<PluginCall>, Option<Timestamp>) {
         let state = self.state.lock();

@@ -49,6 +49,9 @@ pub struct ConsumerClaims {
     /// Whether it hands a profile's additional variables to the plugin.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub profile_envs: bool,
+    /// Whether each piece of its work is a process of its own, which keeps no connection.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub one_shot: bool,
 }
 
 /// An address at which a member answered.

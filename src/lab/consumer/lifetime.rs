@@ -75,6 +75,7 @@ impl Consumer {
                 // The suite's definitions refuse a list of arguments.
                 profile_args: false,
                 profile_envs: true,
+                one_shot: false,
             },
             namespace: NAMESPACE.to_owned(),
             labels: BTreeMap::new(),

@@ -9,3 +9,6 @@ mod within;
 
 pub use ports::OnPorts;
 pub use within::{DialError, Hello, Trust, WithinProcess};
+
+#[cfg(test)]
+mod tests;

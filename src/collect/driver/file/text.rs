@@ -69,6 +69,9 @@ pub(super) struct Consumer {
     /// Whether it hands a profile's additional variables to the plugin.
     #[serde(default)]
     pub profile_envs: bool,
+    /// Whether each piece of its work is a process of its own, which keeps no connection.
+    #[serde(default)]
+    pub one_shot: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

@@ -15,6 +15,7 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         user,
         providers: providers.into_iter().collect(),
         fallback,
+        one_shot: claimed,
         profile_args: claimed,
         profile_envs: !claimed,
     });
