@@ -1,29 +1,36 @@
 //! What a consumer writes into profiles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ObjectKey, ObjectRef, Request, api::names};
+use evidence::{
+    Evidence, ObjectRef, Request,
+    api::{ClusterProfile, names},
+};
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
     shared::{consumer::Play, writes::writes_in_words},
     subjects::{Finding, Findings},
-    who::{Sender, authors::is_by_program},
+    who::{
+        Effect, Observed,
+        authors::is_by_program,
+        logged::{Key, Logged, logged_key},
+    },
 };
 
 /// `consumer-hub/status-not-written`
 ///
 /// The consumer's user writes no status of a profile. A refused write, and a dry run, change nothing.
 pub(in crate::rules) fn status_not_written(evidence: &Evidence, findings: &mut Findings) {
-    let Some(user) = its_user(evidence, findings) else {
+    let Some(writes) = its_writes(evidence, findings) else {
         return;
     };
-    let writes = writes_by(evidence, user).filter(|write| &*write.subresource == "status");
+    let writes = writes.into_iter().filter(|write| &*write.subresource == "status");
     for (key, writes) in by_object(writes) {
         let finding = Finding::on(profile(key), "the consumer writes a profile's status")
             .at("status")
             .expected("no write by a consumer")
-            .observed(writes_in_words(user, &writes));
+            .observed(writes_in_words(&writes[0].user, &writes));
         // A person may borrow the consumer's user.
         let is_sure = writes.iter().any(|write| is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
@@ -36,81 +43,104 @@ pub(in crate::rules) fn status_not_written(evidence: &Evidence, findings: &mut F
 /// consumers, and the log does not tell it from the rest of the spec: a write of the spec alone is a hint. A finalizer is the
 /// subject of another rule.
 pub(in crate::rules) fn profile_not_written(evidence: &Evidence, findings: &mut Findings) {
-    let Some(user) = its_user(evidence, findings) else {
+    let Some(writes) = its_writes(evidence, findings) else {
         return;
     };
-    let is_finalizer = |write: &&Request| parts(write).is_some_and(|parts| parts == ["metadata.finalizers"]);
-    let writes =
-        writes_by(evidence, user).filter(|write| write.subresource.is_empty() && !is_finalizer(write));
+    let logged = Logged::of(evidence);
+    let writes = writes.into_iter().filter(|write| write.subresource.is_empty());
     for (key, writes) in by_object(writes) {
-        // What is not told may be the display name.
-        let is_sure = |write: &&Request| match (&*write.verb, parts(write)) {
-            ("update" | "patch", Some(parts)) => parts.iter().any(|part| part.starts_with("metadata.")),
-            ("update" | "patch", None) => false,
-            _ => true,
-        };
+        let requests = evidence.requests.iter().flat_map(|log| &log.events);
+        let all = requests.filter(|request| request.is_write() && logged_key(request) == key);
+        let observed = Observed::of(evidence, all.collect(), logged.histories(key), differ);
+        let effects: Vec<_> = writes
+            .iter()
+            .map(|write| (*write, effect(write, &observed)))
+            .collect();
+        let effects = || effects.iter().filter(|(_, effect)| *effect != Effect::Kept);
+        let writes: Vec<&Request> = effects().map(|(write, _)| *write).collect();
+        if writes.is_empty() {
+            continue;
+        }
         let finding = Finding::on(profile(key), "the consumer writes a profile")
             .at("metadata.resourceVersion")
             .expected("get, list and watch only")
-            .observed(writes_in_words(user, &writes));
-        let is_any_sure = writes.iter().any(|write| is_sure(write) && is_by_program(write));
-        findings.report(if is_any_sure { finding } else { finding.advisory() });
+            .observed(writes_in_words(&writes[0].user, &writes));
+        let is_sure = effects().any(|(write, effect)| *effect != Effect::Unknown && is_by_program(write));
+        findings.report(if is_sure { finding } else { finding.advisory() });
     }
 }
 
-/// The parts of the object that a write's body has, if the log tells.
-fn parts(write: &Request) -> Option<&[String]> {
-    write.body.as_ref().map(|body| &*body.parts)
+/// What a write did to what consumers leave alone. The body of a patch tells it, but for the spec, of which they set the display
+/// name; that of an update has all of the object, so that the watch must tell.
+fn effect(write: &Request, observed: &Observed<'_, ClusterProfile>) -> Effect {
+    let Some(body) = write.body.as_ref().filter(|_| &*write.verb == "patch") else {
+        return observed.effect(write);
+    };
+    let has = |wanted: &[&str]| body.parts.iter().any(|part| wanted.contains(&&**part));
+    if has(&[
+        "metadata.labels",
+        "metadata.annotations",
+        "metadata.ownerReferences",
+    ]) {
+        Effect::Changed
+    } else if has(&["spec"]) {
+        Effect::Unknown
+    } else {
+        Effect::Kept
+    }
 }
 
-/// The consumer's user, if it is named and the log would show its writes.
-fn its_user<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<&'e str> {
+/// Whether two versions differ in what consumers leave alone.
+fn differ(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    one.metadata.labels != other.metadata.labels
+        || one.metadata.annotations != other.metadata.annotations
+        || one.spec.cluster_manager != other.spec.cluster_manager
+}
+
+/// The accepted writes by the consumer's user where the run staged profiles, if the user is named and the log would show them.
+fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec<&'e Request>> {
     let play = Play::of(evidence, findings)?;
     let user = &*play.stage.consumer.user;
-    if user.is_empty() {
-        findings.not_asked(CONSUMER_NOT_NAMED);
-        return None;
-    }
-    let requests = evidence.requests.as_ref()?;
-    let mut own = requests.events.iter().filter(|request| request.is_the_suites());
-    if own.any(|request| Sender::of(request).name == user) {
+    let requests = &evidence.requests.as_ref()?.events;
+    let mut of_run = requests.iter().filter(|request| request.is_the_suites());
+    if user.is_empty() || of_run.any(|request| *request.user == *user) {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
     }
     // The run wrote each status.
-    if !requests.events.iter().any(Request::is_write) {
+    if !requests.iter().any(Request::is_write) {
         findings
             .cannot_tell("the audit log has no write on ClusterProfiles at all, so it may leave them out");
         return None;
     }
     findings.examine();
-    Some(user)
-}
-
-/// The writes by a user that the hub carried out.
-fn writes_by<'e>(evidence: &'e Evidence, user: &str) -> impl Iterator<Item = &'e Request> {
-    let requests = evidence.requests.iter().flat_map(|log| &log.events);
-    requests.filter(move |request| request.is_write() && Sender::of(request).name == user)
+    // Elsewhere, it may be a manager itself.
+    let staged = play
+        .subjects()
+        .iter()
+        .map(|subject| &*subject.last.metadata.namespace);
+    let staged: BTreeSet<&str> = staged.collect();
+    let counts = |request: &&Request| {
+        let is_accepted = request.is_write() && request.changed != Some(false);
+        is_accepted && *request.user == *user && staged.contains(&*request.namespace)
+    };
+    Some(requests.iter().filter(counts).collect())
 }
 
 /// The writes on each profile, or on each namespace where the log omits the name.
-fn by_object<'e>(writes: impl Iterator<Item = &'e Request>) -> BTreeMap<ObjectKey, Vec<&'e Request>> {
-    let mut by_object: BTreeMap<ObjectKey, Vec<&Request>> = BTreeMap::new();
+fn by_object<'e>(writes: impl Iterator<Item = &'e Request>) -> BTreeMap<Key<'e>, Vec<&'e Request>> {
+    let mut by_object: BTreeMap<Key<'e>, Vec<&Request>> = BTreeMap::new();
     for write in writes {
-        let key = ObjectKey {
-            namespace: write.namespace.to_string(),
-            name: write.name.to_string(),
-        };
-        by_object.entry(key).or_default().push(write);
+        by_object.entry(logged_key(write)).or_default().push(write);
     }
     by_object
 }
 
-fn profile(key: ObjectKey) -> ObjectRef {
+fn profile((namespace, name): Key<'_>) -> ObjectRef {
     ObjectRef {
         kind: names::KIND.to_owned(),
-        namespace: key.namespace,
-        name: key.name,
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
         ..ObjectRef::default()
     }
 }
