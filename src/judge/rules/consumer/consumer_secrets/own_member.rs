@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, Evidence, StagedCredential};
+use evidence::{Called, Evidence, MemberAddress, StagedCredential};
 
 use crate::{
     shared::consumer::Play,
@@ -32,6 +32,12 @@ pub(in crate::rules) fn credential_to_its_member_only(evidence: &Evidence, findi
         };
         if *member == call.member {
             served.insert(member);
+            continue;
+        }
+        // Without a server name that leads to a member, the call reached none; whose address it is counts.
+        let mut addresses = play.stage.addresses.iter();
+        let is_its = |address: &MemberAddress| address.url == call.url && address.member == *member;
+        if call.member.is_empty() && addresses.any(is_its) {
             continue;
         }
         findings.examine();
