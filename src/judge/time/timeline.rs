@@ -56,6 +56,16 @@ impl<T> Clone for Run<'_, T> {
 
 impl<T> Copy for Run<'_, T> {}
 
+impl<'e, T> Run<'e, T> {
+    /// The version that was seen, if any.
+    pub(crate) fn version(&self) -> Option<&'e T> {
+        match self.seen {
+            Seen::Version(version) => Some(&version.object),
+            Seen::Nothing | Seen::Absence => None,
+        }
+    }
+}
+
 impl<T> Clone for Seen<'_, T> {
     fn clone(&self) -> Self {
         *self
@@ -278,12 +288,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 
     /// The last version that was seen before a moment.
     pub(crate) fn seen_before(&self, moment: Micros) -> Option<&'e T> {
-        let runs = self.runs.iter().rev().filter(|run| run.seen_at < moment);
-        let mut versions = runs.filter_map(|run| match &run.seen {
-            Seen::Version(version) => Some(&version.object),
-            Seen::Nothing | Seen::Absence => None,
-        });
-        versions.next()
+        let mut runs = self.runs.iter().rev().filter(|run| run.seen_at < moment);
+        runs.find_map(Run::version)
     }
 
     /// What may have been there at some moment of a closed span: each with the time of the span in which it surely was,
@@ -373,10 +379,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let mut runs: Vec<Run<'e, T>> = Vec::new();
         let mut before: Option<&T> = None;
         for run in &self.runs {
-            let version = match run.seen {
-                Seen::Version(version) => Some(&version.object),
-                Seen::Nothing | Seen::Absence => None,
-            };
+            let version = run.version();
             if !before
                 .zip(version)
                 .is_some_and(|(before, version)| same(before, version))
