@@ -1,7 +1,7 @@
 //! The stage of an example's consumer, and what was recorded on it.
 
 use evidence::{
-    Log, MemberAddress, MemberCall, PluginCall, ProfileHistory, Stage, Window,
+    Called, Log, MemberAddress, MemberCall, PluginCall, ProfileHistory, Stage, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -20,6 +20,8 @@ const USER: &str = "reader";
 const PROVIDER: &str = "secretreader";
 /// The member of the control profile.
 const CONTROL: &str = "control";
+/// The number of the first connection that an example does not number.
+const FIRST_OF_ITS_OWN: u64 = 1000;
 /// When the consumer called it.
 const CALLED: SignedDuration = SignedDuration::from_secs(1);
 
@@ -133,11 +135,23 @@ impl<'e> Staged<'e> {
 
     /// The calls of members. If the example does not say, each member that was listed is called at once.
     pub(super) fn member_calls(&self, texts: Option<&[Value]>) -> Result<Log<MemberCall>, Flaw> {
-        self.log(
+        let mut log = self.log(
             texts,
-            |text, number| self.member_call(text, number),
+            |text, number| self.member_call(text, FIRST_OF_ITS_OWN + number as u64),
             |call| call.at,
-        )
+        )?;
+        // A request has a connection of its own, unless the example says which.
+        let begins = |call: &MemberCall| MemberCall {
+            what: Called::Connected {},
+            ..call.clone()
+        };
+        let requests = log.events.iter().filter(|call| {
+            call.connection >= FIRST_OF_ITS_OWN && matches!(call.what, Called::Request { .. })
+        });
+        let begun: Vec<MemberCall> = requests.map(begins).collect();
+        log.events.splice(0..0, begun);
+        log.events.sort_by_key(|call| call.at);
+        Ok(log)
     }
 
     /// The calls of the plugin; the same.
@@ -179,7 +193,7 @@ impl<'e> Staged<'e> {
     /// Reads a call of a member: `of` names a profile (the first unless given), whose first server is called unless `url`
     /// says otherwise. It is a request with the member's own credential, unless `broken`, `connected` or `proxied` say so;
     /// `credential` is a member's name, `none` or `unknown`.
-    fn member_call(&self, mut call: Map<String, Value>, number: usize) -> Result<MemberCall, Flaw> {
+    fn member_call(&self, mut call: Map<String, Value>, number: u64) -> Result<MemberCall, Flaw> {
         let of = call.remove("of");
         let (profile, entry) = self.entry(of.as_ref().and_then(Value::as_str))?;
         let url = call.remove("url").unwrap_or_else(|| json!(entry.cluster.server));
