@@ -260,7 +260,7 @@ fn staged() -> Value {
             {"at": "40s", "of": "named", "serverName": "named.example"},
             {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
         ],
-        "pluginCalls": [{"at": "1s"}, {"at": "1s", "of": "named"}, {"at": "1s", "of": "moves"}],
+        "pluginCalls": [{"at": "1s", "args": ["--audience"]}, {"at": "1s", "of": "named"}, {"at": "1s", "of": "moves"}],
         "requests": [{"at": "10s", "subresource": "status"}],
     })
 }

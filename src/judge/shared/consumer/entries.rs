@@ -1,11 +1,16 @@
 //! The access providers of a profile, as a consumer may use them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, net::IpAddr};
 
 use evidence::{
-    ConsumerClaims, MemberAddress,
-    api::{AccessProvider, ClusterProfile, Json, names},
+    ConsumerClaims,
+    api::{
+        AccessProvider, ClusterProfile, Json,
+        address::{Address, Schemes, url_fault},
+        names,
+    },
 };
+use rustls_pki_types::{CertificateDer, pem::PemObject as _};
 use serde_json::Value;
 
 use crate::shared::base64::decode;
@@ -32,9 +37,73 @@ fn entries(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> {
     profile.access().filter(move |entry| names.insert(&*entry.name))
 }
 
+/// The known entries that a consumer has no reason to leave alone: they can be used, are not of the deprecated list, which
+/// newer consumers do not read, and their member is well and not about to go.
+pub(crate) fn inviting<'p>(
+    profile: &'p ClusterProfile,
+    claims: &ConsumerClaims,
+) -> impl Iterator<Item = &'p AccessProvider> {
+    let says = |kind: &str, status: &str| {
+        let mut conditions = profile.status.conditions.iter();
+        conditions.any(|condition| *condition.kind == *kind && *condition.status == *status)
+    };
+    let is_well = says(names::CONDITION_HEALTHY, "True")
+        && !says(names::CONDITION_JOINED, "False")
+        && !says(names::CONDITION_JOINED, "Unknown");
+    let is_going = profile.metadata.deletion_timestamp.is_some();
+    let listed = profile.status.access_providers.iter();
+    listed.filter(move |entry| {
+        let is_known = claims.providers.contains(&*entry.name);
+        is_well && !is_going && is_known && !server(entry).is_empty() && !is_malformed(entry)
+    })
+}
+
 /// The URL of an entry; empty if there is none.
 pub(crate) fn server(entry: &AccessProvider) -> &str {
     entry.cluster.server.as_deref().unwrap_or_default()
+}
+
+/// The name that an entry has for TLS.
+pub(crate) fn tls_name(entry: &AccessProvider) -> Option<&str> {
+    let name = entry.cluster.tls_server_name.as_deref();
+    name.filter(|name| !name.is_empty())
+}
+
+/// Whether a client that uses an entry may send that server name: the one that the entry has, or else the URL's host or none.
+/// IP addresses are not sent.
+pub(crate) fn may_ask_for(entry: &AccessProvider, sent: Option<&str>) -> bool {
+    let name = tls_name(entry).unwrap_or_else(|| Address::split(server(entry)).host);
+    match sent {
+        Some(sent) => bare(name).eq_ignore_ascii_case(bare(sent)),
+        None => tls_name(entry).is_none() || name.parse::<IpAddr>().is_ok(),
+    }
+}
+
+/// A name without the dot of a fully qualified one.
+fn bare(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
+}
+
+/// Whether a client that uses an entry trusts that authority. Without one of its own, the system's count.
+pub(crate) fn trusts(entry: &AccessProvider, ca_data: &str) -> bool {
+    entry.cluster.insecure_skip_tls_verify == Some(true)
+        || authority(entry).is_none_or(|named| {
+            let theirs = certificates(ca_data);
+            named == ca_data || certificates(named).iter().any(|own| theirs.contains(own))
+        })
+}
+
+fn authority(entry: &AccessProvider) -> Option<&str> {
+    let data = entry.cluster.certificate_authority_data.as_deref();
+    data.filter(|data| !data.is_empty())
+}
+
+/// The certificates of PEM in base64. Other blocks are skipped, as clients do.
+fn certificates(data: &str) -> Vec<CertificateDer<'static>> {
+    let pem = decode(data).unwrap_or_default();
+    CertificateDer::pem_slice_iter(&pem)
+        .filter_map(Result::ok)
+        .collect()
 }
 
 /// The content of an entry's extension of that name.
@@ -44,29 +113,22 @@ pub(crate) fn extension<'p>(entry: &'p AccessProvider, name: &str) -> Option<&'p
     found.map(|extension| &extension.extension)
 }
 
-/// Whether an authority is a certificate in PEM, as far as its frame tells.
-fn is_certificate(data: &str) -> bool {
-    let pem = decode(data).unwrap_or_default();
-    let has = |text: &[u8]| pem.windows(text.len()).any(|part| part == text);
-    has(b"-----BEGIN CERTIFICATE-----") && has(b"-----END CERTIFICATE-----")
-}
-
-/// Whether an entry leads to an address: by its URL and, where members are told apart by it, its server name.
-pub(crate) fn leads_to(entry: &AccessProvider, address: &MemberAddress) -> bool {
-    let name = entry.cluster.tls_server_name.as_deref();
-    server(entry) == address.url && (address.server_name.is_none() || address.server_name.as_deref() == name)
-}
-
 /// Whether an entry cannot be used: its server is no URL, its authority no certificate, or an extension has another form.
 pub(crate) fn is_malformed(entry: &AccessProvider) -> bool {
     let url = server(entry);
-    let is_url = url.starts_with("https://") || url.starts_with("http://");
-    let authority = entry.cluster.certificate_authority_data.as_deref();
-    let is_list =
+    let has =
         |name, is_form: fn(&Value) -> bool| extension(entry, name).is_none_or(|json| is_form(&json.value()));
-    (!url.is_empty() && !is_url)
-        || authority.is_some_and(|data| !is_certificate(data))
-        || !is_list(names::EXTENSION_ARGS, Value::is_array)
-        || !is_list(names::EXTENSION_ENVS, Value::is_object)
-        || !is_list(names::EXTENSION_EXEC, Value::is_object)
+    let are_texts = |list: &Value| {
+        list.as_array()
+            .is_some_and(|list| list.iter().all(Value::is_string))
+    };
+    let maps_texts = |map: &Value| {
+        map.as_object()
+            .is_some_and(|map| map.values().all(Value::is_string))
+    };
+    (!url.is_empty() && url_fault(url, Schemes::Of(&["https", "http"])).is_some())
+        || authority(entry).is_some_and(|data| certificates(data).is_empty())
+        || !has(names::EXTENSION_ARGS, are_texts)
+        || !has(names::EXTENSION_ENVS, maps_texts)
+        || !has(names::EXTENSION_EXEC, Value::is_object)
 }

@@ -3,5 +3,7 @@
 mod entries;
 mod play;
 
-pub(crate) use entries::{extension, is_malformed, known, leads_to, server, unknown};
-pub(crate) use play::{Play, Subject, held_throughout};
+pub(crate) use entries::{
+    extension, inviting, is_malformed, known, may_ask_for, server, tls_name, trusts, unknown,
+};
+pub(crate) use play::{Play, held_throughout};

@@ -1,16 +1,18 @@
 //! A consumer on its stage.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use evidence::{
-    Evidence, Kind, Log, MemberCall, Origin, PluginCall, ProfileHistory, Reason, Stage,
+    Called, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason, Stage,
+    Version,
     api::{AccessProvider, ClusterProfile},
 };
+use jiff::Timestamp;
 
 use super::{known, server};
 use crate::{
     subjects::Findings,
-    time::{Edge, Known, Micros, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
+    time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
 };
 
 /// The most profiles, addresses and scenes of a stage that are judged. Rules compare each with all calls, and a run has a few
@@ -37,6 +39,13 @@ pub(crate) struct Subject<'e> {
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
     /// Until when nobody knows what it said: it was there before the run looked.
     unknown_until: Micros,
+}
+
+impl Subject<'_> {
+    /// Whether the run saw all that it ever said, but for gaps.
+    pub(crate) fn is_seen_from_its_creation(&self) -> bool {
+        self.unknown_until == Micros::MIN
+    }
 }
 
 impl<'e> Play<'e> {
@@ -67,7 +76,8 @@ impl<'e> Play<'e> {
             let key = (&*metadata.namespace, &*metadata.name);
             lives.entry(key).or_default().push(history);
         }
-        let subjects = lives.into_values().filter_map(|lives| {
+        let subjects = lives.into_values().filter_map(|mut lives| {
+            lives.sort_by_key(|life| life.versions.first().map(Version::received));
             let first = lives.first()?;
             let is_created = first.origin == Origin::Created;
             let listed = first.versions.first()?.received().as_microsecond();
@@ -100,6 +110,12 @@ impl<'e> Play<'e> {
         self.by_url.get(url).map_or(&[], Vec::as_slice)
     }
 
+    /// The beginnings of connections to an address, where a client chooses whom to ask for and to trust.
+    pub(crate) fn connections_to(&self, url: &str) -> impl Iterator<Item = &'e MemberCall> {
+        let calls = self.calls_to(url).iter().copied();
+        calls.filter(|call| !matches!(call.what, Called::Request { .. }))
+    }
+
     /// All calls of members, in order of time.
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
         events(&self.evidence.member_calls)
@@ -121,13 +137,26 @@ impl<'e> Play<'e> {
         long.find(|(from, until)| held_throughout(held, *from, *until))
     }
 
-    /// Whether a profile may have said, so that the consumer could still act on it at a moment, what permits an act.
-    pub(crate) fn may_permit(&self, at: Micros, permits: impl Fn(&ClusterProfile) -> bool) -> bool {
+    /// Whether a profile may have had such an entry of a provider that the consumer has a plugin for, so that the consumer
+    /// could still act on it at a moment.
+    pub(crate) fn may_have_had(&self, at: Micros, is_it: impl Fn(&AccessProvider) -> bool) -> bool {
+        let has = |profile: &ClusterProfile| known(profile, &self.stage.consumer).any(&is_it);
         let mut subjects = self.subjects.iter();
-        subjects.any(|subject| self.may_have_said(subject, at, &permits))
+        subjects.any(|subject| self.may_have_said(subject, at, has))
     }
 
-    /// The same of one profile.
+    /// Whether what the consumer did at a moment is against what profiles said: it did it by some entry, and by none that it
+    /// fits. What it does by no entry is the subject of other rules.
+    pub(crate) fn is_against(
+        &self,
+        at: Micros,
+        is_it: impl Fn(&AccessProvider) -> bool,
+        fits: impl Fn(&AccessProvider) -> bool,
+    ) -> bool {
+        self.may_have_had(at, &is_it) && !self.may_have_had(at, |entry| is_it(entry) && fits(entry))
+    }
+
+    /// Whether a profile may have said something, so that the consumer could still act on it at a moment.
     pub(crate) fn may_have_said(
         &self,
         subject: &Subject<'e>,
@@ -149,23 +178,39 @@ impl<'e> Play<'e> {
     /// Whether a profile may have named that server for a provider that the consumer has a plugin for, so that the consumer
     /// could still call it at a moment.
     pub(crate) fn permits(&self, at: Micros, url: &str) -> bool {
-        self.may_permit(at, |profile| {
-            known(profile, &self.stage.consumer).any(|entry| server(entry) == url)
-        })
+        self.may_have_had(at, |entry| server(entry) == url)
     }
 
-    /// Whether a call reached any of these addresses by the end of a span. One from before counts: a client goes on with its
-    /// connections. None if the log may lack it.
-    pub(crate) fn was_called<'u>(
+    /// Whether the consumer set out for any of these servers in a closed span: it called it, itself or by a proxy, or ran the
+    /// plugin for it in vain. If a log may lack that, the reason.
+    pub(crate) fn set_out_for(
         &self,
-        urls: impl IntoIterator<Item = &'u str>,
-        (_, until): (Micros, Micros),
-    ) -> Option<bool> {
-        let mut calls = urls.into_iter().flat_map(|url| self.calls_to(url));
-        if calls.any(|call| call.at.as_microsecond() <= until) {
-            return Some(true);
+        urls: &BTreeSet<&str>,
+        (from, until): (Micros, Micros),
+    ) -> Result<bool, Reason> {
+        let is_in = |at: Timestamp| (from..=until).contains(&at.as_microsecond());
+        let is_host = |host: &str| {
+            let mut hosts = urls.iter().filter_map(|url| url.split_once("://"));
+            hosts.any(|(_, rest)| rest.split('/').next() == Some(host))
+        };
+        let mut calls = self.member_calls();
+        let is_called = calls.any(|call| {
+            let is_proxied = matches!(&call.what, Called::Proxied { host } if is_host(host));
+            is_in(call.at) && (is_proxied || urls.contains(&*call.url))
+        });
+        let mut runs = self.plugin_calls();
+        let is_run = runs.any(|run| {
+            let cluster = run.cluster.as_ref();
+            let is_in_vain = !matches!(run.answer, PluginAnswer::Credential { .. });
+            is_in_vain && is_in(run.at) && cluster.is_some_and(|cluster| urls.contains(&*cluster.server))
+        });
+        if is_called || is_run {
+            return Ok(true);
         }
-        self.evidence.is_whole(Kind::MemberCalls).then_some(false)
+        let mut kinds = [Kind::MemberCalls, Kind::PluginCalls].into_iter();
+        kinds
+            .find_map(|kind| self.why_missed(kind))
+            .map_or(Ok(false), Err)
     }
 
     /// Whether a call of the plugin is for an entry, by its provider and its server.
@@ -174,18 +219,28 @@ impl<'e> Play<'e> {
         *entry.name == *call.provider && url == Some(server(entry))
     }
 
-    /// The first profile that a call of the plugin may be for, with its entry.
+    /// The profile that a call of the plugin may be for, with its entry: the last one that the run saw by then.
     pub(crate) fn entry_of(&self, call: &PluginCall) -> Option<(&'e ClusterProfile, &'e AccessProvider)> {
-        self.versions().find_map(|profile| {
+        let at = call.at.as_microsecond();
+        let runs = self.subjects.iter().flat_map(|subject| subject.timeline.runs());
+        let fitting = runs.filter_map(|run| {
+            let profile = run.version()?;
             let mut entries = known(profile, &self.stage.consumer);
-            Some((profile, entries.find(|entry| self.is_call_of(call, entry))?))
-        })
+            Some((
+                run.seen_at,
+                profile,
+                entries.find(|entry| self.is_call_of(call, entry))?,
+            ))
+        });
+        let last = fitting.max_by_key(|(seen_at, ..)| (*seen_at <= at, *seen_at));
+        last.map(|(_, profile, entry)| (profile, entry))
     }
 
-    /// Why calls may be missing.
-    pub(crate) fn why_missed(&self, kind: Kind) -> Reason {
-        let why = why_incomplete(self.evidence, kind);
-        why.unwrap_or_else(|| format!("evidence not asked for: {kind}").into())
+    /// Why calls may be missing, if so.
+    pub(crate) fn why_missed(&self, kind: Kind) -> Option<Reason> {
+        let not_asked = || format!("evidence not asked for: {kind}").into();
+        let is_whole = self.evidence.is_whole(kind);
+        (!is_whole).then(|| why_incomplete(self.evidence, kind).unwrap_or_else(not_asked))
     }
 
     /// All versions of a staged profile.
@@ -193,10 +248,7 @@ impl<'e> Play<'e> {
         &self,
         subject: &'s Subject<'e>,
     ) -> impl Iterator<Item = &'e ClusterProfile> + use<'e, 's> {
-        subject.timeline.runs().iter().filter_map(|run| match run.seen {
-            Seen::Version(version) => Some(&version.object),
-            Seen::Nothing | Seen::Absence => None,
-        })
+        subject.timeline.runs().iter().filter_map(Run::version)
     }
 
     /// All versions of all staged profiles.
@@ -231,7 +283,6 @@ fn events<T>(log: &Option<Log<T>>) -> impl Iterator<Item = &T> {
 #[cfg(test)]
 mod tests {
     use evidence::{MemberAddress, Scene};
-    use jiff::Timestamp;
 
     use super::*;
 

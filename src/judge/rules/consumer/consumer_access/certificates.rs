@@ -1,51 +1,49 @@
 //! Whether a consumer checks whom it talks to.
 
 use evidence::{
-    Evidence, MemberCall,
+    Evidence, MemberAddress,
     api::{AccessProvider, ClusterProfile},
 };
 
 use crate::{
-    shared::consumer::{Play, is_malformed, known, leads_to},
+    shared::consumer::{Play, is_malformed, known, may_ask_for, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
 };
 
 /// `consumer-access/ca-honoured`
 ///
-/// The consumer talks to no server whose certificate is not of the authority that the profile names.
+/// The consumer makes no connection to a server whose certificate is not of the authority that the profile names.
 pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
     findings.nothing_happened("no profile was staged that names another authority than the member's");
     let claims = &play.stage.consumer;
-    let is_of = |entry: &AccessProvider, ca_data: &str| {
-        let named = entry.cluster.certificate_authority_data.as_deref();
-        // Without an authority, the system's count.
-        named.is_none_or(|named| named == ca_data) || entry.cluster.insecure_skip_tls_verify == Some(true)
-    };
     for address in &play.stage.addresses {
         if address.ca_data.is_empty() {
             continue;
         }
-        let trusts = |profile: &ClusterProfile| {
-            known(profile, claims).any(|entry| leads_to(entry, address) && is_of(entry, &address.ca_data))
-        };
-        let distrusts = |profile: &ClusterProfile| {
-            // What is no certificate at all leads nowhere.
-            let mut usable = known(profile, claims).filter(|entry| !is_malformed(entry));
-            usable.any(|entry| leads_to(entry, address) && !is_of(entry, &address.ca_data))
+        let names = |entry: &AccessProvider| leads_to(entry, address);
+        let trusts = |entry: &AccessProvider| trusts(entry, &address.ca_data);
+        let distrusts = |entry: &AccessProvider| names(entry) && !trusts(entry);
+        let says_so = |profile: &ClusterProfile| known(profile, claims).any(distrusts);
+        // An authority that is no certificate is a reason not to try at all.
+        let to_try = |profile: &ClusterProfile| {
+            known(profile, claims).any(|entry| distrusts(entry) && !is_malformed(entry))
         };
         for subject in play.subjects() {
-            let held = subject.timeline.while_(distrusts);
-            if play.chance(&held).is_none() {
+            if play.chance(&subject.timeline.while_(says_so)).is_none() {
                 continue;
             }
-            let calls = play.calls_to(&address.url);
-            let is_untrusted = |call: &&&MemberCall| !play.may_permit(call.at.as_microsecond(), trusts);
-            let mut untrusted = calls.iter().filter(is_untrusted);
-            if let Some(call) = untrusted.clone().find(|call| call.was_trusted()) {
+            let connections = play.connections_to(&address.url).filter(|connection| {
+                let at = connection.at.as_microsecond();
+                connection.member == address.member
+                    && play.may_have_said(subject, at, says_so)
+                    && play.is_against(at, names, trusts)
+            });
+            let connections: Vec<_> = connections.collect();
+            if let Some(call) = connections.iter().find(|call| call.was_trusted()) {
                 findings.examine();
                 findings.report(
                     Finding::on(
@@ -60,9 +58,9 @@ pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings
                         call.at
                     )),
                 );
-            } else if untrusted.next().is_some() {
+            } else if !connections.is_empty() {
                 findings.examine();
-            } else {
+            } else if play.versions_of(subject).any(to_try) {
                 findings.cannot_tell(format!(
                     "the consumer never tried to reach {}, whose certificate is of another authority",
                     redacted(&address.url)
@@ -70,4 +68,10 @@ pub(in crate::rules) fn ca_honoured(evidence: &Evidence, findings: &mut Findings
             }
         }
     }
+}
+
+/// Whether a client that uses an entry comes out at an address. Several members may have one URL, told apart by server name.
+fn leads_to(entry: &AccessProvider, address: &MemberAddress) -> bool {
+    let name = address.server_name.as_deref();
+    server(entry) == address.url && name.is_none_or(|name| may_ask_for(entry, Some(name)))
 }

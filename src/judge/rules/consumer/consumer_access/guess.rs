@@ -2,7 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::{
+    Evidence,
+    api::{AccessProvider, ClusterProfile},
+};
+use jiff::Timestamp;
 
 use crate::{
     shared::consumer::{Play, known, server, unknown},
@@ -25,10 +29,9 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
     }
     findings.nothing_happened("no profile was staged without a provider that the consumer knows");
     let has_none = |profile: &ClusterProfile| known(profile, claims).all(|entry| server(entry).is_empty());
-    let named: BTreeSet<&str> = play
-        .versions()
-        .flat_map(|profile| known(profile, claims).map(server))
-        .collect();
+    let known_entries = || play.versions().flat_map(|profile| known(profile, claims));
+    let proxies = known_entries().filter_map(|entry| entry.cluster.proxy_url.as_deref());
+    let named: BTreeSet<&str> = known_entries().map(server).chain(proxies).collect();
     for subject in play.subjects() {
         let held = subject.timeline.while_(has_none);
         if play.chance(&held).is_none() {
@@ -43,18 +46,19 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
         };
         let name = &*subject.last.metadata.name;
         let addresses = play.stage.addresses.iter();
-        let own = addresses.filter(|address| address.member == name && !named.contains(&*address.url));
+        let is_whole = subject.is_seen_from_its_creation();
+        let own =
+            addresses.filter(|address| is_whole && address.member == name && !named.contains(&*address.url));
         let others = play
             .versions_of(subject)
             .flat_map(|profile| unknown(profile, claims).map(server));
         // A provider beside a known one is the subject of `picks-known-provider`.
         let others = others.filter(|url| !named.contains(url));
         let urls: BTreeSet<&str> = own.map(|address| &*address.url).chain(others).collect();
-        let call = urls
-            .iter()
-            .filter_map(|url| play.calls_to(url).first())
-            .min_by_key(|call| call.at);
-        if let Some(call) = call {
+        let is_its = |at: Timestamp| play.may_have_said(subject, at.as_microsecond(), has_none);
+        let calls = urls.iter().flat_map(|url| play.calls_to(url));
+        let calls = calls.filter(|call| is_its(call.at));
+        if let Some(call) = calls.min_by_key(|call| call.at) {
             findings.report(finding(format!(
                 "a call of {} at {}",
                 redacted(&call.url),
@@ -62,14 +66,29 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
             )));
             continue;
         }
-        let mut runs = play.plugin_calls().filter(|call| {
-            let url = call.cluster.as_ref().map_or("", |cluster| &*cluster.server);
-            url.is_empty() || urls.contains(url)
+        let own_entries = || {
+            play.versions_of(subject)
+                .flat_map(|profile| known(profile, claims))
+        };
+        // Without the cluster, a call does not tell for which one it is.
+        let mut runs = play
+            .plugin_calls()
+            .filter_map(|run| Some((run, run.cluster.as_ref()?)));
+        let guessed = runs.find(|(run, cluster)| {
+            let is_entrys = |entry: &AccessProvider| play.is_call_of(run, entry);
+            let is_its_guess = match &*cluster.server {
+                "" => own_entries().any(is_entrys) || !known_entries().any(is_entrys),
+                url => urls.contains(url),
+            };
+            is_its_guess && is_its(run.at)
         });
-        let is_its = |at| play.may_have_said(subject, at, has_none);
-        if let Some(run) = runs.find(|run| is_its(run.at.as_microsecond())) {
+        if let Some((run, cluster)) = guessed {
+            let server = match &*cluster.server {
+                "" => "without a server".to_owned(),
+                server => format!("for {}", redacted(server)),
+            };
             findings.report(finding(format!(
-                "a call of the plugin of {} without a server at {}",
+                "a call of the plugin of {} {server} at {}",
                 redacted(&run.provider),
                 run.at
             )));

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Kind, api::ClusterProfile};
+use evidence::{Evidence, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, known, server, unknown},
+    shared::consumer::{Play, inviting, known, server, unknown},
     subjects::{Finding, Findings},
     text::{listed, redacted},
+    time::Micros,
 };
 
 /// `consumer-access/picks-known-provider`
@@ -25,13 +26,16 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
     let has_both = |profile: &ClusterProfile| {
         known(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
     };
+    // A consumer may have a reason to take none.
+    let invites = |profile: &ClusterProfile| {
+        inviting(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
+    };
     for subject in play.subjects() {
-        let Some(span) = play.chance(&subject.timeline.while_(has_both)) else {
+        if play.chance(&subject.timeline.while_(has_both)).is_none() {
             continue;
-        };
-        let versions = play.versions_of(subject).filter(|profile| has_both(profile));
+        }
         let (mut right, mut names, mut wrong) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for profile in versions {
+        for profile in play.versions_of(subject).filter(|profile| has_both(profile)) {
             for entry in known(profile, claims) {
                 right.insert(server(entry));
                 names.insert(&*entry.name);
@@ -44,9 +48,9 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
                 .expected(format!("calls of the server of {}", listed(&names)))
         };
         let mut taken = wrong.iter().filter_map(|(url, name)| {
-            let calls = play.calls_to(url).iter();
-            let mut calls = calls.filter(|call| !play.permits(call.at.as_microsecond(), url));
-            Some((name, calls.next()?))
+            let mut calls = play.calls_to(url).iter();
+            let call = calls.find(|call| !play.permits(call.at.as_microsecond(), url))?;
+            Some((name, call))
         });
         if let Some((name, call)) = taken.next() {
             findings.examine();
@@ -60,13 +64,17 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
             findings.report(finding(message).observed(observed));
             continue;
         }
-        match play.was_called(right.iter().copied(), span) {
-            Some(true) => findings.examine(),
-            Some(false) => {
+        let Some((_, until)) = play.chance(&subject.timeline.while_(invites)) else {
+            continue;
+        };
+        // A client goes on with connections from before.
+        match play.set_out_for(&right, (Micros::MIN, until)) {
+            Ok(true) => findings.examine(),
+            Ok(false) => {
                 findings.examine();
                 findings.report(finding("the consumer takes none of the providers").observed("no call"));
             }
-            None => findings.cannot_tell(play.why_missed(Kind::MemberCalls)),
+            Err(why) => findings.cannot_tell(why),
         }
     }
 }

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Evidence, Kind, MemberCall, api::ClusterProfile};
+use evidence::{
+    Called, Evidence, Kind, MemberCall,
+    api::{AccessProvider, ClusterProfile},
+};
 
 use crate::{
-    shared::consumer::{Play, is_malformed, known, server},
+    shared::consumer::{Play, inviting, is_malformed, known, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
+    time::{Micros, Set},
 };
 
 /// `consumer-change/address-followed`
@@ -20,59 +24,111 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
     };
     findings.nothing_happened("no profile was staged whose server changes");
     let claims = &play.stage.consumer;
-    let servers = |profile: &ClusterProfile| -> BTreeSet<String> {
-        let usable = known(profile, claims).filter(|entry| !is_malformed(entry));
-        let urls = usable.map(server).filter(|url| !url.is_empty());
-        urls.map(str::to_owned).collect()
-    };
+    let servers = |profile| servers(&play, profile);
     for subject in play.subjects() {
-        let mut sets: Vec<BTreeSet<String>> = play.versions_of(subject).map(servers).collect();
-        sets.dedup();
-        let Some(new) = sets.last().filter(|new| sets.len() > 1 && !new.is_empty()) else {
-            continue;
-        };
-        let held = subject.timeline.while_(|profile| servers(profile) == *new);
-        let Some(span) = play.chance(&held) else { continue };
-        let old: BTreeSet<&String> = sets.iter().flatten().filter(|url| !new.contains(*url)).collect();
-        if old.is_empty() {
-            continue;
-        }
-        // A consumer that never called this member need not begin now.
-        let was_called = old.iter().any(|url| !play.calls_to(url).is_empty());
-        let finding = |message: &str| {
-            Finding::on(subject.last, message)
-                .at("status.accessProviders[].cluster.server")
-                .expected(
-                    new.iter()
-                        .map(|url| redacted(url))
-                        .collect::<Vec<_>>()
-                        .join(" or "),
-                )
-        };
-        let is_stale = |call: &&&MemberCall| !play.permits(call.at.as_microsecond(), &call.url);
-        let calls = old.iter().flat_map(|url| play.calls_to(url)).filter(is_stale);
-        if let Some(call) = calls.min_by_key(|call| call.at) {
+        let runs = subject.timeline.runs().iter();
+        let runs = runs.filter_map(|run| Some((servers(run.version()?), run.from)));
+        let mut named: Vec<_> = runs.filter(|(servers, _)| !servers.is_empty()).collect();
+        named.dedup_by(|(next, _), (servers, _)| next == servers);
+        for (place, pair) in named.windows(2).enumerate() {
+            let [(before, _), (new, edge)] = pair else {
+                continue;
+            };
+            let old: BTreeSet<&str> = before.difference(new).copied().collect();
+            let since = Set::of([(edge.latest, Micros::MAX)]);
+            let chance = |holds: &dyn Fn(&ClusterProfile) -> bool| {
+                let held = subject
+                    .timeline
+                    .while_(|profile| servers(profile) == *new && holds(profile));
+                play.chance(&held.without(&since.not()))
+            };
+            if old.is_empty() || chance(&|_| true).is_none() {
+                continue;
+            }
+            let next = named.get(place + 2);
+            let next = next.map_or(Micros::MAX, |(_, edge)| edge.earliest);
+            let finding = |message: &str| {
+                let expected: Vec<String> = new.iter().map(|url| redacted(url)).collect();
+                Finding::on(subject.last, message)
+                    .at("status.accessProviders[].cluster.server")
+                    .expected(expected.join(" or "))
+            };
+            let calls = old.iter().flat_map(|url| play.calls_to(url));
+            let (earlier, later): (Vec<&&MemberCall>, Vec<&&MemberCall>) =
+                calls.partition(|call| call.at.as_microsecond() <= edge.latest);
+            let stale = later.iter().filter(|call| {
+                let at = call.at.as_microsecond();
+                at < next && !play.permits(at, &call.url)
+            });
+            if let Some(call) = stale.min_by_key(|call| call.at) {
+                findings.examine();
+                let observed = format!("a call of {} at {}", redacted(&call.url), call.at);
+                let message = "the consumer calls a server that the profile no longer names";
+                findings.report(finding(message).observed(observed));
+                continue;
+            }
+            // A consumer may have a reason to leave the member alone.
+            let Some((_, until)) = chance(&|profile| inviting(profile, claims).next().is_some()) else {
+                continue;
+            };
+            let is_trusted =
+                |profile: &ClusterProfile| known(profile, claims).all(|entry| leads_on(&play, entry));
+            let is_refused = || chance(&is_trusted).is_some_and(|span| fail(&play, new, span));
+            let unfollowed = match play.set_out_for(new, (edge.earliest, until)) {
+                _ if earlier.is_empty() => {
+                    findings.cannot_tell("the consumer never called the member whose server changed");
+                    continue;
+                }
+                Ok(true) => is_refused().then_some("connections that failed"),
+                Ok(false) if !goes_on(&play, &earlier) => {
+                    findings.cannot_tell("the consumer called the member whose server changed at first only");
+                    continue;
+                }
+                Ok(false) => Some("no call"),
+                Err(why) => {
+                    findings.cannot_tell(why);
+                    continue;
+                }
+            };
             findings.examine();
-            let observed = format!("a call of {} at {}", redacted(&call.url), call.at);
-            findings.report(
-                finding("the consumer calls a server that the profile no longer names").observed(observed),
-            );
-            continue;
-        }
-        if !was_called {
-            findings.cannot_tell("the consumer never called the member whose server changed");
-            continue;
-        }
-        let mut calls = new.iter().flat_map(|url| play.calls_to(url));
-        if calls.any(|call| call.was_trusted() && call.at.as_microsecond() <= span.1) {
-            findings.examine();
-        } else if evidence.is_whole(Kind::MemberCalls) {
-            findings.examine();
-            findings.report(
-                finding("the consumer does not follow the member to its new server").observed("no call"),
-            );
-        } else {
-            findings.cannot_tell(play.why_missed(Kind::MemberCalls));
+            if let Some(observed) = unfollowed {
+                let message = "the consumer does not follow the member to its new server";
+                findings.report(finding(message).observed(observed));
+            }
         }
     }
+}
+
+/// The servers that the consumer may use.
+fn servers<'p>(play: &Play<'_>, profile: &'p ClusterProfile) -> BTreeSet<&'p str> {
+    let usable = known(profile, &play.stage.consumer).filter(|entry| !is_malformed(entry));
+    usable.map(server).filter(|url| !url.is_empty()).collect()
+}
+
+/// Whether the consumer goes on to call a member: it watched it, or called it over more time than it may take to act once.
+fn goes_on(play: &Play<'_>, calls: &[&&MemberCall]) -> bool {
+    let times = || calls.iter().map(|call| call.at.as_microsecond());
+    let lasted = times()
+        .max()
+        .zip(times().min())
+        .map_or(0, |(last, first)| last - first);
+    let is_watch = |call: &&&MemberCall| matches!(call.what, Called::Request { watch: true, .. });
+    lasted > play.settle || calls.iter().any(is_watch)
+}
+
+/// Whether a client that uses an entry trusts all that answers at its server.
+fn leads_on(play: &Play<'_>, entry: &AccessProvider) -> bool {
+    let addresses = play.stage.addresses.iter();
+    let mut addresses = addresses.filter(|address| address.url == server(entry));
+    addresses.all(|address| trusts(entry, &address.ca_data))
+}
+
+/// Whether all connections to these servers failed in a closed span, and there were some.
+fn fail(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> bool {
+    let calls = urls.iter().flat_map(|url| play.calls_to(url));
+    let mut calls = calls
+        .filter(|call| (from..=until).contains(&call.at.as_microsecond()))
+        .peekable();
+    let is_whole = play.evidence.is_whole(Kind::MemberCalls);
+    is_whole && calls.peek().is_some() && calls.all(|call| !call.was_trusted())
 }

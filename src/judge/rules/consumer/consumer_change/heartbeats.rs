@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, Evidence, Kind, api::AccessProvider};
+use evidence::{Evidence, Kind, Version, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, known, server},
+    shared::consumer::{Play, held_throughout, known, server},
     subjects::{Finding, Findings},
     text::counted,
-    time::Micros,
+    time::{Edge, Micros},
 };
 
 /// So many writes tell a reconnection at each from others.
@@ -18,85 +18,107 @@ const BY_CHANCE: usize = 1;
 
 /// `consumer-change/heartbeats-harmless`
 ///
-/// Writes that change no access do not make the consumer reconnect: while a profile was written again and again, it opened no
-/// more connections to its member than to that of a profile that nobody wrote.
+/// Writes that change nothing for a consumer do not make it reconnect: while a profile was written again and again, it opened
+/// no more connections to its member than it did to any control's.
 pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
     findings.nothing_happened("no profile was written ten times without a change of its access");
     let claims = &play.stage.consumer;
-    if claims.one_shot {
-        findings
-            .not_asked("the consumer keeps no connection: each piece of its work is a process of its own");
-        return;
-    }
-    let access =
-        |subject: &Subject<'_>| -> Vec<AccessProvider> { known(subject.last, claims).cloned().collect() };
+    let is_same = |one: &ClusterProfile, other: &ClusterProfile| {
+        known(one, claims).eq(known(other, claims)) && same_otherwise(one, other)
+    };
     for subject in play.subjects() {
-        let last = access(subject);
-        let steps: Vec<_> = subject
-            .timeline
-            .steps()
-            .filter(|(before, after, _)| {
-                let same = |profile| known(profile, claims).eq(last.iter());
-                same(&before.object) && same(&after.object)
-            })
-            .collect();
-        let (Some(first), Some(end)) = (steps.first(), steps.last()) else {
-            continue;
-        };
-        if steps.len() < ENOUGH {
-            continue;
-        }
-        let span = (first.2.earliest, end.2.latest.saturating_add(play.settle));
-        let urls = last.iter().map(server).collect::<BTreeSet<_>>();
-        let own = connections(&play, &urls, span);
-        if play.was_called(urls.iter().copied(), span) != Some(true) {
-            findings.cannot_tell("the consumer never called the member whose profile was written");
-            continue;
-        }
-        let controls = play.stage.scenes.iter().map(|scene| &*scene.control);
-        let controls: BTreeSet<&str> = controls
-            .filter(|control| *control != &*subject.last.metadata.name)
-            .collect();
-        let addresses = play
-            .stage
-            .addresses
-            .iter()
-            .filter(|address| controls.contains(&*address.member));
-        let counts = addresses.map(|address| connections(&play, &BTreeSet::from([&*address.url]), span));
-        let usual = counts.max().unwrap_or(0);
-        let excess = own.saturating_sub(usual);
-        if excess <= BY_CHANCE && !evidence.is_whole(Kind::MemberCalls) {
-            findings.cannot_tell(play.why_missed(Kind::MemberCalls));
-            continue;
-        }
-        findings.examine();
-        if excess > BY_CHANCE {
-            let finding = Finding::on(
-                subject.last,
-                "the consumer reconnects when a profile is written without a change of access",
-            )
-            .at("status.accessProviders")
-            .expected(format!(
-                "{} for {}",
-                counted(usual, "connection"),
-                counted(steps.len(), "write")
-            ))
-            .observed(counted(own, "connection"));
-            let is_sure = excess.saturating_mul(2) >= steps.len();
-            findings.report(if is_sure { finding } else { finding.advisory() });
+        let steps: Vec<_> = subject.timeline.steps().collect();
+        let is_harmless = |step: &Step<'_>| is_same(&step.0.object, &step.1.object);
+        for group in steps.chunk_by(|one, other| is_harmless(one) == is_harmless(other)) {
+            let (Some((first, _, begin)), Some((.., end))) = (group.first(), group.last()) else {
+                continue;
+            };
+            let (profile, writes) = (&first.object, group.len());
+            if writes < ENOUGH || !group.iter().all(is_harmless) {
+                continue;
+            }
+            let held = subject.timeline.while_(|version| is_same(version, profile));
+            if !held_throughout(&held, begin.latest, end.earliest) {
+                continue;
+            }
+            let urls: BTreeSet<&str> = known(profile, claims).map(server).collect();
+            let others = play
+                .subjects()
+                .iter()
+                .filter(|other| !std::ptr::eq(*other, subject));
+            let mut others = others.flat_map(|other| play.versions_of(other));
+            if others.any(|other| known(other, claims).any(|entry| urls.contains(server(entry)))) {
+                findings.cannot_tell("another profile has the server of the one that was written");
+                continue;
+            }
+            let until = end.latest.saturating_add(play.settle);
+            if !urls.iter().any(|url| !play.calls_to(url).is_empty()) {
+                findings.cannot_tell("the consumer never called the member whose profile was written");
+                continue;
+            }
+            let own = connections(&play, &urls, (begin.latest, until));
+            let controls = play.stage.scenes.iter().map(|scene| &*scene.control);
+            let controls: BTreeSet<&str> = controls
+                .filter(|control| *control != &*profile.metadata.name)
+                .collect();
+            let addresses = play.stage.addresses.iter();
+            let addresses = addresses.filter(|address| controls.contains(&*address.member));
+            // Those from before count for a control: the consumer may have just come to know the other profile.
+            let counts = addresses
+                .map(|address| connections(&play, &BTreeSet::from([&*address.url]), (Micros::MIN, until)));
+            let usual = counts.max().unwrap_or(0);
+            let excess = own.saturating_sub(usual);
+            if excess <= BY_CHANCE
+                && let Some(why) = play.why_missed(Kind::MemberCalls)
+            {
+                findings.cannot_tell(why);
+                continue;
+            }
+            findings.examine();
+            if excess > BY_CHANCE {
+                let finding = Finding::on(
+                    subject.last,
+                    "the consumer reconnects when a profile is written without a change of access",
+                )
+                .at("status.accessProviders")
+                .expected(format!(
+                    "{} for {}",
+                    counted(usual, "connection"),
+                    counted(writes, "write")
+                ))
+                .observed(counted(own, "connection"));
+                let is_sure = excess.saturating_mul(2) >= writes;
+                findings.report(if is_sure { finding } else { finding.advisory() });
+            }
         }
     }
 }
 
-/// How many connections to these addresses began in a span.
+/// A step between two versions, with its time.
+type Step<'e> = (&'e Version<ClusterProfile>, &'e Version<ClusterProfile>, Edge);
+
+/// Whether a consumer has no reason, beside access, to treat two versions differently: it may select by labels and annotations,
+/// and leave a member alone that is not well.
+fn same_otherwise(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    let statuses = |profile: &ClusterProfile| -> Vec<_> {
+        let conditions = profile.status.conditions.iter();
+        conditions
+            .map(|condition| (condition.kind.clone(), condition.status.clone()))
+            .collect()
+    };
+    one.metadata.labels == other.metadata.labels
+        && one.metadata.annotations == other.metadata.annotations
+        && one.metadata.deletion_timestamp == other.metadata.deletion_timestamp
+        && one.spec == other.spec
+        && statuses(one) == statuses(other)
+}
+
+/// How many connections to these addresses began in a closed span.
 fn connections(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> usize {
-    let calls = urls.iter().flat_map(|url| play.calls_to(url));
-    let begun = calls.filter(|call| {
-        let at = call.at.as_microsecond();
-        matches!(call.what, Called::Connected {}) && from <= at && at <= until
-    });
-    begun.map(|call| call.connection).collect::<BTreeSet<_>>().len()
+    let connections = urls.iter().flat_map(|url| play.connections_to(url));
+    let begun = connections.filter(|call| (from..=until).contains(&call.at.as_microsecond()));
+    begun.filter(|call| call.was_trusted()).count()
 }

@@ -2,12 +2,12 @@
 
 use evidence::{
     Evidence,
-    api::{AccessProvider, ClusterProfile, names},
+    api::{AccessProvider, names},
 };
 use serde_json::{Number, Value};
 
 use crate::{
-    shared::consumer::{Play, extension, known},
+    shared::consumer::{Play, extension},
     subjects::{Finding, Findings},
     text::{ABSENT, redacted},
 };
@@ -20,24 +20,20 @@ pub(in crate::rules) fn config_verbatim(evidence: &Evidence, findings: &mut Find
         return;
     };
     findings.nothing_happened("the consumer ran no plugin for a profile with a config");
-    let claims = &play.stage.consumer;
     for call in play.plugin_calls() {
         let Some(cluster) = &call.cluster else { continue };
-        let is_for = |entry: &AccessProvider| play.is_call_of(call, entry);
+        let at = call.at.as_microsecond();
+        let is_its = |entry: &AccessProvider| play.is_call_of(call, entry);
         let config =
             |entry: &AccessProvider| extension(entry, names::EXTENSION_EXEC).map(|json| json.value());
         let given = cluster.config.as_ref().map_or(Value::Null, |json| json.value());
-        let fits = |profile: &ClusterProfile| {
-            known(profile, claims)
-                .any(|entry| is_for(entry) && same(&config(entry).unwrap_or_default(), &given))
-        };
-        if play.may_permit(call.at.as_microsecond(), fits) {
-            if !given.is_null() {
+        let fits = |entry: &AccessProvider| same(&config(entry).unwrap_or_default(), &given);
+        if !play.is_against(at, is_its, fits) {
+            if !given.is_null() && play.may_have_had(at, is_its) {
                 findings.examine();
             }
             continue;
         }
-        // What is called for no profile is the subject of other rules.
         let Some((profile, entry)) = play.entry_of(call) else {
             continue;
         };
