@@ -63,10 +63,11 @@ pub(crate) fn server(entry: &AccessProvider) -> &str {
     entry.cluster.server.as_deref().unwrap_or_default()
 }
 
-/// The name that an entry has for TLS.
+/// The name that an entry has for TLS, if it has TLS.
 pub(crate) fn tls_name(entry: &AccessProvider) -> Option<&str> {
     let name = entry.cluster.tls_server_name.as_deref();
-    name.filter(|name| !name.is_empty())
+    let is_plain = Address::split(server(entry)).has_scheme("http");
+    name.filter(|name| !name.is_empty() && !is_plain)
 }
 
 /// Whether a client that uses an entry may send that server name: the one that the entry has, or else the URL's host or none.

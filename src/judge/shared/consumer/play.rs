@@ -213,6 +213,14 @@ impl<'e> Play<'e> {
             .map_or(Ok(false), Err)
     }
 
+    /// Whether another profile ever had that server, so that calls do not tell for which one they are.
+    pub(crate) fn is_shared(&self, subject: &Subject<'e>, url: &str) -> bool {
+        let others = self.subjects.iter();
+        let others = others.filter(|other| !std::ptr::eq(*other, subject));
+        let mut versions = others.flat_map(|other| self.versions_of(other));
+        versions.any(|profile| known(profile, &self.stage.consumer).any(|entry| server(entry) == url))
+    }
+
     /// Whether a call of the plugin is for an entry, by its provider and its server.
     pub(crate) fn is_call_of(&self, call: &PluginCall, entry: &AccessProvider) -> bool {
         let url = call.cluster.as_ref().map(|cluster| &*cluster.server);

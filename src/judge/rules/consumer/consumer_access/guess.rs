@@ -23,6 +23,10 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
         return;
     };
     let claims = &play.stage.consumer;
+    if claims.providers.is_empty() {
+        findings.not_asked("nobody said which access providers the consumer has a plugin for");
+        return;
+    }
     if claims.fallback.is_some() {
         findings.not_asked("the consumer has a way of its own to members without a known provider");
         return;

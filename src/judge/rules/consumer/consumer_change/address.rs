@@ -54,7 +54,7 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                     .expected(expected.join(" or "))
             };
             let calls = old.iter().flat_map(|url| play.calls_to(url));
-            let (earlier, later): (Vec<&&MemberCall>, Vec<&&MemberCall>) =
+            let (mut earlier, later): (Vec<&&MemberCall>, Vec<&&MemberCall>) =
                 calls.partition(|call| call.at.as_microsecond() <= edge.latest);
             let stale = later.iter().filter(|call| {
                 let at = call.at.as_microsecond();
@@ -74,6 +74,9 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
             let is_trusted =
                 |profile: &ClusterProfile| known(profile, claims).all(|entry| leads_on(&play, entry));
             let is_refused = || chance(&is_trusted).is_some_and(|span| fail(&play, new, span));
+            let own = old.iter().filter(|url| !play.is_shared(subject, url));
+            let own: BTreeSet<&str> = own.copied().collect();
+            earlier.retain(|call| own.contains(&*call.url));
             let unfollowed = match play.set_out_for(new, (edge.earliest, until)) {
                 _ if earlier.is_empty() => {
                     findings.cannot_tell("the consumer never called the member whose server changed");

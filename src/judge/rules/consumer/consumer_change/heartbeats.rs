@@ -45,12 +45,7 @@ pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut 
                 continue;
             }
             let urls: BTreeSet<&str> = known(profile, claims).map(server).collect();
-            let others = play
-                .subjects()
-                .iter()
-                .filter(|other| !std::ptr::eq(*other, subject));
-            let mut others = others.flat_map(|other| play.versions_of(other));
-            if others.any(|other| known(other, claims).any(|entry| urls.contains(server(entry)))) {
+            if urls.iter().any(|url| play.is_shared(subject, url)) {
                 findings.cannot_tell("another profile has the server of the one that was written");
                 continue;
             }

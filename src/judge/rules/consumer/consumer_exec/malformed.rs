@@ -3,7 +3,7 @@
 use evidence::{Evidence, Kind, Scene, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, held_throughout, is_malformed, known},
+    shared::consumer::{Play, held_throughout, is_malformed},
     subjects::{Finding, Findings},
 };
 
@@ -15,8 +15,7 @@ pub(in crate::rules) fn malformed_isolated(evidence: &Evidence, findings: &mut F
         return;
     };
     findings.nothing_happened("no profile was staged that is malformed");
-    let claims = &play.stage.consumer;
-    let has_malformed = |profile: &ClusterProfile| known(profile, claims).any(is_malformed);
+    let has_malformed = |profile: &ClusterProfile| profile.access().any(is_malformed);
     let scenes = &play.stage.scenes;
     for subject in play.subjects() {
         let held = subject.timeline.while_(has_malformed);
