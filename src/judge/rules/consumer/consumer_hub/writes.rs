@@ -12,7 +12,7 @@ use crate::{
     shared::{consumer::Play, writes::writes_in_words},
     subjects::{Finding, Findings},
     who::{
-        Effect, Observed,
+        Effect, Observed, Sender,
         authors::is_by_program,
         logged::{Key, Logged, logged_key},
     },
@@ -30,7 +30,7 @@ pub(in crate::rules) fn status_not_written(evidence: &Evidence, findings: &mut F
         let finding = Finding::on(profile(key), "the consumer writes a profile's status")
             .at("status")
             .expected("no write by a consumer")
-            .observed(writes_in_words(&writes[0].user, &writes));
+            .observed(writes_in_words(Sender::of(writes[0]).name, &writes));
         // A person may borrow the consumer's user.
         let is_sure = writes.iter().any(|write| is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
@@ -64,7 +64,7 @@ pub(in crate::rules) fn profile_not_written(evidence: &Evidence, findings: &mut 
         let finding = Finding::on(profile(key), "the consumer writes a profile")
             .at("metadata.resourceVersion")
             .expected("get, list and watch only")
-            .observed(writes_in_words(&writes[0].user, &writes));
+            .observed(writes_in_words(Sender::of(writes[0]).name, &writes));
         let is_sure = effects().any(|(write, effect)| *effect != Effect::Unknown && is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
     }
@@ -103,7 +103,7 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
     let user = &*play.stage.consumer.user;
     let requests = &evidence.requests.as_ref()?.events;
     let mut of_run = requests.iter().filter(|request| request.is_the_suites());
-    if user.is_empty() || of_run.any(|request| *request.user == *user) {
+    if user.is_empty() || of_run.any(|request| Sender::of(request).name == user) {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
     }
@@ -122,7 +122,7 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
     let staged: BTreeSet<&str> = staged.collect();
     let counts = |request: &&Request| {
         let is_accepted = request.is_write() && request.changed != Some(false);
-        is_accepted && *request.user == *user && staged.contains(&*request.namespace)
+        is_accepted && Sender::of(request).name == user && staged.contains(&*request.namespace)
     };
     Some(requests.iter().filter(counts).collect())
 }
