@@ -279,7 +279,7 @@ pub(crate) fn held_throughout(held: &While, from: Micros, until: Micros) -> bool
     let edge = Edge {
         earliest: from,
         // The last moment of the run is in no span.
-        latest: until.saturating_sub(1),
+        latest: until.saturating_sub(1).max(from),
     };
     held.at(edge) == Known::Yes
 }
