@@ -4,6 +4,7 @@ mod consumers;
 mod conversation;
 mod foreign;
 mod lives;
+mod published;
 mod users;
 mod writers;
 

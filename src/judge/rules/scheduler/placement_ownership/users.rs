@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::{
     lives::{Life, lives},
-    writers::{by_others, publish_otherwise},
+    published::{by_others, publish_otherwise},
 };
 use crate::{
     subjects::{Finding, Findings},

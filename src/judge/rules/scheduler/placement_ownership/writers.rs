@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use evidence::{Asked, Evidence, Kind, ObjectRef, SliceHistory, api::PlacementDecision};
 use jiff::Timestamp;
 
-use super::users::OfScheduler;
+use super::{
+    published::{by_others, changed_parts, publish_otherwise},
+    users::OfScheduler,
+};
 use crate::{
     reasons::SCHEDULER_NOT_NAMED,
     subjects::{Finding, Findings},
@@ -15,7 +18,7 @@ use crate::{
         Entry, OUTDATED, Seen, Tally, Who,
         authors::{authors, may_be_a_producer_s},
         entries, in_turns,
-        logged::{Judged as _, Key, Logged},
+        logged::{Key, Logged},
         publisher::{Names, Publishers, publishers_of},
     },
 };
@@ -73,37 +76,6 @@ pub(in crate::rules) fn one_writer(evidence: &Evidence, findings: &mut Findings)
         findings.note(SCHEDULER_NOT_NAMED.after("other writers of a slice are a hint only"));
     }
     findings.examined = examined.len();
-}
-
-pub(super) fn by_others(slice: ObjectRef, own: &str, others: &Tally, first: Timestamp) -> Finding {
-    Finding::on(slice, "a slice is written by others than its scheduler")
-        .expected(format!("writes by {own} alone"))
-        .observed(format!("{others}, first at {first}"))
-}
-
-/// Whether two versions of a slice differ in what a scheduler publishes.
-pub(super) fn publish_otherwise(before: &PlacementDecision, after: &PlacementDecision) -> bool {
-    let labels = |slice: &PlacementDecision| -> Vec<(String, String)> {
-        let labels = slice.metadata.labels.iter();
-        labels
-            .filter(|(key, _)| PlacementDecision::is_published(&format!("metadata.labels[{key}]")))
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect()
-    };
-    before.decisions != after.decisions
-        || before.scheduler_name != after.scheduler_name
-        || labels(before) != labels(after)
-}
-
-/// The parts that a scheduler publishes, and in which two versions of a slice differ.
-fn changed_parts(before: &PlacementDecision, after: &PlacementDecision) -> BTreeSet<String> {
-    let parts = [
-        ("decisions", before.decisions != after.decisions),
-        ("schedulerName", before.scheduler_name != after.scheduler_name),
-        ("metadata.labels", before.metadata.labels != after.metadata.labels),
-    ];
-    let changed = parts.into_iter().filter(|(_, differ)| *differ);
-    changed.map(|(part, _)| part.to_owned()).collect()
 }
 
 /// The finding on a field manager that writes what a scheduler publishes in turns with those that were named, as the watch
