@@ -1,23 +1,22 @@
 //! Reconciles in rounds: asks members, compares profiles, and corrects what differs.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use collect::clock::Clock;
 use futures::future::join_all;
 use kube::{Client, api::DynamicObject};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
-    budget::Budget,
     credentials,
     fault_hooks::double,
-    look::{Health, Inventory, health, inventory},
-    misbehaviours::{Misbehaviour, Misbehaviours},
-    publish::{difference, display_name, is_ours, missing_labels, profile, profile_name, status, target},
-    remote::{Commands, Order},
+    look::{Health, health, inventory},
+    misbehaviours::Misbehaviour,
+    publish::{difference, is_ours, missing_labels, profile, profile_name, status, target},
+    remote::Order,
+    state::{Controller, Memory, Registered},
 };
 use crate::{
-    client::{Hub, RequestError, Via, profile_resource},
+    client::{RequestError, Via, profile_resource},
     manager::{access::Access, certificates::new_ca_data, members::FLEET, world::MANAGER},
     mirror::Mirror,
 };
@@ -31,74 +30,7 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// How long a restart takes.
 const RESTART: Duration = Duration::from_secs(5);
 
-/// Manages the members that the remote control names.
-pub(in crate::manager) struct Controller {
-    commands: Commands,
-    pub(super) hub: Hub,
-    pub(super) clock: Clock,
-    pub(super) misbehaviours: Misbehaviours,
-    /// The registered members. A real manager stores this: it survives a restart.
-    pub(super) members: BTreeMap<String, Registered>,
-    /// State in memory, which a restart loses.
-    pub(super) memory: BTreeMap<String, Memory>,
-    /// The profiles on the hub.
-    pub(super) mirror: Mirror,
-    /// How many members have ever joined.
-    pub(super) taken: usize,
-}
-
-/// A registered member.
-pub(super) struct Registered {
-    client: Client,
-    /// The certificate of its authority.
-    pub(super) ca_data: String,
-    /// When it joined.
-    pub(super) since: Instant,
-    /// True if it was the first one ever.
-    pub(super) is_first: bool,
-    /// True once its profile has been created.
-    pub(super) has_profile: bool,
-    /// If it has left: until when its profile stays.
-    pub(super) lingers: Option<Instant>,
-}
-
-/// State of a member in memory.
-pub(super) struct Memory {
-    pub(super) health: Health,
-    inventory: Option<Inventory>,
-    /// When to ask for its inventory again.
-    due: Instant,
-    budget: Budget,
-    /// The display name last seen.
-    display_name: String,
-    has_credentials: bool,
-    /// Whether its control plane has failed since the status was first written.
-    pub(super) has_failed: bool,
-    /// How many needless rewrites of its status remain.
-    pub(super) rewrites: u32,
-    /// The status last written.
-    pub(super) written: Option<serde_json::Value>,
-}
-
 impl Controller {
-    pub(in crate::manager) fn new(
-        commands: Commands,
-        hub: Hub,
-        clock: Clock,
-        misbehaviours: Misbehaviours,
-    ) -> Self {
-        Self {
-            commands,
-            hub,
-            clock,
-            misbehaviours,
-            members: BTreeMap::new(),
-            memory: BTreeMap::new(),
-            mirror: Mirror::new(profile_resource(), FLEET),
-            taken: 0,
-        }
-    }
-
     /// Follows the remote control. Never ends by itself.
     pub(in crate::manager) async fn run(mut self) -> Result<(), RequestError> {
         let mut next = Instant::now();
@@ -157,7 +89,7 @@ impl Controller {
     }
 
     /// Deletes a member's objects on the hub.
-    pub(super) async fn retire(&mut self, name: &str) -> Result<(), RequestError> {
+    async fn retire(&mut self, name: &str) -> Result<(), RequestError> {
         self.members.remove(name);
         self.memory.remove(name);
         self.undouble(name).await?;
@@ -188,7 +120,10 @@ impl Controller {
                 done => done?,
             }
         }
-        self.retire_the_lingering().await
+        for name in self.no_longer_lingering() {
+            self.retire(&name).await?;
+        }
+        Ok(())
     }
 
     /// Asks all members in parallel, so that a slow one does not delay the others.
@@ -291,28 +226,5 @@ impl Controller {
         member.has_profile = true;
         self.mirror.put(created.clone());
         Ok(Some(created))
-    }
-}
-
-impl Memory {
-    pub(super) fn of_a_newcomer(name: &str) -> Self {
-        Self {
-            health: Health::Silent,
-            inventory: None,
-            due: Instant::now(),
-            budget: Budget::full(),
-            display_name: display_name(name),
-            has_credentials: false,
-            has_failed: false,
-            rewrites: 0,
-            written: None,
-        }
-    }
-
-    fn after_a_restart(name: &str) -> Self {
-        Self {
-            budget: Budget::unknown(),
-            ..Self::of_a_newcomer(name)
-        }
     }
 }

@@ -1,17 +1,17 @@
 //! Hooks by which the manager misbehaves. Each does nothing unless a fault asks for it.
 //!
-//! The controller calls these hooks, and most of them act on the controller: that recursion is on purpose.
+//! The controller calls these hooks, which act on its state and call nothing of it.
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MANAGER, PROPERTY_NODE_COUNT};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    controller::{Controller, Memory, Registered},
     credentials,
     look::Health,
     misbehaviours::{LATE, MOST, Misbehaviour, Misbehaviours, REWRITES},
     publish::{display_name, is_ours, profile, profile_name, target},
+    state::{Controller, Memory, Registered},
 };
 use crate::{
     client::{Hub, RequestError, Target, Via, profile_resource},
@@ -100,18 +100,12 @@ impl Controller {
         Ok(true)
     }
 
-    pub(super) async fn retire_the_lingering(&mut self) -> Result<(), RequestError> {
+    /// The members that have left, and whose profiles stay no longer.
+    pub(super) fn no_longer_lingering(&self) -> Vec<String> {
         let now = Instant::now();
-        let over: Vec<String> = self
-            .members
-            .iter()
-            .filter(|(_, member)| member.lingers.is_some_and(|until| until <= now))
-            .map(|(name, _)| name.clone())
-            .collect();
-        for name in over {
-            self.retire(&name).await?;
-        }
-        Ok(())
+        let over = self.members.iter();
+        let over = over.filter(|(_, member)| member.lingers.is_some_and(|until| until <= now));
+        over.map(|(name, _)| name.clone()).collect()
     }
 
     /// Changes profiles that a conforming manager would leave as they are.

@@ -5,7 +5,7 @@
 //! are corrected.
 //!
 //! * `remote`: the remote control;
-//! * `controller`: the rounds;
+//! * `state`: what the manager knows; `controller`: the rounds;
 //! * `look`: members' health and inventory;
 //! * `publish`: the profile that a member should have;
 //! * `credentials`: consumers' Secrets;
@@ -20,11 +20,12 @@ mod look;
 mod misbehaviours;
 mod publish;
 mod remote;
+mod state;
 
-pub(super) use controller::Controller;
 pub(super) use misbehaviours::{Misbehaviour, Misbehaviours};
 pub(super) use remote::{Commands, channel};
 pub use remote::{Remote, RemoteError};
+pub(super) use state::Controller;
 
 #[cfg(test)]
 mod tests;
