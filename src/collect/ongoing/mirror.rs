@@ -23,7 +23,7 @@ pub(super) struct Mirror<T: Tracked> {
     counted: usize,
     /// How many seconds those took.
     gap_seconds: f64,
-    misfits: u64,
+    unreadable_changes: u64,
     /// True once it was copied whole.
     is_begun: bool,
 }
@@ -43,7 +43,7 @@ impl<T: Tracked> Mirror<T> {
             places: HashMap::new(),
             counted: 0,
             gap_seconds: 0.0,
-            misfits: 0,
+            unreadable_changes: 0,
             is_begun: false,
         }
     }
@@ -55,7 +55,9 @@ impl<T: Tracked> Mirror<T> {
     /// True if the record has something that the copy lacks.
     pub fn is_behind(&self) -> bool {
         let record = self.record.lock();
-        record.has_changes() || record.misfits() != self.misfits || record.gaps.len() != self.counted
+        record.has_changes()
+            || record.unreadable_changes() != self.unreadable_changes
+            || record.gaps.len() != self.counted
     }
 
     /// Brings the copy up to date. With `forget`, the record first forgets what was before, and all is copied. Returns whether
@@ -68,8 +70,9 @@ impl<T: Tracked> Mirror<T> {
             record.forget_before(from);
             self.counted = record.gaps.len();
         }
-        let whole = forget.is_some() || !self.is_begun || record.misfits() != self.misfits;
-        self.misfits = record.misfits();
+        let whole =
+            forget.is_some() || !self.is_begun || record.unreadable_changes() != self.unreadable_changes;
+        self.unreadable_changes = record.unreadable_changes();
         let mut changed = record.take_changes();
         if whole {
             self.is_begun = true;

@@ -33,7 +33,7 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     places: HashMap<Arc<str>, Place>,
     passes: u64,
     /// Objects whose newest version does not fit the type, by uid and path.
-    unreadable: BTreeMap<String, Misfit>,
+    unreadable: BTreeMap<String, StillUnreadable>,
     /// Parts of histories that were missed.
     pub gaps: Vec<Gap>,
     /// The number of changes that the watch has brought.
@@ -52,7 +52,7 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     /// The indices of histories that have changed since they were last taken; none where no changes are noted.
     changed: Option<BTreeSet<usize>>,
     /// How often an object became unreadable, or was so no longer.
-    misfits: u64,
+    unreadable_changes: u64,
 }
 
 struct Place {
@@ -61,13 +61,13 @@ struct Place {
 }
 
 /// An object that does not fit the type, since when, and the last pass that met it.
-struct Misfit {
+struct StillUnreadable {
     unreadable: Unreadable,
     since: Timestamp,
     pass: u64,
 }
 
-impl Misfit {
+impl StillUnreadable {
     /// The gap that it leaves until then.
     fn gap<T: Tracked>(&self, until: Timestamp) -> Gap {
         Gap {
@@ -135,8 +135,8 @@ impl<T: Tracked> Record<T> {
         if let Some(place) = self.places.get_mut(&self.key_of(&object)) {
             place.pass = pass.number;
         }
-        if let Some(misfit) = self.unreadable.get_mut(&whole_key(&object)) {
-            misfit.pass = pass.number;
+        if let Some(one) = self.unreadable.get_mut(&whole_key(&object)) {
+            one.pass = pass.number;
         }
         object.resource_version
     }
@@ -152,13 +152,13 @@ impl<T: Tracked> Record<T> {
                 note(&mut self.changed, place.index);
             }
         }
-        let misfits = self.unreadable.len();
-        self.unreadable.retain(|_, misfit| {
-            let of = misfit.unreadable.object.namespace.as_str();
+        let before = self.unreadable.len();
+        self.unreadable.retain(|_, one| {
+            let of = one.unreadable.object.namespace.as_str();
             let concerned = namespace.is_none_or(|name| of.is_empty() || name == of);
-            !concerned || misfit.pass >= pass.number
+            !concerned || one.pass >= pass.number
         });
-        self.misfits += (misfits - self.unreadable.len()) as u64;
+        self.unreadable_changes += (before - self.unreadable.len()) as u64;
     }
 
     /// Records a creation or a change that the watch brings. Returns the resourceVersion.
@@ -239,7 +239,7 @@ impl<T: Tracked> Record<T> {
     /// The namespaces of all profiles so far, of unreadable ones too.
     pub fn namespaces(&self) -> BTreeSet<String> {
         let unreadable = self.unreadable.values();
-        let unreadable = unreadable.map(|misfit| misfit.unreadable.object.namespace.clone());
+        let unreadable = unreadable.map(|one| one.unreadable.object.namespace.clone());
         let mut names: BTreeSet<String> = unreadable.collect();
         for history in &self.histories {
             let name = &*history.last().metadata().namespace;
@@ -272,12 +272,12 @@ impl<T: Tracked> Record<T> {
 
     /// The profiles that exist now, each with its last version only. Leaves out those whose last version is unreadable.
     pub fn newest(&self) -> Vec<History<T>> {
-        let misfits: HashSet<usize> = self.misplaced().collect();
+        let left_out: HashSet<usize> = self.misplaced().collect();
         let there = self
             .histories
             .iter()
             .enumerate()
-            .filter(|(index, history)| history.deleted.is_none() && !misfits.contains(index));
+            .filter(|(index, history)| history.deleted.is_none() && !left_out.contains(index));
         let newest = there.map(|(_, history)| History {
             origin: history.origin,
             versions: history.versions.last().cloned().into_iter().collect(),
@@ -288,7 +288,7 @@ impl<T: Tracked> Record<T> {
 
     /// The objects that do not fit the type.
     pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
-        self.unreadable.values().map(|misfit| &misfit.unreadable)
+        self.unreadable.values().map(|one| &one.unreadable)
     }
 
     /// The indices of histories whose newest version is unreadable, as a set.
@@ -298,8 +298,8 @@ impl<T: Tracked> Record<T> {
 
     /// The indices of histories whose newest version is unreadable.
     fn misplaced(&self) -> impl Iterator<Item = usize> {
-        let misfits = self.unreadable.values().map(|misfit| &misfit.unreadable.object);
-        misfits
+        let objects = self.unreadable.values().map(|one| &one.unreadable.object);
+        objects
             .filter_map(|object| self.places.get(&self.key_of(object)))
             .map(|place| place.index)
     }
@@ -347,7 +347,7 @@ impl<T: Tracked> Record<T> {
             unreadable: self
                 .unreadable
                 .values()
-                .map(|misfit| misfit.unreadable.clone())
+                .map(|one| one.unreadable.clone())
                 .collect(),
         })
     }
@@ -367,12 +367,12 @@ impl<T: Tracked> Record<T> {
             }
         }
         for unreadable in unreadable.filter(|unreadable| unreadable.object.kind == T::KIND) {
-            let misfit = Misfit {
+            let still = StillUnreadable {
                 unreadable: unreadable.clone(),
                 since: now,
                 pass: pass.number,
             };
-            self.unreadable.insert(whole_key(&unreadable.object), misfit);
+            self.unreadable.insert(whole_key(&unreadable.object), still);
         }
     }
 
@@ -387,7 +387,7 @@ impl<T: Tracked> Record<T> {
             let metadata = history.last().metadata();
             is_wanted(&metadata.namespace, &metadata.name)
         });
-        let unread = self.unreadable.values().map(|misfit| misfit.gap::<T>(now));
+        let unread = self.unreadable.values().map(|one| one.gap::<T>(now));
         let gaps = self
             .gaps
             .iter()
@@ -410,7 +410,7 @@ impl<T: Tracked> Record<T> {
             unreadable: record
                 .unreadable
                 .into_values()
-                .map(|misfit| misfit.unreadable)
+                .map(|one| one.unreadable)
                 .collect(),
         }
     }
@@ -426,7 +426,7 @@ impl<T: Tracked> Record<T> {
                 ..unreadable.object
             };
             let known = self.unreadable.get(&whole_key(&object));
-            let misfit = Misfit {
+            let unreadable = StillUnreadable {
                 since: known.map_or(at, |known| known.since),
                 unreadable: Unreadable {
                     object: object.clone(),
@@ -434,8 +434,8 @@ impl<T: Tracked> Record<T> {
                 },
                 pass: self.passes,
             };
-            let before = self.unreadable.insert(whole_key(&object), misfit);
-            self.misfits += u64::from(before.is_none());
+            let before = self.unreadable.insert(whole_key(&object), unreadable);
+            self.unreadable_changes += u64::from(before.is_none());
             object
         })
     }
@@ -474,11 +474,11 @@ impl<T: Tracked> Record<T> {
 
     /// A profile that was unreadable is readable again, or gone: its versions until now were missed.
     fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
-        if let Some(misfit) = self.unreadable.remove(&whole_key(object)) {
-            self.misfits += 1;
+        if let Some(one) = self.unreadable.remove(&whole_key(object)) {
+            self.unreadable_changes += 1;
             self.gaps.push(Gap {
                 object: Some(object.clone()),
-                ..misfit.gap::<T>(at)
+                ..one.gap::<T>(at)
             });
         }
     }

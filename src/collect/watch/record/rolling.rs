@@ -61,8 +61,8 @@ impl<T: Tracked> Record<T> {
     }
 
     /// How often an object became unreadable, or was so no longer.
-    pub fn misfits(&self) -> u64 {
-        self.misfits
+    pub fn unreadable_changes(&self) -> u64 {
+        self.unreadable_changes
     }
 
     /// How many versions it holds.
@@ -83,8 +83,8 @@ impl<T: Tracked> Record<T> {
             gap.from = gap.from.map(|at| at.max(from));
             gap.until.is_none_or(|until| until > from)
         });
-        for misfit in self.unreadable.values_mut() {
-            misfit.since = misfit.since.max(from);
+        for one in self.unreadable.values_mut() {
+            one.since = one.since.max(from);
         }
     }
 
