@@ -24,11 +24,11 @@ use crate::{
 pub(super) enum Line {
     Record(Record<'static>),
     Unknown(String),
-    Misfit(Misfit),
+    Unreadable(UnreadableRecord),
 }
 
 /// A record of an object that does not have the shape of its kind.
-pub(super) struct Misfit {
+pub(super) struct UnreadableRecord {
     /// The object, as far as it is known. A later version belongs to the object above it.
     pub object: ObjectRef,
     /// What is wrong with it.
@@ -55,7 +55,7 @@ impl Line {
     /// of an object may then nest as deep as on the hub.
     ///
     /// # Errors
-    /// When it is not a record, or a malformed one that is not an object's. A malformed object is a [`Misfit`].
+    /// When it is not a record, or a malformed one that is not an object's. A malformed object is a [`UnreadableRecord`].
     pub fn parse(line: &[u8]) -> Result<Self, LineError> {
         // Bytes that are not UTF-8 spoil the object around them.
         let text = masked(line);
@@ -65,7 +65,7 @@ impl Line {
         }
         let OneKey { kind, content } = parse(text.as_bytes())?;
         if !is_text {
-            return Misfit::of(&kind, content.get(), LineError::NotUtf8).map(Self::Misfit);
+            return UnreadableRecord::of(&kind, content.get(), LineError::NotUtf8).map(Self::Unreadable);
         }
         in_parts(&kind, content.get())
     }
@@ -93,9 +93,9 @@ fn in_parts(kind: &str, content: &str) -> Result<Line, LineError> {
             return Ok(match in_parts(&kind, content.get())? {
                 Line::Record(record) => Line::of(Record::Later(Box::new(record))),
                 Line::Unknown(_) => Line::Unknown("later".to_owned()),
-                Line::Misfit(misfit) => Line::Misfit(Misfit {
+                Line::Unreadable(unreadable) => Line::Unreadable(UnreadableRecord {
                     is_later: true,
-                    ..misfit
+                    ..unreadable
                 }),
             });
         }
@@ -104,7 +104,7 @@ fn in_parts(kind: &str, content: &str) -> Result<Line, LineError> {
     };
     match read {
         Ok(record) => Ok(Line::Record(record)),
-        Err(error) => Misfit::of(kind, content, error).map(Line::Misfit),
+        Err(error) => UnreadableRecord::of(kind, content, error).map(Line::Unreadable),
     }
 }
 
@@ -130,8 +130,8 @@ fn version(content: &str) -> Result<Record<'static>, LineError> {
     Ok(Record::SliceVersion(Box::new(Whole { at, slice })))
 }
 
-impl Misfit {
-    /// The misfit with that error, if the record is an object's.
+impl UnreadableRecord {
+    /// The unreadable record with that error, if the record is an object's.
     ///
     /// # Errors
     /// With the error, if it is not the object that is wrong.
@@ -152,10 +152,10 @@ impl Misfit {
             "change" | "sliceVersion" => Some(ObjectRef::default()),
             "later" => {
                 let OneKey { kind, content } = parse(content.as_bytes())?;
-                let misfit = Self::of(&kind, content.get(), error)?;
+                let unreadable = Self::of(&kind, content.get(), error)?;
                 return Ok(Self {
                     is_later: true,
-                    ..misfit
+                    ..unreadable
                 });
             }
             _ => None,

@@ -44,12 +44,14 @@
 mod change;
 pub(crate) mod checksum;
 mod error;
+mod gather;
 pub mod json_schema;
 mod line;
 mod look;
 mod opening;
 mod read;
 mod record;
+mod section;
 #[cfg(test)]
 mod strategies;
 #[cfg(test)]
