@@ -24,7 +24,13 @@ impl Evidence {
         let index = LazyCell::new(|| self.merged_from().map(|count| Shard::index_of(namespace, count)));
         let of_namespace = self.gaps.of_namespace(kind, namespace);
         let mut gaps = self.gaps.of_all(kind).chain(of_namespace);
-        gaps.any(|gap| gap.share.is_none() || index.is_none() || gap.share == *index)
+        gaps.any(|gap| gap.share.is_none() || is_of_share(gap, *index))
+    }
+
+    /// Whether a gap of all objects concerns those of a namespace: in merged evidence, that of another share does not.
+    pub fn concerns(&self, gap: &Gap, namespace: &str) -> bool {
+        let share = self.share_of(namespace).map(|share| share.shard.index);
+        is_of_share(gap, share)
     }
 
     /// The gaps of a kind that concern one object: its own, and those of its whole share.
@@ -42,6 +48,11 @@ impl Evidence {
     ) -> impl Iterator<Item = &'g Gap> + use<'g> {
         let share = self.share_of(namespace).map(|share| share.shard.index);
         let gaps = gaps.of_all(kind).chain(gaps.of_object(kind, namespace, name));
-        gaps.filter(move |gap| gap.share.is_none() || share.is_none() || gap.share == share)
+        gaps.filter(move |gap| is_of_share(gap, share))
     }
+}
+
+/// Whether a gap concerns the objects of a share.
+fn is_of_share(gap: &Gap, share: Option<u32>) -> bool {
+    gap.share.is_none() || share.is_none() || gap.share == share
 }
