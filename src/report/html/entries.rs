@@ -12,19 +12,17 @@ use judge::{
     rules::{Finding, Spending, Spendings},
 };
 
-use super::{choices::Decision, objects::Objects, sign::Worst, text::shown, words::Words};
+use super::{
+    choices::Decision,
+    objects::{Key, Objects},
+    sign::Worst,
+    text::shown,
+    words::Words,
+};
 use crate::Report;
 
 /// How many profiles or decisions are shown in detail.
 pub(super) const DETAILED: usize = 50;
-
-/// What identifies a profile (all that have had one name) or a decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key<'a> {
-    /// A namespace and a name.
-    Profile(&'a str, &'a str),
-    Decision(DecisionId<'a>),
-}
 
 /// A profile or a decision, with what was found of it.
 pub(super) struct Entry<'a> {

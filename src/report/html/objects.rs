@@ -10,12 +10,20 @@ use evidence::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{entries::Key, excerpt::mapping};
+use super::excerpt::mapping;
 
 type Name<'a> = (&'a str, &'a str);
 
 /// The objects of a kind that have had one name, one after the other.
 type Named<'a, T> = HashMap<Name<'a>, Vec<&'a History<T>>>;
+
+/// What identifies a profile (all that have had one name) or a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key<'a> {
+    /// A namespace and a name.
+    Profile(&'a str, &'a str),
+    Decision(DecisionId<'a>),
+}
 
 /// The objects by name.
 pub(super) struct Objects<'a> {

@@ -10,8 +10,7 @@ use judge::{
 
 use super::{
     board::{Board, Implementation, Unreadable, Version},
-    frame::Frame,
-    judge_page,
+    frame::{Frame, JUDGE_PATH},
     matrix::Matrix,
     signs,
     submission::Told,
@@ -126,7 +125,7 @@ impl<'a> EditionPage<'a> {
             subject: edition.role().objects().name(),
             implementations: format!("{}s", edition.role().noun()),
             unreadable: &board.unreadable,
-            judge: board.module.as_ref().map(|_| judge_page::PATH),
+            judge: board.module.as_ref().map(|_| JUDGE_PATH),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! What all pages of the board have: their style, policy and title, and the way to the root.
 
-use super::judge_page;
 use crate::{html, html::shared};
 
 const STYLE: &str = include_str!("../templates/site/style.css");
 const SCRIPT: &str = include_str!("../templates/site/script.js");
+const JUDGE_SCRIPT: &str = include_str!("../templates/site/judge.js");
+
+/// The path of the page on which a file is judged.
+pub(super) const JUDGE_PATH: &str = "judge.html";
 
 /// The style and the policies, made once.
 pub(super) struct Frames {
@@ -31,10 +34,7 @@ impl Frames {
         Self {
             without_script: shared::policy(&style, ""),
             with_script: shared::policy(&style, SCRIPT),
-            with_module: shared::policy_with_module(
-                [&style, judge_page::SCRIPT],
-                [&html::style(), html::SCRIPT],
-            ),
+            with_module: shared::policy_with_module([&style, JUDGE_SCRIPT], [&html::style(), html::SCRIPT]),
             style,
         }
     }
@@ -64,8 +64,8 @@ impl Frames {
     pub(super) fn judging(&self, title: String) -> Frame<'_> {
         Frame {
             policy: &self.with_module,
-            script: judge_page::SCRIPT,
-            ..self.plain(judge_page::PATH, title)
+            script: JUDGE_SCRIPT,
+            ..self.plain(JUDGE_PATH, title)
         }
     }
 }

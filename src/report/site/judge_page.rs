@@ -12,11 +12,7 @@ use judge::Decision;
 use super::frame::Frame;
 use crate::html::sign::{self, Sign};
 
-pub(super) const SCRIPT: &str = include_str!("../templates/site/judge.js");
 const WORKER: &str = include_str!("../templates/site/worker.js");
-
-/// The path of the page.
-pub(super) const PATH: &str = "judge.html";
 
 /// The judge as a WebAssembly module, packed with gzip.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use super::{
     cells::extent,
     frame::Frame,
     signs,
+    slug::Slugs,
     submission::{Submission, Told},
-    write::matrix_path,
 };
 use crate::{
     html::{
@@ -84,6 +84,22 @@ pub(super) fn run_pages(submission: &Submission) -> Vec<String> {
         1 => vec!["report.html".to_owned()],
         number => (1..=number).map(|run| format!("report-{run}.html")).collect(),
     }
+}
+
+/// The path of a submitted report in the SIG's form, if it holds.
+pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> Option<String> {
+    let submission = &version.submission;
+    if !submission.is_submitted() || submission.fitness() != Fitness::Holds {
+        return None;
+    }
+    let api = version.submission.document.cluster_profile_api_version.as_deref();
+    let api = Slugs::default().add(&shown(api.unwrap_or("unknown")));
+    let name = version.folder.trim_end_matches('/');
+    let name = name.rsplit('/').next().unwrap_or(name);
+    Some(format!(
+        "sig-multicluster/{api}/{}/{name}.yaml",
+        implementation.slug
+    ))
 }
 
 impl<'a> VersionPage<'a> {

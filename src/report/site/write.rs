@@ -9,16 +9,14 @@ use judge::rules;
 use super::{
     board::{Board, Implementation, Version},
     edition::{self, EditionPage},
-    frame::Frames,
+    frame::{Frames, JUDGE_PATH},
     implementation::ImplementationPage,
-    judge_page::{self, JudgePage},
+    judge_page::JudgePage,
     rule::RulePage,
-    slug::Slugs,
-    version::{VersionPage, run_pages},
+    version::{VersionPage, matrix_path, run_pages},
 };
 use crate::{
     formats::badge,
-    html::text::shown,
     submitted::{Fitness, tally, write_matrix_of},
 };
 
@@ -37,7 +35,7 @@ impl Board {
         self.write_matrices(&mut put)?;
         if let Some(module) = &self.module {
             let page = JudgePage::new(module, frames.judging("Judge your own file".to_owned()));
-            put(judge_page::PATH, text(&page)?.as_bytes())?;
+            put(JUDGE_PATH, text(&page)?.as_bytes())?;
         }
         let editions = self.editions();
         for rule in rules::all() {
@@ -89,22 +87,6 @@ impl Board {
         }
         Ok(())
     }
-}
-
-/// The path of a submitted report in the SIG's form, if it holds.
-pub(super) fn matrix_path(implementation: &Implementation, version: &Version) -> Option<String> {
-    let submission = &version.submission;
-    if !submission.is_submitted() || submission.fitness() != Fitness::Holds {
-        return None;
-    }
-    let api = version.submission.document.cluster_profile_api_version.as_deref();
-    let api = Slugs::default().add(&shown(api.unwrap_or("unknown")));
-    let name = version.folder.trim_end_matches('/');
-    let name = name.rsplit('/').next().unwrap_or(name);
-    Some(format!(
-        "sig-multicluster/{api}/{}/{name}.yaml",
-        implementation.slug
-    ))
 }
 
 fn matrix(version: &Version) -> io::Result<Vec<u8>> {
