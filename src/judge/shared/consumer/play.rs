@@ -48,6 +48,18 @@ impl Subject<'_> {
     }
 }
 
+impl Subject<'_> {
+    /// Whether the run made the profile after a moment.
+    pub(crate) fn is_to_come(&self, at: Micros) -> bool {
+        let first = self
+            .timeline
+            .runs()
+            .iter()
+            .find(|run| matches!(run.seen, Seen::Version(_)));
+        self.unknown_until == Micros::MIN && first.is_some_and(|first| at < first.from.earliest)
+    }
+}
+
 impl<'e> Play<'e> {
     /// Reads what was played. None, with a doubt, if the consumer never called a control: it may not run at all.
     pub(crate) fn of(evidence: &'e Evidence, findings: &mut Findings) -> Option<Self> {

@@ -27,7 +27,8 @@ pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut 
     findings.nothing_happened("no profile was written ten times without a change of its access");
     let claims = &play.stage.consumer;
     if claims.one_shot {
-        findings.not_asked("the consumer keeps no connection: each piece of its work is a process of its own");
+        findings
+            .not_asked("the consumer keeps no connection: each piece of its work is a process of its own");
         return;
     }
     let is_same = |one: &ClusterProfile, other: &ClusterProfile| {

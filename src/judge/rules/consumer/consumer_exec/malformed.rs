@@ -39,7 +39,10 @@ pub(in crate::rules) fn malformed_isolated(evidence: &Evidence, findings: &mut F
             let before = before.find(|scene| scene.called.is_some() || !is_beside(scene));
             let goes_on_without = |scene: &Scene| {
                 let called = scene.called.map(|called| called.as_microsecond());
-                called.is_some_and(|called| held_throughout(&not_held, scene.from.as_microsecond(), called))
+                called.is_some_and(|called| {
+                    subject.is_to_come(called)
+                        || held_throughout(&not_held, scene.from.as_microsecond(), called)
+                })
             };
             let is_the_cause =
                 before.map_or_else(|| scenes[place..].iter().any(goes_on_without), goes_on_without);
