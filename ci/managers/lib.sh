@@ -215,7 +215,7 @@ judge() {
 run_suite() {
     cd "$state"
     configuration "$here/$name" "$version" >conformance.yaml
-    exec "$SUITE" run --config conformance.yaml --driver "$here/$name/driver.yaml" --allow-mutations \
+    exec "$SUITE" run --config conformance.yaml --driver "${driver:-$here/$name/driver.yaml}" --allow-mutations \
         --audit-log audit.log ${asked[@]+"${asked[@]}"} "$@" "${reports[@]}" --record evidence.jsonl.zst
 }
 

@@ -46,6 +46,9 @@ fn published_decisions_follow_from_the_evidence_in_every_edition() {
     let readme = fs::read_to_string(root.join("ci/managers/README.md")).expect("a README");
     let front = fs::read_to_string(root.join("README.md")).expect("a README");
     for folder in published() {
+        if is_of_consumer(&folder) {
+            continue;
+        }
         let mut cells = Vec::new();
         let editions = editions(&folder);
         // The front page is about ClusterProfiles.
@@ -70,6 +73,36 @@ fn published_decisions_follow_from_the_evidence_in_every_edition() {
             "README.md has the newest versions only:\n{row}"
         );
     }
+}
+
+#[test]
+fn the_page_on_consumers_tells_each_rule_that_one_breaks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("ci/consumers/README.md")).expect("a README");
+    let mut broken = 0;
+    for folder in published().iter().filter(|folder| is_of_consumer(folder)) {
+        let report = fs::read_to_string(folder.join("report.json")).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        for result in report["verdicts"].as_array().expect("verdicts") {
+            let verdict = result["verdict"].as_str().expect("a verdict");
+            if matches!(verdict, "fail" | "warn") {
+                broken += 1;
+                let rule = result["rule"].as_str().expect("an id");
+                assert!(
+                    readme.contains(&format!("`{rule}`")),
+                    "{}: {rule}",
+                    folder.display()
+                );
+            }
+        }
+    }
+    assert!(broken >= 8, "three consumers break eight rules: {broken}");
+}
+
+/// Whether a consumer was judged.
+fn is_of_consumer(folder: &Path) -> bool {
+    let report = fs::read_to_string(folder.join("report.json")).expect("a report");
+    report.contains(r#""edition": "consumer-"#)
 }
 
 /// The editions of the role that was judged.

@@ -143,7 +143,7 @@ fn slips_of_names_are_answered_with_what_there_is() {
     );
     refused(
         &["run", "--from", "conforming.yaml", "--role", "manager,consumer"],
-        &["invalid value 'consumer'", "manager, scheduler"],
+        &["a consumer is judged alone", "leave out the other roles"],
     );
     refused(
         &[

@@ -98,13 +98,13 @@ impl Board {
         }
     }
 
-    /// The editions that it has reports of: that with the most implementations first, then the oldest.
+    /// The editions that it has reports of, role by role: that with the most implementations first, then the oldest.
     pub(super) fn editions(&self) -> Vec<Edition> {
         let mut editions: Vec<Edition> = Edition::ALL
             .into_iter()
             .filter(|edition| self.latest(*edition).next().is_some())
             .collect();
-        editions.sort_by_key(|edition| std::cmp::Reverse(self.latest(*edition).count()));
+        editions.sort_by_key(|edition| (edition.role(), std::cmp::Reverse(self.latest(*edition).count())));
         editions
     }
 

@@ -1,4 +1,4 @@
-//! The page of an edition: its implementations, and the matrix. That of the edition with the most is the first page.
+//! The page of an edition: its implementations, and the matrix. That of the first edition of the board is the first page.
 
 use askama::Template;
 use evidence::{Realness, api::Edition};

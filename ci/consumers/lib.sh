@@ -1,0 +1,56 @@
+# shellcheck shell=bash
+# What the consumers' scripts share, beside what ci/managers/lib.sh has. Each consumer's folder has
+#
+#   consumer         a script: `consumer prepare` sets the hub up, `consumer start` runs the consumer in the foreground;
+#                    `consumer work` is the hook of the driver file, where it needs one
+#   driver.yaml      what the run is told of the consumer, and the hook
+#   conformance.yaml the version that is pinned
+#   run              builds, starts, judges, stops
+
+# shellcheck source=../managers/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../managers/lib.sh"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export here
+
+# No member stays, and none is asked: the run has its own.
+members=(none)
+asked=()
+
+# build_program MODULE PACKAGE: builds a consumer as $cache/consumer, as the module itself pins its dependencies.
+build_program() {
+    version=${VERSION:-$(pinned_version)}
+    mkdir -p "$cache"
+    module=$("$root/ci/go-program" "$1@$version" "$2" "$cache/consumer") || fail "failed to build $1 $version"
+    export version module
+}
+
+# start_consumer_hub: a real API server with the suite's CRDs, and a kubeconfig for the consumer's own user.
+start_consumer_hub() {
+    state=$(mktemp -d)
+    started=()
+    trap stop_all EXIT
+    trap 'exit 130' INT TERM
+    export CONSUMER_STATE=$state KUBECONFIG=$state/hub.kubeconfig
+    in_background "$state/hub.log" "$SUITE" hub --hub envtest \
+        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log"
+    wait_for "the hub" test -s "$KUBECONFIG"
+    wait_for "the API" kubectl get clusterprofiles -A
+    as_consumer >"$state/consumer.kubeconfig"
+}
+
+# as_consumer: prints the hub's kubeconfig for the user that driver.yaml names.
+as_consumer() {
+    local user
+    user=$(sed -n 's/^  user: //p' "$here/$name/driver.yaml")
+    sed "s/^  user:$/&\n    as: $user\n    as-groups: ['system:masters']/" "$KUBECONFIG"
+}
+
+# judge_consumer [FLAG...]: starts the consumer, runs the suite, and leaves its reports where those of managers are.
+judge_consumer() {
+    "$here/$name/consumer" prepare >"$state/prepare.log"
+    # Its file of the way to the run is beside it.
+    driver=$state/driver.yaml
+    sed "s|^  work: .*|  work: ['$here/$name/consumer', work]|" "$here/$name/driver.yaml" >"$driver"
+    in_background "$state/consumer.log" env KUBECONFIG="$state/consumer.kubeconfig" "$here/$name/consumer" start
+    judge "$@"
+}
