@@ -9,7 +9,7 @@ use crate::{
     text::{counted, redacted},
     who::{
         Sender, Who,
-        logged::{Logged, logged_key},
+        logged::{Key, Logged, logged_key},
     },
 };
 
@@ -27,7 +27,8 @@ const PLACEMENT: &str = "placementRef";
 /// What producers send has no key of an older draft.
 ///
 /// What people send, and programs that write for them, does not count. Only request bodies show such keys: the hub stores
-/// none, and managedFields have none.
+/// none, and managedFields have none. Each slice that such a key was sent for is named: which one comes first depends on what
+/// the log has.
 pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findings) {
     let Some(requests) = &evidence.slice_requests else {
         findings.cannot_tell("the audit log has no requests on PlacementDecisions");
@@ -41,27 +42,30 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
             matches!(&*request.verb, "create" | "update" | "patch") && request.subresource.is_empty();
         request.is_write() && writes && who.may_be_a_producers(request)
     };
-    let mut found: BTreeMap<&str, Sent> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Key), Sent> = BTreeMap::new();
     let mut bodiless = 0;
     let sent = requests.events.iter().filter(is_by_producer);
-    for request in sent.filter(|request| slices.in_scope(logged_key(request))) {
+    for (slice, request) in sent.map(|request| (logged_key(request), request)) {
+        if !slices.in_scope(slice) {
+            continue;
+        }
         let Some(body) = &request.body else {
             bodiless += 1;
             continue;
         };
         findings.examine();
         for part in body.parts.iter().filter(|part| is_legacy(part)) {
-            let sent = found.entry(part).or_insert(Sent {
+            let sent = found.entry((&**part, slice)).or_insert(Sent {
                 first: request,
                 count: 0,
             });
             sent.count += 1;
         }
     }
-    for (part, sent) in found {
+    for ((part, slice), sent) in found {
         findings.report(
             Finding::on(
-                slices.reference(logged_key(sent.first)),
+                slices.reference(slice),
                 "the producer sends a key that the API does not have",
             )
             .at(part)
@@ -83,7 +87,7 @@ pub(in crate::rules) fn no_legacy_keys(evidence: &Evidence, findings: &mut Findi
     }
 }
 
-/// A legacy key in requests.
+/// A legacy key in the requests on one slice.
 struct Sent<'e> {
     first: &'e Request,
     count: usize,
