@@ -121,7 +121,8 @@ pub(crate) fn executed<'a>(
 }
 
 /// Whether the driver made the member of a profile leave by a time, and has not joined it again by then. A failed step may
-/// have had its effect: a failed `leave` counts as one, and after a failed `join` the answer is unknown.
+/// have had its effect: a failed `leave` counts as one, and after a failed `join` the answer is unknown, also where no step
+/// came before: the member was out until then.
 pub(crate) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Timestamp) -> Known {
     let is_about = |step: &&DriverStep| {
         let profile = step.profile.as_ref();
@@ -131,7 +132,11 @@ pub(crate) fn has_left(evidence: &Evidence, namespace: &str, name: &str, by: Tim
     let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
     let mut about: Vec<&DriverStep> = steps.filter(is_about).collect();
     about.sort_by_key(|step| step.from);
-    about.iter().fold(Known::No, |left, step| match step.action {
+    let is_first_to_join = about
+        .first()
+        .is_some_and(|step| step.action == DriverAction::Join);
+    let first = if is_first_to_join { Known::Yes } else { Known::No };
+    about.iter().fold(first, |left, step| match step.action {
         DriverAction::Leave => Known::Yes,
         DriverAction::Join if step.outcome == StepOutcome::Done => Known::No,
         DriverAction::Join => left.and(Known::unknown(Why::Failed)),
