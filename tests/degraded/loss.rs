@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, mem, sync::Arc};
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, Later, LoginWith, MemberPart, ObjectKey, ObjectRef, Origin,
-    Requests, Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
+    Asked, DriverAction, DriverStep, Evidence, Gap, History, Kind, Later, LoginWith, MemberPart, ObjectKey,
+    ObjectRef, Origin, Requests, Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -41,7 +41,7 @@ pub enum Loss {
     Part(MemberPart),
     /// Nobody drove this run: what happened was done for another one.
     Driver,
-    /// A step fails, and its scenario ends; or the driver cannot act so.
+    /// A step fails, and its scenario ends with what undoes it; or the driver cannot act so.
     Step(usize),
     Action(usize),
     /// The run began later, ended sooner, or ended sooner and looked on.
@@ -450,9 +450,11 @@ fn fail(record: &mut Evidence, number: usize) {
     let scenario = failed.scenario;
     let mut place = 0..;
     let is_before = |place: Option<usize>| place.is_some_and(|place| place <= number);
+    // The driver has its members leave and takes its placements back, whatever failed.
+    let undoes = |step: &DriverStep| matches!(step.action, DriverAction::Leave | DriverAction::Unplace);
     driver
         .steps
-        .retain(|step| is_before(place.next()) || step.scenario != scenario);
+        .retain(|step| is_before(place.next()) || step.scenario != scenario || undoes(step));
 }
 
 fn lack(record: &mut Evidence, number: usize) {
