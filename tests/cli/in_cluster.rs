@@ -141,7 +141,7 @@ fn a_run_on_placements_asks_for_neither_secrets_nor_dry_runs() {
         assert!(
             asked
                 .to_string()
-                .contains("no rule on placement decisions needs it"),
+                .contains("only rules on cluster managers need it"),
             "{kind}: {told}"
         );
     }

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{Asked, Digester, Evidence, Gap, Kind, Request, Window, read_input};
+use evidence::{Asked, Digester, Evidence, Gap, Kind, Request, Stage, Window, read_input};
 use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -238,23 +238,33 @@ fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
         let answer = json!({"metadata": {"resourceVersion": version}});
         json!({"userAgent": agent, "responseObject": answer})
     };
-    let log = read(&[
+    let log = [
         event("1", "00:00:01", over("agent/1", "5")),
         event("2", "00:00:02", over("clusterprofile-conformance/0.0.9", "6")),
         event("3", "00:00:03", over("agent/1", "6")),
         event("4", "00:00:04", over("clusterprofile-conformance-like/1", "7")),
-    ]);
-    let agents: Vec<&str> = log
-        .requests
-        .events
-        .iter()
-        .map(|request| &*request.user_agent)
-        .collect();
+    ];
+    let requests = |stage: Option<Stage>| {
+        let mut evidence = Evidence {
+            stage,
+            ..Evidence::default()
+        };
+        merge_into(&mut evidence, read(&log));
+        let requests = evidence.requests.expect("requests").events;
+        let agents: Vec<String> = requests
+            .iter()
+            .map(|request| request.user_agent.to_string())
+            .collect();
+        (agents, requests)
+    };
+    let (agents, events) = requests(None);
     assert_eq!(
         agents,
         ["agent/1", "agent/1", "clusterprofile-conformance-like/1"]
     );
-    assert_eq!(log.requests.events[1].changed, Some(false));
+    assert_eq!(events[1].changed, Some(false));
+    // Where the suite publishes the profiles itself, its writes prove that the log shows them.
+    assert_eq!(requests(Some(Stage::default())).0.len(), 4);
 }
 
 #[test]

@@ -1,11 +1,17 @@
 //! From what was found to the diagnosis.
 
 use collect::clock::Clock;
-use evidence::{Asked, Evidence, Kind, api::Edition};
+use evidence::{
+    Asked, Evidence, Kind,
+    api::{Edition, Role},
+};
 use judge::Selection;
 
 use super::{audit_log, check::Check, document::Diagnosis, driver, examine::Examined, gain, kinds, members};
 use crate::command::flags::driver::Driving;
+
+/// What a run sees of a consumer.
+const OF_STAGE: [Kind; 3] = [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls];
 
 /// Puts together what was found.
 pub fn conclude(
@@ -33,9 +39,16 @@ pub fn conclude(
         asked.header.asked = plan.asked();
         asked
     });
-    // A run plans its driver and reads its audit log later.
-    if driving.is_some() {
-        asked.header.asked.insert(Kind::Driver, Asked::Yes);
+    // A run plans its driver or its stage, and reads its audit log, later. A test hub's consumer needs no file.
+    let is_consumer = plan.claim.edition_of(Role::Consumer).is_some();
+    let planned: &[Kind] = match (is_consumer, driving) {
+        (true, Some(_)) => &OF_STAGE,
+        (true, None) if own_log => &OF_STAGE,
+        (false, Some(_)) => &[Kind::Driver],
+        (_, None) => &[],
+    };
+    for kind in planned {
+        asked.header.asked.insert(*kind, Asked::Yes);
     }
     if own_log {
         asked.header.asked.insert(Kind::Requests, Asked::Yes);

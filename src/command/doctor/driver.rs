@@ -4,7 +4,10 @@ use std::{collections::BTreeSet, path::Path};
 
 use anyhow::anyhow;
 use collect::driver::{DriverFile, Members};
-use evidence::{Kind, Permission, api::names};
+use evidence::{
+    Kind, Permission,
+    api::{Role, names},
+};
 use report::count;
 
 use super::{
@@ -23,10 +26,11 @@ pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check>
         }
         Some(Driving::File { file, mutations, .. }) => (described(file), *mutations),
     };
+    let is_consumer = gains.evidence.header.claim.edition_of(Role::Consumer).is_some();
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(gains.check(
         CHECK,
-        &[Kind::Driver],
+        &[if is_consumer { Kind::Stage } else { Kind::Driver }],
         "--driver FILE",
         Words {
             given: &given,
@@ -48,6 +52,12 @@ pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check>
 }
 
 fn described(file: &DriverFile) -> String {
+    if let Some(consumer) = &file.consumer {
+        return format!(
+            "the driver file says who the consumer is: profiles are published in {}",
+            consumer.namespace
+        );
+    }
     let hooks: Vec<String> = file.hooks.keys().map(ToString::to_string).collect();
     let members = match &file.members {
         Members::StandIns => "on stand-in members".to_owned(),

@@ -62,8 +62,8 @@ pub struct PlanFlags {
     pub no_probe: bool,
 }
 
-/// Why a run that judges placements alone reads no Secrets and sends no dry runs.
-const PLACEMENTS_ALONE: &str = "no rule on placement decisions needs it";
+/// Why a run that judges no manager reads no Secrets and sends no dry runs.
+const NO_MANAGER: &str = "only rules on cluster managers need it";
 /// The longest grace, and how late a watch may tell.
 const LONGEST_SETTLE: Duration = Duration::from_secs(130);
 
@@ -110,7 +110,7 @@ impl PlanFlags {
         };
         let judges_profiles = claim.edition_of(Role::Manager).is_some();
         let secrets = if !judges_profiles {
-            Wish::No(PLACEMENTS_ALONE.into())
+            Wish::No(NO_MANAGER.into())
         } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
             Wish::Asked
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
@@ -124,7 +124,7 @@ impl PlanFlags {
             )));
         }
         let probe = match (self.probe, self.no_probe) {
-            _ if !judges_profiles => Wish::No(PLACEMENTS_ALONE.into()),
+            _ if !judges_profiles => Wish::No(NO_MANAGER.into()),
             (true, _) => Wish::Asked,
             (_, true) => Wish::No("disabled by --no-probe".into()),
             _ => Wish::IfAllowed,

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::{
     access::{Access, Unusable, access},
     connect::{Connector, Line},
-    lifetime::{CONSUMER, NAMESPACE, PROVIDER},
+    names::{CONSUMER, NAMESPACE, PROVIDER},
     world::{Misbehaviour, World},
 };
 use crate::{

@@ -16,6 +16,7 @@ use super::{
     connect::Connector,
     controller::Controller,
     faults::Fault,
+    names::{CONSUMER, NAMESPACE, PROVIDER},
     world::{Habits, World},
 };
 use crate::{
@@ -23,12 +24,6 @@ use crate::{
     stage::WithinProcess,
 };
 
-/// The consumer's name: its user and its field manager.
-pub(super) const CONSUMER: &str = "reference-consumer";
-/// The namespace whose profiles it reads.
-pub(super) const NAMESPACE: &str = "lab-consumer";
-/// The provider that it has a plugin for.
-pub(super) const PROVIDER: &str = "recorder";
 /// How long it may take to call a control.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -14,6 +14,7 @@ mod connect;
 mod controller;
 mod faults;
 mod lifetime;
+mod names;
 mod world;
 
 pub use faults::{Fault, FaultInfo, faults, hub_definitions};
