@@ -1,5 +1,8 @@
 //! What a run of the suite sees of the reference consumer on the lab's hub.
 
+#[path = "../support/paused.rs"]
+mod paused;
+
 use std::time::Duration;
 
 use collect::{
@@ -10,9 +13,10 @@ use collect::{
 };
 use evidence::{Claim, Evidence, Scope, api::Edition};
 use lab::{
-    consumer::{Consumer, Fault, Habits, hub_definitions},
+    consumer::{Consumer, Fault, Habits},
     hub::{AuditLevel, Hub},
 };
+use paused::paused;
 use tokio_util::sync::CancellationToken;
 
 /// How long the run looks at least. A stage takes as long as its scenes.
@@ -20,20 +24,13 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 /// Evidence of a consumer with these habits and faults, by an edition.
 pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
     let faults: Vec<Fault> = faults
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
         .collect();
-    runtime.block_on(async {
+    paused(async {
         let clock = Clock::system();
-        let hub = Hub::lab_with(clock, &hub_definitions(&faults))
-            .await
-            .expect("a hub");
+        let hub = Hub::lab(clock).await.expect("a hub");
         let lab = hub.as_lab().expect("the lab");
         lab.set_audit_level(AuditLevel::RequestResponse);
         let client = hub.client_as(Consumer::NAME, Consumer::NAME).expect("a client");

@@ -1,5 +1,8 @@
 //! What a run of the suite sees of the reference scheduler on the lab's hub.
 
+#[path = "../support/paused.rs"]
+mod paused;
+
 use std::{sync::Arc, time::Duration};
 
 use collect::{
@@ -17,6 +20,7 @@ use lab::{
     hub::{AuditLevel, Hub},
     scheduler::{Fault, Scheduler, SchedulerHooks, hub_definitions},
 };
+use paused::paused;
 use tokio_util::sync::CancellationToken;
 
 /// How long the run looks: the scheduler's script ends before.
@@ -31,16 +35,11 @@ pub enum Drive {
 
 /// Evidence of a scheduler with these faults, by an edition.
 pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .expect("a runtime");
     let faults: Vec<Fault> = faults
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
         .collect();
-    runtime.block_on(async {
+    paused(async {
         let clock = Clock::system();
         let hub = Hub::lab_with(clock, &hub_definitions(&faults))
             .await

@@ -7,8 +7,6 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use crate::connect::client::USER_AGENT;
-
 /// One audit event, or a list of them. Its objects and annotations stay unread: most events are of other
 /// kinds.
 #[derive(Default, Deserialize)]
@@ -119,12 +117,6 @@ pub(super) struct HeadMetadata<'a> {
 pub(super) fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
-}
-
-/// Whether a user agent is this suite's, of whatever version.
-pub(super) fn is_of_the_suite(user_agent: &str) -> bool {
-    let program = |agent: &str| agent.split_once('/').map(|(program, _)| program.to_owned());
-    program(user_agent).is_some() && program(user_agent) == program(USER_AGENT)
 }
 
 impl Event<'_> {

@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{
     coverage::{gap, uncovered},
-    event::is_of_the_suite,
     log::AuditLog,
 };
 
@@ -32,9 +31,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         // The suite's writes change versions like others, but no implementation is judged by them. A consumer must not share
         // its user with the suite.
         for requests in [&mut requests, &mut slice_requests] {
-            requests
-                .events
-                .retain(|request| !is_of_the_suite(&request.user_agent));
+            requests.events.retain(|request| !request.is_the_suites());
         }
     }
     if let Some(window) = evidence.header.window {

@@ -8,18 +8,17 @@ use evidence::{
 };
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::profile::is_staged_variable;
+use super::{profile::is_staged_variable, random::random_text};
 use crate::clock::Clock;
 
 /// So many calls of each kind are kept. A consumer that makes more floods its members.
 const MOST_CALLS: usize = 50_000;
 /// How long a credential is good for.
 const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
-/// The version that a plugin answers in if nobody asks for one.
+/// The version in which the plugin answers if the consumer names none.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
 
 /// All calls of a consumer on a stage, and the credentials that were issued to it.
@@ -294,13 +293,9 @@ impl State {
         named.map(|address| address.member.clone())
     }
 
-    /// Issues a credential. Its text tells nothing.
+    /// Issues a credential.
     fn issue(&mut self, member: &str) -> (String, u64) {
-        let mut random = [0; 24];
-        SystemRandom::new()
-            .fill(&mut random)
-            .expect("the random source works");
-        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let token = random_text();
         let serial = self.issued.len() as u64 + 1;
         self.issued.insert(token.clone(), (member.to_owned(), serial));
         (token, serial)

@@ -9,6 +9,7 @@ mod members;
 mod plan;
 mod play;
 mod profile;
+mod random;
 mod recorder;
 mod scenes;
 mod session;

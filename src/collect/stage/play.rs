@@ -33,14 +33,14 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
         }
         session.context.progress.step(&format!("scene {}", scene.name));
         (scene.play)(&session).await;
-        session.control(scene.name, scene.least).await;
+        session.control(scene.name, scene.settles).await;
         if !session.is_alive() && session.settle().is_zero() {
             break;
         }
     }
     // A consumer that became slower has its chance with all that is still there.
     if !session.is_stopped() && session.is_alive() && !session.is_long_enough() {
-        session.control("end", |settle| settle).await;
+        session.control("end", 1).await;
     }
     let whole = scenes.next().is_none() && !session.is_stopped();
     let (member_calls, plugin_calls, full) = plan.calls.since(from);

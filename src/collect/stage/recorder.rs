@@ -1,7 +1,7 @@
 //! The way between a run and the credential plugin that its consumer runs: a port of this machine.
 //!
 //! The plugin sends a line with its call, and gets one with what to do. A file that only this user may read says where, and
-//! holds a key, so that nobody else asks for credentials.
+//! holds a key: only who knows it gets credentials.
 
 use std::{
     fs,
@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
@@ -20,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Calls, PluginReply, PluginRun};
+use super::{Calls, PluginReply, PluginRun, random::random_text};
 use crate::driver::private_file;
 
 /// The address to listen on.
@@ -74,7 +73,7 @@ impl Recorder {
         let listener = TcpListener::bind((ADDRESS, 0)).await?;
         let way = Way {
             address: listener.local_addr()?.to_string(),
-            key: new_key(),
+            key: random_text(),
         };
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -147,14 +146,6 @@ async fn line(stream: &mut TcpStream) -> io::Result<String> {
         .read_line(&mut line)
         .await?;
     Ok(line)
-}
-
-fn new_key() -> String {
-    let mut random = [0; 24];
-    SystemRandom::new()
-        .fill(&mut random)
-        .expect("the random source works");
-    random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

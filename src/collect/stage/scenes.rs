@@ -20,7 +20,7 @@ const UNKNOWN: &str = "unknown.conformance.example";
 /// How often a profile is written without a change of its access, and the time between: a manager has a budget.
 const BEATS: usize = 11;
 const BEAT: Duration = Duration::from_secs(3);
-/// How often the arguments of a profile are published anew.
+/// How many times a profile with additions is written again.
 const ROUNDS: usize = 5;
 /// How long a consumer has to take up a profile before it is changed.
 const A_WHILE: Duration = Duration::from_secs(3);
@@ -34,8 +34,8 @@ pub(super) struct SceneOf {
     pub name: &'static str,
     /// Publishes its profiles.
     pub play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>,
-    /// How long it lasts at least, by the time that the consumer may take.
-    pub least: fn(Duration) -> Duration,
+    /// How many times what the consumer may take it lasts, at least.
+    pub settles: u32,
 }
 
 /// All scenes, in their order: what may end a consumer comes last.
@@ -43,28 +43,28 @@ pub(super) const SCENES: &[SceneOf] = &[
     SceneOf {
         name: "access",
         play: |session| access(session).boxed(),
-        least: |settle| settle,
+        settles: 1,
     },
     SceneOf {
         name: "arguments",
         play: |session| arguments(session).boxed(),
-        least: |settle| settle,
+        settles: 1,
     },
     SceneOf {
         name: "address",
         play: |session| address(session).boxed(),
-        least: |settle| settle,
+        settles: 1,
     },
     SceneOf {
         name: "heartbeats",
         play: |session| heartbeats(session).boxed(),
-        least: |settle| settle,
+        settles: 1,
     },
     SceneOf {
         name: "malformed",
         play: |session| malformed(session).boxed(),
         // The consumer has to do with each of them first.
-        least: |settle| settle * 2,
+        settles: 2,
     },
 ];
 

@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
     }
 
     /// Publishes a control, waits until it is called and as long as the consumer may take for the rest, and ends the scene.
-    pub async fn control(&self, scene: &str, least: impl Fn(Duration) -> Duration) {
+    pub async fn control(&self, scene: &str, settles: u32) {
         let what = format!("{scene}-control");
         // The watch tells of what was published before the scene begins.
         self.pause(A_MOMENT).await;
@@ -187,25 +187,23 @@ impl<'a> Session<'a> {
         if self.publish(&what, &[entry]).await.is_none() {
             return;
         }
-        let patience = self.plan.patience.max(least(self.settle()));
+        let patience = self.plan.patience.max(self.settle() * settles);
         let called = self.called(&address.member, patience).await;
-        let mut scene = Scene {
+        self.state().scenes.push(Scene {
             name: scene.to_owned(),
             control: address.member,
             from,
             until: self.now(),
             called,
-        };
-        self.state().scenes.push(scene.clone());
+        });
         if let Some(called) = called {
             let settle = self.settle();
             self.pause_until(after(called, settle)).await;
-            self.pause_until(after(from, least(settle))).await;
+            self.pause_until(after(from, settle * settles)).await;
         }
-        scene.until = self.now();
-        let mut state = self.state();
-        state.scenes.pop();
-        state.scenes.push(scene);
+        if let Some(scene) = self.state().scenes.last_mut() {
+            scene.until = self.now();
+        }
     }
 
     /// Waits until a member was called.

@@ -16,6 +16,7 @@ use judge::{
 use lab::{
     consumer,
     crd::CustomResourceDefinition,
+    fault,
     hub::{Hub, HubError},
     manager::{self, Fault, Manager},
     scheduler::{self, Scheduler},
@@ -239,15 +240,10 @@ impl Reference {
 
     /// The id of each fault, and the first edition that has its rule.
     pub fn faults(&self) -> impl Iterator<Item = (&'static str, Edition)> {
-        let of_manager = self
-            .faults
-            .iter()
-            .map(|fault| (fault.info().id, fault.info().edition));
-        let of_scheduler = self.scheduler_faults.iter();
-        let of_consumer = self.consumer_faults.iter();
-        of_manager
-            .chain(of_scheduler.map(|fault| (fault.info().id, fault.info().edition)))
-            .chain(of_consumer.map(|fault| (fault.info().id, fault.info().edition)))
+        let of_manager = self.faults.iter().map(named);
+        let of_scheduler = self.scheduler_faults.iter().map(named);
+        let of_consumer = self.consumer_faults.iter().map(named);
+        of_manager.chain(of_scheduler).chain(of_consumer)
     }
 
     /// The objects that its hub has to serve, for the roles of that claim.
@@ -274,6 +270,11 @@ impl Reference {
         }
         Ok(())
     }
+}
+
+/// A fault's id, and the first edition that has its rule.
+fn named<Edit>(fault: &fault::Fault<Edit>) -> (&'static str, Edition) {
+    (fault.info().id, fault.info().edition)
 }
 
 impl FromStr for Reference {

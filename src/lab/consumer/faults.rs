@@ -1,10 +1,9 @@
 //! Lists the faults, in the order of the rules.
 
 use evidence::api::{Edition, UnknownName};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::world::{Misbehaviour, World};
-use crate::fault::{self, definitions_for};
+use crate::fault;
 
 /// The description of a fault of the consumer.
 pub type FaultInfo = fault::FaultInfo<fn(&mut World)>;
@@ -92,9 +91,4 @@ impl Fault {
     pub fn parse(id: &str) -> Result<Self, UnknownName> {
         Self::find(id, faults())
     }
-}
-
-/// The definitions that the hub must serve for these faults: all of the suite's, with the changes that the faults need.
-pub fn hub_definitions(faults: &[Fault]) -> Vec<CustomResourceDefinition> {
-    definitions_for(faults)
 }

@@ -17,7 +17,7 @@ mod lifetime;
 mod names;
 mod world;
 
-pub use faults::{Fault, FaultInfo, faults, hub_definitions};
+pub use faults::{Fault, FaultInfo, faults};
 pub use lifetime::Consumer;
 pub use world::Habits;
 

@@ -50,7 +50,7 @@ pub(super) struct Text {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Consumer {
-    /// Its user, as the hub names it, which nobody else uses. Without it, its writes are not judged.
+    /// Its own user, as the hub names it. Without one, its writes are not judged.
     pub user: Option<String>,
     /// The namespace whose profiles it reads. The run publishes its profiles there, so it should be for this alone.
     pub namespace: String,

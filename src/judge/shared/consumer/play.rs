@@ -46,9 +46,7 @@ impl Subject<'_> {
     pub(crate) fn is_seen_from_its_creation(&self) -> bool {
         self.unknown_until == Micros::MIN
     }
-}
 
-impl Subject<'_> {
     /// Whether the run made the profile after a moment.
     pub(crate) fn is_to_come(&self, at: Micros) -> bool {
         let first = self
@@ -56,7 +54,7 @@ impl Subject<'_> {
             .runs()
             .iter()
             .find(|run| matches!(run.seen, Seen::Version(_)));
-        self.unknown_until == Micros::MIN && first.is_some_and(|first| at < first.from.earliest)
+        self.is_seen_from_its_creation() && first.is_some_and(|first| at < first.from.earliest)
     }
 }
 
