@@ -45,10 +45,8 @@ pub struct DriverFile {
 pub struct ConsumerFile {
     /// What it claims.
     pub claims: ConsumerClaims,
-    /// The namespace whose profiles it reads.
-    pub namespace: String,
-    /// Labels by which it selects them.
-    pub labels: BTreeMap<String, String>,
+    /// A namespace whose profiles it does not read.
+    pub unselected: Option<String>,
     /// Where its plugin looks for the run: absolute.
     pub recorder: PathBuf,
 }
@@ -236,17 +234,28 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
     if consumer.providers.is_empty() {
         return Err(DriverFileFlaw::NoProvider);
     }
+    if consumer.namespaces.is_empty() {
+        return Err(DriverFileFlaw::NoNamespace);
+    }
+    if let Some(namespace) = &consumer.unselected
+        && consumer.namespaces.contains(namespace)
+    {
+        return Err(DriverFileFlaw::SelectedAndNot(namespace.clone()));
+    }
     Ok(ConsumerFile {
         claims: ConsumerClaims {
             user: consumer.user.unwrap_or_default(),
+            namespaces: consumer.namespaces,
+            labels: consumer.labels,
             providers: consumer.providers,
             fallback: consumer.fallback,
             profile_args: consumer.profile_args,
             profile_envs: consumer.profile_envs,
             one_shot: consumer.one_shot,
+            actions_conflict: consumer.actions_conflict,
+            gates_on_health: consumer.gates_on_health,
         },
-        namespace: consumer.namespace,
-        labels: consumer.labels,
+        unselected: consumer.unselected,
         recorder: folder.join(consumer.recorder),
     })
 }

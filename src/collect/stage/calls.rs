@@ -176,7 +176,11 @@ impl Calls {
                     },
                 });
                 (
-                    PluginAnswer::Credential { member, serial },
+                    PluginAnswer::Credential {
+                        member,
+                        serial,
+                        expires: None,
+                    },
                     PluginReply::Credential(credential),
                 )
             }

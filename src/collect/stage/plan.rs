@@ -1,6 +1,6 @@
 //! The plan of a stage.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use evidence::ConsumerClaims;
 
@@ -14,10 +14,8 @@ pub struct StagePlan {
     pub run: String,
     /// What the consumer's author says of it.
     pub claims: ConsumerClaims,
-    /// The namespace of the profiles.
-    pub namespace: String,
-    /// Labels by which the consumer selects profiles.
-    pub labels: BTreeMap<String, String>,
+    /// A namespace whose profiles the consumer does not read.
+    pub unselected: Option<String>,
     /// Opens the addresses of members.
     pub members: Arc<dyn Members>,
     /// What they saw, and what the credential plugin saw.
@@ -32,12 +30,26 @@ pub struct StagePlan {
     pub journal: Option<Arc<Journal>>,
 }
 
+impl StagePlan {
+    /// The namespace of most profiles.
+    pub(super) fn namespace(&self) -> &str {
+        let first = self.claims.namespaces.first();
+        first.map_or("", String::as_str)
+    }
+
+    /// All namespaces in which profiles are published.
+    pub fn namespaces(&self) -> Vec<String> {
+        let selected = self.claims.namespaces.iter();
+        selected.chain(&self.unselected).cloned().collect()
+    }
+}
+
 impl fmt::Debug for StagePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StagePlan")
             .field("run", &self.run)
             .field("claims", &self.claims)
-            .field("namespace", &self.namespace)
+            .field("unselected", &self.unselected)
             .field("patience", &self.patience)
             .finish_non_exhaustive()
     }

@@ -73,11 +73,11 @@ impl Entry {
 /// A new profile, without its status.
 pub(super) fn object(plan: &StagePlan, name: &str) -> Value {
     let mut labels = json!({LABEL_MANAGER: OURSELVES, LABEL_RUN: plan.run});
-    for (key, value) in &plan.labels {
+    for (key, value) in &plan.claims.labels {
         labels[key] = value.as_str().into();
     }
     json!({
-        "metadata": {"namespace": plan.namespace, "name": name, "labels": labels},
+        "metadata": {"namespace": plan.namespace(), "name": name, "labels": labels},
         "spec": {"displayName": name, "clusterManager": {"name": OURSELVES}},
     })
 }

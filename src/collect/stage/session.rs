@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
             return None;
         }
         let key = ObjectKey {
-            namespace: self.plan.namespace.clone(),
+            namespace: self.plan.namespace().to_owned(),
             name: self.name(what),
         };
         let undo = UndoEntry::Profile { profile: key.clone() };
@@ -195,6 +195,7 @@ impl<'a> Session<'a> {
             from,
             until: self.now(),
             called,
+            hindered: false,
         });
         if let Some(called) = called {
             let settle = self.settle();

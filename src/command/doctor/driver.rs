@@ -53,9 +53,11 @@ pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check>
 
 fn described(file: &DriverFile) -> String {
     if let Some(consumer) = &file.consumer {
+        let namespaces = consumer.claims.namespaces.iter().chain(&consumer.unselected);
+        let namespaces: Vec<&str> = namespaces.map(String::as_str).collect();
         return format!(
             "the driver file says who the consumer is: profiles are published in {}",
-            consumer.namespace
+            namespaces.join(", ")
         );
     }
     let hooks: Vec<String> = file.hooks.keys().map(ToString::to_string).collect();

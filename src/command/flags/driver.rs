@@ -238,8 +238,7 @@ impl Driving {
             .map_err(Failure::could_not_run)?;
         Ok(Some(StagePlan {
             claims: consumer.claims.clone(),
-            namespace: consumer.namespace.clone(),
-            labels: consumer.labels.clone(),
+            unselected: consumer.unselected.clone(),
             members: Arc::new(OnPorts::new(Arc::clone(&calls))),
             calls,
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
@@ -287,7 +286,7 @@ impl Driving {
         if claim.edition.role() == Role::Consumer {
             if file.consumer.is_none() {
                 return Err(Failure::usage(anyhow!(
-                    "the driver file {path} says nothing of a consumer: add `consumer` with its `namespace`, `providers` \
+                    "the driver file {path} says nothing of a consumer: add `consumer` with its `namespaces`, `providers` \
                      and `recorder`"
                 )));
             }

@@ -154,7 +154,7 @@ async fn beside_references(
 /// Has a run look where it stages something.
 fn look_at_stage(plan: &mut Plan) {
     if let Some(stage) = &plan.stage {
-        plan.scope.namespaces = vec![stage.namespace.clone()];
+        plan.scope.namespaces = stage.namespaces();
         // The run brings about what the scope names.
         plan.wait = true;
     }

@@ -3,7 +3,7 @@
 //! The profiles that the run stages are evidence like all others: each version with its time. So rules need not know what
 //! a scene was meant for. They compare what a profile said with what its consumer did then.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -38,6 +38,12 @@ pub struct ConsumerClaims {
     /// The user, as the hub names it. Nobody else uses it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
+    /// The namespaces whose profiles it reads; empty for all.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub namespaces: BTreeSet<String>,
+    /// The labels by which it selects profiles there; empty for all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The access providers that it has a plugin for.
     pub providers: BTreeSet<String>,
     /// The fallback, if it reaches members in another way where a profile has no provider of these.
@@ -52,6 +58,12 @@ pub struct ConsumerClaims {
     /// Whether each piece of its work is a process of its own, which keeps no connection.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_shot: bool,
+    /// Whether what it does to one member twice would conflict, so that it acts on one profile of each member alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub actions_conflict: bool,
+    /// Whether it leaves members alone that are not healthy.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gates_on_health: bool,
 }
 
 /// An address at which a member answered.
@@ -60,7 +72,7 @@ pub struct ConsumerClaims {
 pub struct MemberAddress {
     /// The URL, as profiles name it.
     pub url: String,
-    /// The member: the name of its profile.
+    /// The member: the name of its profile, unless a profile of another namespace has that name, too.
     pub member: String,
     /// The server name (SNI) to which alone the member answers there; none if it answers to any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,6 +100,10 @@ pub struct Scene {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]
     pub called: Option<Timestamp>,
+    /// Whether it staged what may hold up a consumer that does one thing after the other. Then the control does not tell how long
+    /// the consumer takes else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hindered: bool,
 }
 
 /// Something that reached an address of a member.
@@ -215,6 +231,10 @@ pub enum PluginAnswer {
         member: String,
         /// The number of the credential.
         serial: u64,
+        /// When it expires: from then on the member refuses it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<crate::json_schema::Time>")]
+        expires: Option<Timestamp>,
     },
     /// It failed, as it was told to.
     Failed {},
@@ -238,7 +258,8 @@ impl Stage {
     /// and at least 10 s. None if it never called a control.
     pub fn settle_seconds(&self) -> Option<i64> {
         let took = |scene: &Scene| Some(scene.called?.duration_since(scene.from).as_secs());
-        let longest = self.scenes.iter().filter_map(took).max()?;
+        let free = self.scenes.iter().filter(|scene| !scene.hindered);
+        let longest = free.filter_map(took).max()?;
         // The next whole second.
         let longest = longest.saturating_add(1);
         Some(LEAST_SETTLE_SECONDS.max(longest.saturating_mul(SETTLE_FACTOR)))

@@ -38,6 +38,16 @@ pub enum DriverFileFlaw {
         "there is no hook: give at least `join` and `leave`, `place` and `unplace`, or `restart`; of a consumer, say so under `consumer`"
     )]
     NoHook,
+    /// There is no place for the profiles.
+    #[error(
+        "consumer.namespaces is empty: name a namespace whose profiles the consumer reads, for the run's own"
+    )]
+    NoNamespace,
+    /// One namespace is read and is not.
+    #[error(
+        "consumer.unselected is {0}, which is one of consumer.namespaces, too: name one that the consumer does not read"
+    )]
+    SelectedAndNot(String),
     /// The consumer has no plugin that the run could be.
     #[error(
         "consumer.providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"

@@ -52,8 +52,10 @@ pub(super) struct Text {
 pub(super) struct Consumer {
     /// Its own user, as the hub names it. Without one, its writes are not judged.
     pub user: Option<String>,
-    /// The namespace whose profiles it reads. The run publishes its profiles there, so it should be for this alone.
-    pub namespace: String,
+    /// The namespaces whose profiles it reads. The run publishes its profiles there, so they should be for this alone.
+    pub namespaces: BTreeSet<String>,
+    /// A namespace whose profiles it does not read. The run publishes some there, too.
+    pub unselected: Option<String>,
     /// Labels by which it selects profiles.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
@@ -72,6 +74,12 @@ pub(super) struct Consumer {
     /// Whether each piece of its work is a process of its own, which keeps no connection.
     #[serde(default)]
     pub one_shot: bool,
+    /// Whether it acts on one profile of each member alone, as doing the same to a member twice would conflict.
+    #[serde(default)]
+    pub actions_conflict: bool,
+    /// Whether it leaves members alone that are not healthy.
+    #[serde(default)]
+    pub gates_on_health: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

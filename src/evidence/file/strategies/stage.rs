@@ -12,12 +12,16 @@ use crate::{
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
     let claims = (text(), vec(text(), 0..3), option::of(text()), any::<bool>());
     let claims = claims.prop_map(|(user, providers, fallback, claimed)| ConsumerClaims {
+        labels: [(user.clone(), user.clone())].into(),
         user,
+        namespaces: providers.iter().cloned().collect(),
         providers: providers.into_iter().collect(),
         fallback,
         one_shot: claimed,
         profile_args: claimed,
         profile_envs: !claimed,
+        actions_conflict: claimed,
+        gates_on_health: !claimed,
     });
     let address = (text(), text(), option::of(text()), text());
     let address = address.prop_map(|(url, member, server_name, ca_data)| MemberAddress {
@@ -26,13 +30,14 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         server_name,
         ca_data,
     });
-    let scene = (text(), text(), time(), time(), option::of(time()));
-    let scene = scene.prop_map(|(name, control, from, until, called)| Scene {
+    let scene = (text(), text(), time(), time(), option::of(time()), any::<bool>());
+    let scene = scene.prop_map(|(name, control, from, until, called, hindered)| Scene {
         name,
         control,
         from,
         until,
         called,
+        hindered,
     });
     (text(), claims, few(address), few(scene)).prop_map(|(run, consumer, addresses, scenes)| Stage {
         run,
@@ -87,7 +92,13 @@ pub(super) fn plugin_calls() -> impl Strategy<Value = Log<PluginCall>> {
         Just(PluginAnswer::Hung {}),
         Just(PluginAnswer::Garbage {}),
         Just(PluginAnswer::NoMember {}),
-        (text(), any::<u64>()).prop_map(|(member, serial)| PluginAnswer::Credential { member, serial }),
+        (text(), any::<u64>(), option::of(time())).prop_map(|(member, serial, expires)| {
+            PluginAnswer::Credential {
+                member,
+                serial,
+                expires,
+            }
+        }),
     ];
     let call = (
         time(),

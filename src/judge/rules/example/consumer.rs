@@ -16,6 +16,8 @@ use super::{
 
 /// The consumer's user.
 const USER: &str = "reader";
+/// The namespaces that it reads: that of conforming profiles, and another one.
+const NAMESPACES: [&str; 2] = ["default", "other"];
 /// The provider of conforming profiles.
 const PROVIDER: &str = "secretreader";
 /// The member of the control profile.
@@ -29,7 +31,8 @@ const CALLED: SignedDuration = SignedDuration::from_secs(1);
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(super) struct StageText {
-    /// A merge patch onto the claims: the user `reader`, with a plugin for the provider of conforming profiles.
+    /// A merge patch onto the claims: the user `reader`, who reads the namespaces `default` and `other`, with a plugin for the
+    /// provider of conforming profiles.
     consumer: Option<Value>,
     /// Merge patches onto the addresses: by default, those that profiles name, each of the member of the profile's name.
     addresses: Vec<Value>,
@@ -45,6 +48,8 @@ struct SceneText {
     #[serde(default)]
     called: Option<SignedDuration>,
     until: Option<SignedDuration>,
+    #[serde(default)]
+    hindered: bool,
 }
 
 /// What profiles say of their members, to fill in what an example leaves out.
@@ -60,7 +65,7 @@ impl<'e> Staged<'e> {
 
     /// The stage.
     pub(super) fn stage(&self, text: &StageText) -> Result<Stage, Flaw> {
-        let mut consumer = json!({"user": USER, "providers": [PROVIDER]});
+        let mut consumer = json!({"user": USER, "providers": [PROVIDER], "namespaces": NAMESPACES});
         if let Some(overlay) = &text.consumer {
             json_patch::merge(&mut consumer, overlay);
         }
@@ -83,6 +88,7 @@ impl<'e> Staged<'e> {
             from: SignedDuration::ZERO,
             called: Some(CALLED),
             until: None,
+            hindered: false,
         };
         let scenes = text.scenes.as_deref().unwrap_or(std::slice::from_ref(&default));
         let scenes = scenes.iter().map(|scene| evidence::Scene {
@@ -91,6 +97,7 @@ impl<'e> Staged<'e> {
             from: moment(scene.from),
             until: scene.until.map_or(self.window.until, moment),
             called: scene.called.map(moment),
+            hindered: scene.hindered,
         });
         Ok(Stage {
             run: "example".to_owned(),
@@ -229,7 +236,8 @@ impl<'e> Staged<'e> {
     }
 
     /// Reads a call of the plugin: `of` names a profile (the first unless given), whose first entry is handed over; `cluster`
-    /// is a merge patch onto that, and `answer` a word unless it is the member's credential.
+    /// is a merge patch onto that, and `answer` a word unless it is the member's credential, which `expires` at a time of the
+    /// example.
     fn plugin_call(&self, mut call: Map<String, Value>) -> Result<PluginCall, Flaw> {
         let of = call.remove("of");
         let (profile, entry) = self.entry(of.as_ref().and_then(Value::as_str))?;
@@ -237,10 +245,21 @@ impl<'e> Staged<'e> {
         let mut extensions = cluster.extensions.iter();
         let config = extensions.find(|extension| &*extension.name == names::EXTENSION_EXEC);
         let serial = call.remove("serial").unwrap_or_else(|| json!(1));
+        let expires = call.remove("expires");
+        let expires: Option<SignedDuration> = expires
+            .map(|at| {
+                serde_json::from_value(at).map_err(|source| Flaw::Part {
+                    part: "expires",
+                    source,
+                })
+            })
+            .transpose()?;
         let answer = match call.remove("answer") {
             Some(Value::String(word)) => json!({word: {}}),
             Some(other) => other,
-            None => json!({"credential": {"member": &*profile.metadata.name, "serial": serial}}),
+            None => json!({"credential": {
+                "member": &*profile.metadata.name, "serial": serial, "expires": expires.map(moment),
+            }}),
         };
         let mut whole = json!({
             "provider": &*entry.name,

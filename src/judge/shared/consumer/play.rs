@@ -314,6 +314,7 @@ mod tests {
                 from: at,
                 until: at,
                 called: Some(at),
+                hindered: false,
             }],
             ..Stage::default()
         };
