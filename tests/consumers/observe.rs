@@ -13,7 +13,7 @@ use collect::{
 };
 use evidence::{Claim, Evidence, Scope, api::Edition};
 use lab::{
-    consumer::{Consumer, Fault, Habits},
+    consumer::{Consumer, Fault, Habits, hub_definitions},
     hub::{AuditLevel, Hub},
 };
 use paused::paused;
@@ -30,19 +30,20 @@ pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
         .collect();
     paused(async {
         let clock = Clock::system();
-        let hub = Hub::lab(clock).await.expect("a hub");
+        let hub = Hub::lab_with(clock, &hub_definitions()).await.expect("a hub");
         let lab = hub.as_lab().expect("the lab");
         lab.set_audit_level(AuditLevel::RequestResponse);
         let client = hub.client_as(Consumer::NAME, Consumer::NAME).expect("a client");
         let consumer = Consumer::with_habits(habits.clone(), faults, clock);
         consumer.set_up(&client).await.expect("a namespace");
+        let stage = consumer.stage();
         let plan = Plan {
             claim: Claim {
                 edition,
                 ..Claim::default()
             },
             scope: Scope {
-                namespaces: vec![Consumer::NAMESPACE.to_owned()],
+                namespaces: stage.namespaces(),
                 ..Scope::default()
             },
             api_version: None,
@@ -55,7 +56,7 @@ pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
             workloads: None,
             members: Members::default(),
             driver: None,
-            stage: Some(consumer.stage()),
+            stage: Some(stage),
         };
         let mut evidence = tokio::select! {
             seen = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new()) => seen.expect("evidence"),

@@ -6,20 +6,18 @@ use evidence::{
     Called, Log, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, StagedCredential,
     Window, api::Json,
 };
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{profile::is_staged_variable, random::random_text};
+use super::{
+    plugin::{Credentials, PluginPlan, PluginReply, PluginRun, told},
+    profile::is_staged_variable,
+};
 use crate::clock::Clock;
 
 /// So many calls of each kind are kept. A consumer that makes more floods its members.
 const MOST_CALLS: usize = 50_000;
-/// How long a credential is good for.
-const LIFETIME: SignedDuration = SignedDuration::from_mins(10);
-/// The version in which the plugin answers if the consumer names none.
-const API_VERSION: &str = "client.authentication.k8s.io/v1";
 
 /// All calls of a consumer on a stage, and the credentials that were issued to it.
 #[derive(Debug)]
@@ -31,8 +29,9 @@ pub struct Calls {
 #[derive(Debug, Default)]
 struct State {
     addresses: Vec<MemberAddress>,
-    /// By token: the member that it is for, and its number.
-    issued: HashMap<String, (String, u64)>,
+    credentials: Credentials,
+    /// What ends the present connections of a member.
+    ends: HashMap<String, CancellationToken>,
     members: Vec<MemberCall>,
     plugins: Vec<PluginCall>,
     connections: u64,
@@ -47,6 +46,7 @@ pub struct Connection {
     member: String,
     server_name: Option<String>,
     number: u64,
+    end: CancellationToken,
 }
 
 /// A request to a member.
@@ -62,28 +62,16 @@ pub struct MemberRequest<'a> {
     pub token: Option<&'a str>,
 }
 
-/// A run of the credential plugin.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PluginRun {
-    /// The provider, as the consumer's own file has it.
-    pub provider: String,
-    /// The arguments after that file's.
-    pub args: Vec<String>,
-    /// Variables of its environment that staged profiles ask for, as `NAME=value`. Others are not kept.
-    pub env: Vec<String>,
-    /// `KUBERNETES_EXEC_INFO`.
-    pub exec_info: Option<String>,
-}
+impl Connection {
+    /// Returns once the member ends the connection.
+    pub async fn ended(&self) {
+        self.end.cancelled().await;
+    }
 
-/// What the plugin is to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PluginReply {
-    /// Print this ExecCredential.
-    Credential(Value),
-    /// Fail with this message.
-    Failure(String),
+    /// Whether the member has ended it.
+    pub fn is_ended(&self) -> bool {
+        self.end.is_cancelled()
+    }
 }
 
 impl Calls {
@@ -130,12 +118,13 @@ impl Calls {
         connection
     }
 
-    /// A request came. Gives the status code to answer with: 200, or 401 for a token that is not the member's.
+    /// A request came. Gives the status code to answer with: 200, or 401 for a token that is not the member's, or expired.
     pub fn requested(&self, connection: &Connection, request: MemberRequest<'_>) -> u16 {
-        let credential = self.whose(request.token);
+        let now = self.clock.now();
+        let (credential, is_expired) = self.state.lock().credentials.whose(request.token, now);
         let is_its =
             matches!(&credential, StagedCredential::Of { member, .. } if *member == connection.member);
-        let code = if is_its { 200 } else { 401 };
+        let code = if is_its && !is_expired { 200 } else { 401 };
         self.note(
             connection,
             Called::Request {
@@ -149,14 +138,38 @@ impl Calls {
         code
     }
 
+    /// The consumer asks a proxy at that URL for a way to a host.
+    pub fn proxied(&self, url: &str, host: &str) {
+        let connection = self.number(url, None);
+        self.note(
+            &connection,
+            Called::Proxied {
+                host: host.to_owned(),
+            },
+        );
+    }
+
+    /// From now on the plugin does that for a member.
+    pub fn plan(&self, member: &str, plan: PluginPlan) {
+        self.state.lock().credentials.plan(member, plan);
+    }
+
+    /// From now on the plugin gives credentials for all members.
+    pub fn give_again(&self) {
+        self.state.lock().credentials.forget_plans();
+    }
+
+    /// Ends all connections to a member. New ones are answered.
+    pub fn cut(&self, member: &str) {
+        if let Some(end) = self.state.lock().ends.remove(member) {
+            end.cancel();
+        }
+    }
+
     /// The plugin ran.
     pub fn ran(&self, run: PluginRun) -> PluginReply {
         let at = self.clock.now();
-        let info: Option<Value> = run.exec_info.and_then(|text| serde_json::from_str(&text).ok());
-        let info = info.filter(Value::is_object).unwrap_or_default();
-        let api_version = info["apiVersion"].as_str().map(str::to_owned);
-        let cluster = info["spec"].get("cluster").filter(|cluster| cluster.is_object());
-        let cluster = cluster.map(plugin_cluster);
+        let (api_version, cluster) = told(run.exec_info.as_deref());
         let mut state = self.state.lock();
         let member = cluster.as_ref().and_then(|cluster| state.member_of(cluster));
         let (answer, reply) = match member {
@@ -164,26 +177,7 @@ impl Calls {
                 PluginAnswer::NoMember {},
                 PluginReply::Failure("there is no member of that server".to_owned()),
             ),
-            Some(member) => {
-                let (token, serial) = state.issue(&member);
-                let expires = at.saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-                let credential = json!({
-                    "apiVersion": api_version.as_deref().unwrap_or(API_VERSION),
-                    "kind": "ExecCredential",
-                    "status": {
-                        "token": token,
-                        "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-                    },
-                });
-                (
-                    PluginAnswer::Credential {
-                        member,
-                        serial,
-                        expires: None,
-                    },
-                    PluginReply::Credential(credential),
-                )
-            }
+            Some(member) => state.credentials.answer(member, at, api_version.as_deref()),
         };
         let mut env = run.env;
         env.retain(|variable| is_staged_variable(variable));
@@ -239,11 +233,13 @@ impl Calls {
         let mut there = state.addresses.iter().filter(|address| address.url == url);
         let address = there
             .find(|address| address.server_name.is_none() || address.server_name.as_deref() == server_name);
+        let member = address.map(|address| address.member.clone()).unwrap_or_default();
         Connection {
             url: url.to_owned(),
-            member: address.map(|address| address.member.clone()).unwrap_or_default(),
             server_name: server_name.map(str::to_owned),
             number: state.connections,
+            end: state.ends.entry(member.clone()).or_default().clone(),
+            member,
         }
     }
 
@@ -262,19 +258,6 @@ impl Calls {
             server_name: connection.server_name.clone(),
             what,
         });
-    }
-
-    fn whose(&self, token: Option<&str>) -> StagedCredential {
-        let Some(token) = token else {
-            return StagedCredential::None;
-        };
-        match self.state.lock().issued.get(token) {
-            Some((member, serial)) => StagedCredential::Of {
-                member: member.clone(),
-                serial: *serial,
-            },
-            None => StagedCredential::Unknown,
-        }
     }
 }
 
@@ -295,24 +278,5 @@ impl State {
             address.server_name == cluster.tls_server_name || config["member"] == *address.member
         });
         named.map(|address| address.member.clone())
-    }
-
-    /// Issues a credential.
-    fn issue(&mut self, member: &str) -> (String, u64) {
-        let token = random_text();
-        let serial = self.issued.len() as u64 + 1;
-        self.issued.insert(token.clone(), (member.to_owned(), serial));
-        (token, serial)
-    }
-}
-
-fn plugin_cluster(cluster: &Value) -> PluginCluster {
-    let text = |name: &str| cluster[name].as_str().map(str::to_owned);
-    PluginCluster {
-        server: text("server").unwrap_or_default(),
-        tls_server_name: text("tls-server-name"),
-        certificate_authority_data: text("certificate-authority-data"),
-        proxy_url: text("proxy-url"),
-        config: cluster.get("config").map(Json::from),
     }
 }

@@ -9,6 +9,9 @@ use crate::driver::OfferError;
 pub trait Members: Send + Sync {
     /// Opens an address. It answers for as long as this lives.
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>>;
+
+    /// Opens a proxy that leads to members. Gives its URL.
+    fn open_proxy(&self) -> BoxFuture<'_, Result<String, OfferError>>;
 }
 
 /// An address to open.
@@ -20,4 +23,6 @@ pub struct NewAddress {
     pub server_name: Option<String>,
     /// The URL to share with another member, where server names tell them apart.
     pub beside: Option<String>,
+    /// Whether it speaks plain HTTP.
+    pub plain: bool,
 }

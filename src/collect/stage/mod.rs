@@ -8,15 +8,17 @@ mod calls;
 mod members;
 mod plan;
 mod play;
+mod plugin;
 mod profile;
 mod random;
 mod recorder;
 mod scenes;
 mod session;
 
-pub use calls::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
+pub use calls::{Calls, Connection, MemberRequest};
 pub use members::{Members, NewAddress};
 pub use plan::StagePlan;
 pub(super) use play::{Played, play};
+pub use plugin::{PluginPlan, PluginReply, PluginRun};
 pub use profile::is_staged_variable;
 pub use recorder::{Recorder, RecorderError, tell_recorder};

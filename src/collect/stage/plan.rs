@@ -31,12 +31,6 @@ pub struct StagePlan {
 }
 
 impl StagePlan {
-    /// The namespace of most profiles.
-    pub(super) fn namespace(&self) -> &str {
-        let first = self.claims.namespaces.first();
-        first.map_or("", String::as_str)
-    }
-
     /// All namespaces in which profiles are published.
     pub fn namespaces(&self) -> Vec<String> {
         let selected = self.claims.namespaces.iter();

@@ -4,7 +4,11 @@ use evidence::{Log, MemberCall, PluginCall, Stage};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
-use super::{StagePlan, scenes::SCENES, session::Session};
+use super::{
+    StagePlan,
+    scenes::{END, SCENES},
+    session::Session,
+};
 use crate::{driver::RunContext, watch::timeline::BRIEF};
 
 /// What was played, and what the consumer did.
@@ -33,14 +37,14 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
         }
         session.context.progress.step(&format!("scene {}", scene.name));
         (scene.play)(&session).await;
-        session.control(scene.name, scene.settles).await;
+        session.control(scene).await;
         if !session.is_alive() && session.settle().is_zero() {
             break;
         }
     }
     // A consumer that became slower has its chance with all that is still there.
     if !session.is_stopped() && session.is_alive() && !session.is_long_enough() {
-        session.control("end", 1).await;
+        session.control(&END).await;
     }
     let whole = scenes.next().is_none() && !session.is_stopped();
     let (member_calls, plugin_calls, full) = plan.calls.since(from);

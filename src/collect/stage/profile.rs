@@ -1,14 +1,15 @@
 //! The profiles of a stage.
 
+use std::collections::BTreeMap;
+
 use evidence::{
-    MemberAddress,
+    ConsumerClaims, MemberAddress,
     api::names::{CONDITION_HEALTHY, CONDITION_JOINED, EXTENSION_EXEC, LABEL_MANAGER},
     runs::LABEL_RUN,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::StagePlan;
 use crate::driver::OURSELVES;
 
 /// How the names of variables begin that staged profiles ask for.
@@ -70,32 +71,112 @@ impl Entry {
     }
 }
 
+/// Where a profile is published, and how it is labelled beside what all have.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub namespace: String,
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Place {
+    /// Where the consumer looks.
+    pub fn selected(claims: &ConsumerClaims) -> Self {
+        Self {
+            namespace: claims.namespaces.first().cloned().unwrap_or_default(),
+            labels: claims.labels.clone(),
+        }
+    }
+
+    /// In that namespace.
+    pub fn in_namespace(mut self, namespace: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// With that label.
+    pub fn labelled(mut self, key: &str, value: &str) -> Self {
+        self.labels.insert(key.to_owned(), value.to_owned());
+        self
+    }
+}
+
 /// A new profile, without its status.
-pub(super) fn object(plan: &StagePlan, name: &str) -> Value {
-    let mut labels = json!({LABEL_MANAGER: OURSELVES, LABEL_RUN: plan.run});
-    for (key, value) in &plan.claims.labels {
+pub(super) fn object(run: &str, name: &str, place: &Place) -> Value {
+    let mut labels = json!({LABEL_MANAGER: OURSELVES, LABEL_RUN: run});
+    for (key, value) in &place.labels {
         labels[key] = value.as_str().into();
     }
     json!({
-        "metadata": {"namespace": plan.namespace(), "name": name, "labels": labels},
+        "metadata": {"namespace": place.namespace, "name": name, "labels": labels},
         "spec": {"displayName": name, "clusterManager": {"name": OURSELVES}},
     })
 }
 
-/// The status of a healthy member, and of the beats of its manager.
-pub(super) fn status(entries: &[Entry], since: Timestamp, beat: usize) -> Value {
-    let condition = |kind: &str| {
+/// The status of a profile.
+#[derive(Clone, Debug)]
+pub(super) struct Status {
+    entries: Vec<Entry>,
+    beat: usize,
+    /// The status of the condition of health.
+    healthy: &'static str,
+    /// Fields that say something else, or more.
+    beside: Value,
+}
+
+impl Status {
+    /// That of a healthy member.
+    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        Self {
+            entries: entries.into_iter().collect(),
+            beat: 0,
+            healthy: "True",
+            beside: Value::Null,
+        }
+    }
+
+    /// That of its manager's beat of this number.
+    pub fn beat(mut self, beat: usize) -> Self {
+        self.beat = beat;
+        self
+    }
+
+    /// That of a member that is not healthy.
+    pub fn unhealthy(mut self) -> Self {
+        self.healthy = "False";
+        self
+    }
+
+    /// With these fields.
+    pub fn with(mut self, beside: Value) -> Self {
+        self.beside = beside;
+        self
+    }
+
+    /// As the API has it. Its conditions hold since a moment.
+    pub(super) fn since(&self, since: Timestamp) -> Value {
         let since = since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        json!({"type": kind, "status": "True", "reason": "Staged", "message": "", "lastTransitionTime": since})
-    };
-    let entries: Vec<Value> = entries
-        .iter()
-        .map(|entry| json!({"name": entry.name, "cluster": entry.cluster}))
-        .collect();
-    json!({
-        "version": {"kubernetes": "v1.34.2"},
-        "properties": [{"name": "beats.conformance.example", "value": beat.to_string()}],
-        "conditions": [condition(CONDITION_HEALTHY), condition(CONDITION_JOINED)],
-        "accessProviders": entries,
-    })
+        let entries: Vec<Value> = self
+            .entries
+            .iter()
+            .map(|entry| json!({"name": entry.name, "cluster": entry.cluster}))
+            .collect();
+        let mut status = json!({
+            "version": {"kubernetes": "v1.34.2"},
+            "properties": [{"name": "beats.conformance.example", "value": self.beat.to_string()}],
+            "conditions": [
+                condition(CONDITION_HEALTHY, self.healthy, &since),
+                condition(CONDITION_JOINED, "True", &since),
+            ],
+            "accessProviders": entries,
+        });
+        for (field, value) in self.beside.as_object().into_iter().flatten() {
+            status[field] = value.clone();
+        }
+        status
+    }
+}
+
+/// A condition.
+fn condition(kind: &str, status: &str, since: &str) -> Value {
+    json!({"type": kind, "status": status, "reason": "Staged", "message": "", "lastTransitionTime": since})
 }

@@ -1,6 +1,6 @@
 //! State that all scenes of a stage share, and what they do with it.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{DriverAction, MemberAddress, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
 use jiff::{SignedDuration, Timestamp};
@@ -11,12 +11,18 @@ use tokio_util::sync::CancellationToken;
 use super::{
     StagePlan,
     members::NewAddress,
-    profile::{Entry, object, status},
+    profile::{Entry, Place, Status, object},
+    scenes::SceneOf,
 };
-use crate::driver::{Call, Member, RunContext, UndoEntry, Writes};
+use crate::{
+    connect::failure::Failure,
+    driver::{Call, Member, RunContext, UndoEntry, Writes},
+};
 
 /// The hub's definition does not allow that.
 const UNPROCESSABLE: u16 = 422;
+/// There is no such namespace.
+const NOT_FOUND: u16 = 404;
 /// How long the watch may take to bring what was published.
 const A_MOMENT: Duration = Duration::from_secs(1);
 /// Interval of looking for a call.
@@ -35,6 +41,8 @@ pub(super) struct Session<'a> {
 struct State {
     scenes: Vec<Scene>,
     published: Vec<Profile>,
+    /// Namespaces that are not there.
+    missing: BTreeSet<String>,
 }
 
 /// A profile on the stage.
@@ -88,14 +96,49 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Publishes a profile with these providers. None if the hub refuses it, which it may: then what it would ask of the
-    /// consumer is left out.
-    pub async fn publish(&self, what: &str, entries: &[Entry]) -> Option<Profile> {
+    /// Opens a proxy; none if that fails.
+    pub async fn proxy(&self) -> Option<String> {
+        match self.plan.members.open_proxy().await {
+            Ok(url) => Some(url),
+            Err(error) => {
+                self.warn(&format!("the proxy is left out: {error}"));
+                None
+            }
+        }
+    }
+
+    /// A profile that is still published.
+    pub fn published(&self, what: &str) -> Option<Profile> {
+        let name = self.name(what);
+        let state = self.state();
+        let mut published = state.published.iter();
+        published.find(|profile| profile.object.name == name).cloned()
+    }
+
+    /// Where the consumer looks for profiles.
+    pub fn place(&self) -> Place {
+        Place::selected(&self.plan.claims)
+    }
+
+    /// Publishes a profile where the consumer looks for them. None if the hub refuses it, which it may: then what it would ask of
+    /// the consumer is left out.
+    pub async fn publish(&self, what: &str, status: &Status) -> Option<Profile> {
+        self.publish_at(&self.place(), what, status).await
+    }
+
+    /// Publishes a profile at that place.
+    pub async fn publish_at(&self, place: &Place, what: &str, status: &Status) -> Option<Profile> {
+        let profile = self.create(place, what).await?;
+        self.complete(profile, status).await
+    }
+
+    /// Creates a profile without a status.
+    pub async fn create(&self, place: &Place, what: &str) -> Option<Profile> {
         if self.stop.is_cancelled() {
             return None;
         }
         let key = ObjectKey {
-            namespace: self.plan.namespace().to_owned(),
+            namespace: place.namespace.clone(),
             name: self.name(what),
         };
         let undo = UndoEntry::Profile { profile: key.clone() };
@@ -112,12 +155,12 @@ impl<'a> Session<'a> {
                 return None;
             }
         };
-        let object = object(self.plan, &key.name);
+        let object = object(&self.plan.run, &key.name, place);
         let created = self.writes.create(ObjectKind::ClusterProfile, &key, object).await;
         let created = match created {
             Ok(created) => created,
             Err(failure) => {
-                self.warn(&format!("the profile {what} is left out: {failure}"));
+                self.refused(what, &place.namespace, &failure);
                 return None;
             }
         };
@@ -127,18 +170,30 @@ impl<'a> Session<'a> {
             undo,
         };
         self.state().published.push(profile.clone());
-        if self.update(&profile, entries, 0).await {
+        Some(profile)
+    }
+
+    /// Gives a profile that was created its status. None if the hub refuses it: then the profile is gone again.
+    pub async fn complete(&self, profile: Profile, status: &Status) -> Option<Profile> {
+        if self.update(&profile, status).await {
             return Some(profile);
         }
         // Without its status it would ask something else.
-        self.state().published.pop();
-        self.delete(&profile).await;
+        self.withdraw(&profile).await;
         None
     }
 
-    /// Gives a profile these providers. False if the hub refuses them.
-    pub async fn update(&self, profile: &Profile, entries: &[Entry], beat: usize) -> bool {
-        let status = status(entries, profile.since, beat);
+    /// Deletes a profile before the end.
+    pub async fn withdraw(&self, profile: &Profile) {
+        self.state()
+            .published
+            .retain(|published| published.object.uid != profile.object.uid);
+        self.delete(profile).await;
+    }
+
+    /// Gives a profile that status. False if the hub refuses it.
+    pub async fn update(&self, profile: &Profile, status: &Status) -> bool {
+        let status = status.since(profile.since);
         if let Err(failure) = self.writes.set_status(&profile.object, &status).await {
             let name = &profile.object.name;
             // Hubs differ in what they store.
@@ -152,6 +207,21 @@ impl<'a> Session<'a> {
         }
         self.work(&profile.object).await;
         true
+    }
+
+    /// The hub refuses to create a profile.
+    fn refused(&self, what: &str, namespace: &str, failure: &Failure) {
+        if failure.code() == NOT_FOUND {
+            // It is the same for all others.
+            let first = self.state().missing.insert(namespace.to_owned());
+            if first {
+                self.warn(&format!(
+                    "there is no namespace {namespace}, or no ClusterProfiles: create it, or name another one"
+                ));
+            }
+            return;
+        }
+        self.warn(&format!("the profile {what} is left out: {failure}"));
     }
 
     /// Has the consumer work on a member, if it needs to be told.
@@ -175,27 +245,28 @@ impl<'a> Session<'a> {
     }
 
     /// Publishes a control, waits until it is called and as long as the consumer may take for the rest, and ends the scene.
-    pub async fn control(&self, scene: &str, settles: u32) {
-        let what = format!("{scene}-control");
+    pub async fn control(&self, scene: &SceneOf) {
+        let settles = scene.settles;
+        let what = format!("{}-control", scene.name);
         // The watch tells of what was published before the scene begins.
         self.pause(A_MOMENT).await;
         let from = self.now();
         let Some(address) = self.address(&what).await else {
             return;
         };
-        let entry = Entry::to(self.provider(), &address);
-        if self.publish(&what, &[entry]).await.is_none() {
+        let status = Status::of([Entry::to(self.provider(), &address)]);
+        if self.publish(&what, &status).await.is_none() {
             return;
         }
         let patience = self.plan.patience.max(self.settle() * settles);
         let called = self.called(&address.member, patience).await;
         self.state().scenes.push(Scene {
-            name: scene.to_owned(),
+            name: scene.name.to_owned(),
             control: address.member,
             from,
             until: self.now(),
             called,
-            hindered: false,
+            hindered: scene.hinders,
         });
         if let Some(called) = called {
             let settle = self.settle();
@@ -204,6 +275,9 @@ impl<'a> Session<'a> {
         }
         if let Some(scene) = self.state().scenes.last_mut() {
             scene.until = self.now();
+        }
+        if scene.hinders {
+            self.plan.calls.give_again();
         }
     }
 

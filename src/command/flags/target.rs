@@ -248,6 +248,9 @@ impl Reference {
 
     /// The objects that its hub has to serve, for the roles of that claim.
     pub fn hub_definitions(&self, claim: &Claim) -> Vec<CustomResourceDefinition> {
+        if claim.edition_of(Role::Consumer).is_some() {
+            return consumer::hub_definitions();
+        }
         if claim.edition_of(Role::Scheduler).is_none() {
             return manager::hub_definitions(&self.faults);
         }

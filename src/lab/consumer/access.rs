@@ -16,6 +16,7 @@ pub(super) struct Access {
     pub server: String,
     pub ca_data: String,
     pub server_name: Option<String>,
+    pub proxy: Option<String>,
     /// What the profile says to the plugin.
     pub config: Option<Value>,
     pub args: Vec<String>,
@@ -36,7 +37,10 @@ pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Res
     let entries = profile.data["status"]["accessProviders"].as_array();
     let entries = entries.map_or(&[][..], Vec::as_slice);
     let is_known = |entry: &&Value| entry["name"] == known;
-    let own = entries.iter().find(is_known);
+    let old = profile.data["status"]["credentialProviders"].as_array();
+    let old = old.filter(|_| world.has(Misbehaviour::ReadsTheOldList));
+    let old = old.and_then(|old| old.iter().find(is_known));
+    let own = old.or(entries.iter().find(is_known));
     let entry = match own {
         Some(_) if world.has(Misbehaviour::TakesTheFirst) => entries.first(),
         None if world.has(Misbehaviour::TakesAnyAtNeed) => entries.first(),
@@ -52,7 +56,11 @@ pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Res
     let ca_data = text("certificate-authority-data");
     let pem = BASE64_STANDARD.decode(&ca_data).ok();
     let is_certificate = pem.is_some_and(|pem| pem.ends_with(b"-----END CERTIFICATE-----\n"));
-    if !server.starts_with("https://") || !is_certificate {
+    if server.starts_with("http://") {
+        if !world.has(Misbehaviour::SpeaksInTheClear) {
+            return Err(Unusable::NoAccess);
+        }
+    } else if !server.starts_with("https://") || !is_certificate {
         return Err(Unusable::Malformed);
     }
     Ok(Access {
@@ -60,6 +68,7 @@ pub(super) fn access(profile: &DynamicObject, known: &str, world: &World) -> Res
         server,
         ca_data,
         server_name: cluster["tls-server-name"].as_str().map(str::to_owned),
+        proxy: cluster["proxy-url"].as_str().map(str::to_owned),
         config: object(cluster, EXTENSION_EXEC)?.cloned(),
         args: arguments(cluster)?,
         envs: variables(cluster)?,

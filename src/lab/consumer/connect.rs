@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use collect::stage::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::{
     access::Access,
@@ -23,6 +24,8 @@ pub(super) struct Connector {
     envs: BTreeMap<String, String>,
     /// The first credential: for a fault.
     shared: Option<String>,
+    /// The first credential of each server: for another one.
+    kept: BTreeMap<String, String>,
 }
 
 /// A connection with its credential.
@@ -40,16 +43,21 @@ impl Connector {
             args: Vec::new(),
             envs: BTreeMap::new(),
             shared: None,
+            kept: BTreeMap::new(),
         }
     }
 
     /// Connects to a member, and begins to watch it. None if that fails.
-    pub(super) fn connect(&mut self, access: &Access, world: &World) -> Option<Line> {
-        let token = self.token(access, world)?;
+    pub(super) async fn connect(&mut self, access: &Access, world: &World) -> Option<Line> {
+        let token = self.token(access, world).await?;
         let server_name = access.server_name.as_deref();
         let hello = Hello {
             url: &access.server,
             server_name: server_name.filter(|_| !world.has(Misbehaviour::DropsServerName)),
+            proxy: access
+                .proxy
+                .as_deref()
+                .filter(|_| !world.has(Misbehaviour::GoesAroundProxies)),
             trust: if world.has(Misbehaviour::TrustsAnybody) {
                 Trust::Anybody
             } else {
@@ -80,13 +88,33 @@ impl Connector {
         self.calls.requested(&line.connection, request);
     }
 
+    /// The plugin gave nothing.
+    async fn failed(&self, world: &World) -> Option<String> {
+        if world.has(Misbehaviour::StopsAtFailure) {
+            std::future::pending::<()>().await;
+        }
+        None
+    }
+
     /// Runs the plugin.
-    fn token(&mut self, access: &Access, world: &World) -> Option<String> {
+    async fn token(&mut self, access: &Access, world: &World) -> Option<String> {
+        if world.has(Misbehaviour::KeepsCredentials)
+            && let Some(kept) = self.kept.get(&access.server)
+        {
+            return Some(kept.clone());
+        }
         let (mut args, mut envs) = (access.args.clone(), access.envs.clone());
         if world.has(Misbehaviour::CollectsArguments) {
             self.args.extend(args);
             self.envs.extend(envs);
             (args, envs) = (self.args.clone(), self.envs.clone());
+        }
+        if world.has(Misbehaviour::DropsRepeats) {
+            args.dedup();
+        }
+        if !world.hands_on_additions() {
+            args.clear();
+            envs.clear();
         }
         let run = PluginRun {
             provider: access.provider.clone(),
@@ -97,16 +125,30 @@ impl Connector {
                 .collect(),
             exec_info: Some(exec_info(access, world).to_string()),
         };
-        let PluginReply::Credential(credential) = self.calls.ran(run) else {
-            return None;
+        let credential = match self.calls.ran(run) {
+            PluginReply::Credential(credential) => credential,
+            PluginReply::Hang(duration) => {
+                sleep(duration).await;
+                return self.failed(world).await;
+            }
+            PluginReply::Garbage(_) | PluginReply::Failure(_) => return self.failed(world).await,
         };
         let token = credential["status"]["token"].as_str()?.to_owned();
+        let kept = self.kept.entry(access.server.clone());
+        kept.or_insert_with(|| token.clone());
         let shared = self.shared.get_or_insert_with(|| token.clone());
         Some(if world.has(Misbehaviour::SharesCredential) {
             shared.clone()
         } else {
             token
         })
+    }
+}
+
+impl Line {
+    /// Whether the member has ended it.
+    pub(super) fn is_ended(&self) -> bool {
+        self.connection.is_ended()
     }
 }
 

@@ -1,6 +1,9 @@
 //! Reconciles in rounds: connects to members that are new or elsewhere, and leaves those that are gone.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use kube::api::DynamicObject;
 use serde_json::json;
@@ -9,7 +12,8 @@ use tokio::time::{Instant, sleep};
 use super::{
     access::{Access, Unusable, access},
     connect::{Connector, Line},
-    names::{CONSUMER, NAMESPACE, PROVIDER},
+    names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
+    selection::{acted_on, key},
     world::{Misbehaviour, World},
 };
 use crate::{
@@ -24,11 +28,16 @@ const CHECK: Duration = Duration::from_secs(10);
 
 /// The consumer at work.
 pub(super) struct Controller {
-    pub(super) hub: Hub,
-    pub(super) world: World,
-    pub(super) profiles: Mirror,
-    pub(super) connector: Connector,
+    hub: Hub,
+    world: World,
+    /// The profiles by their namespace.
+    profiles: BTreeMap<&'static str, Mirror>,
+    /// Those of another namespace, which are none of its business.
+    unselected: Mirror,
+    connector: Connector,
     engaged: BTreeMap<String, Engaged>,
+    /// Profiles that it once did not act on, as another one was older.
+    passed_over: BTreeSet<String>,
 }
 
 /// A member that it works with.
@@ -43,47 +52,66 @@ struct Engaged {
 
 impl Controller {
     pub(super) fn new(hub: Hub, world: World, connector: Connector) -> Self {
+        let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
             world,
-            profiles: Mirror::new(profile_resource(), NAMESPACE),
+            profiles: NAMESPACES.map(|namespace| (namespace, mirror(namespace))).into(),
+            unselected: mirror(UNSELECTED),
             connector,
             engaged: BTreeMap::new(),
+            passed_over: BTreeSet::new(),
         }
     }
 
     /// Never ends by itself.
     pub(super) async fn run(mut self) -> Result<(), RequestError> {
         loop {
-            self.profiles.refresh(&self.hub).await?;
-            let profiles: Vec<DynamicObject> = self.profiles.all().cloned().collect();
-            let name = |profile: &DynamicObject| profile.metadata.name.clone().unwrap_or_default();
-            self.engaged
-                .retain(|engaged, _| profiles.iter().any(|profile| name(profile) == *engaged));
-            for profile in &profiles {
-                self.write(profile, &name(profile)).await?;
-                self.reconcile(profile, name(profile)).await;
+            for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
+                mirror.refresh(&self.hub).await?;
             }
-            self.check();
+            let mut profiles: Vec<DynamicObject> =
+                self.profiles.values().flat_map(Mirror::all).cloned().collect();
+            let of_others: Vec<DynamicObject> = self.unselected.all().cloned().collect();
+            if self.world.has(Misbehaviour::ReadsAllNamespaces) {
+                profiles.extend(of_others.iter().cloned());
+            }
+            for profile in &profiles {
+                self.write(profile).await?;
+            }
+            let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
+            let keys = |profiles: &mut dyn Iterator<Item = &DynamicObject>| -> BTreeSet<String> {
+                profiles.map(|profile| key(profile, &self.world)).collect()
+            };
+            let (wanted, all) = (keys(&mut acted_on.iter().copied()), keys(&mut profiles.iter()));
+            let keeps_gone = self.world.has(Misbehaviour::KeepsTheGone);
+            self.engaged
+                .retain(|key, _| wanted.contains(key) || keeps_gone && !all.contains(key));
+            for profile in acted_on {
+                self.reconcile(profile).await;
+            }
+            self.check().await;
             sleep(ROUND).await;
         }
     }
 
     /// Connects to a member, if there is cause.
-    async fn reconcile(&mut self, profile: &DynamicObject, name: String) {
+    async fn reconcile(&mut self, profile: &DynamicObject) {
+        let key = key(profile, &self.world);
         let wanted = match access(profile, PROVIDER, &self.world) {
             Ok(access) => access,
             Err(Unusable::Malformed) if self.world.has(Misbehaviour::StopsAtMalformed) => {
                 std::future::pending().await
             }
-            Err(_) if self.world.habits.keeps_last_known_good => return,
+            Err(Unusable::Malformed) if self.world.habits.keeps_last_known_good => return,
+            Err(Unusable::NoAccess) if self.world.has(Misbehaviour::KeepsAccess) => return,
             Err(_) => {
-                self.engaged.remove(&name);
+                self.engaged.remove(&key);
                 return;
             }
         };
         let version = profile.metadata.resource_version.clone().unwrap_or_default();
-        if let Some(engaged) = self.engaged.get(&name) {
+        if let Some(engaged) = self.engaged.get(&key) {
             let is_other = engaged.access != wanted && !self.world.has(Misbehaviour::KeepsAddress);
             let is_written = engaged.version != version && self.world.has(Misbehaviour::ReconnectsAlways);
             if !is_other && !is_written {
@@ -94,7 +122,7 @@ impl Controller {
         let line = if self.world.habits.calls_nobody {
             None
         } else {
-            self.connector.connect(&wanted, &self.world)
+            self.connector.connect(&wanted, &self.world).await
         };
         let engaged = Engaged {
             access: wanted,
@@ -102,38 +130,41 @@ impl Controller {
             line,
             checked: Instant::now(),
         };
-        self.engaged.insert(name, engaged);
+        self.engaged.insert(key, engaged);
     }
 
-    /// Asks members whether they are well, and tries those again that could not be reached.
-    fn check(&mut self) {
+    /// Asks members whether they are well. Those that could not be reached, and those that ended the connection, it tries again.
+    async fn check(&mut self) {
         if self.world.habits.calls_nobody {
             return;
         }
         for engaged in self.engaged.values_mut() {
-            if engaged.checked.elapsed() < CHECK {
+            let is_ended = engaged.line.as_ref().is_some_and(Line::is_ended);
+            if !is_ended && engaged.checked.elapsed() < CHECK {
                 continue;
             }
             engaged.checked = Instant::now();
             match &engaged.line {
-                Some(line) if !self.world.habits.polls => self.connector.check(line),
-                _ => engaged.line = self.connector.connect(&engaged.access, &self.world),
+                Some(line) if !self.world.habits.polls && !is_ended => self.connector.check(line),
+                _ => engaged.line = self.connector.connect(&engaged.access, &self.world).await,
             }
         }
     }
 
     /// Writes to a profile, as no consumer should.
-    async fn write(&mut self, profile: &DynamicObject, name: &str) -> Result<(), RequestError> {
+    async fn write(&mut self, profile: &DynamicObject) -> Result<(), RequestError> {
+        let namespace = profile.metadata.namespace.clone().unwrap_or_default();
         let target = Target {
             resource: profile_resource(),
-            namespace: Some(NAMESPACE.to_owned()),
-            name: name.to_owned(),
+            namespace: Some(namespace.clone()),
+            name: profile.metadata.name.clone().unwrap_or_default(),
         };
         let labels = profile.metadata.labels.as_ref();
         let is_labelled = labels.is_some_and(|labels| labels.contains_key(CONSUMER));
+        let is_new = !self.engaged.contains_key(&key(profile, &self.world));
         let (via, patch) = if self.world.has(Misbehaviour::LabelsProfiles) && !is_labelled {
             (Via::Object, json!({"metadata": {"labels": {CONSUMER: "seen"}}}))
-        } else if self.world.has(Misbehaviour::WritesStatus) && !self.engaged.contains_key(name) {
+        } else if self.world.has(Misbehaviour::WritesStatus) && is_new {
             (
                 Via::Status,
                 json!({"status": {"version": {"kubernetes": "v1.34.2+seen"}}}),
@@ -142,7 +173,11 @@ impl Controller {
             return Ok(());
         };
         match self.hub.patch(&target, CONSUMER, via, &patch).await {
-            Ok(written) => self.profiles.put(written),
+            Ok(written) => {
+                if let Some(mirror) = self.profiles.get_mut(&*namespace) {
+                    mirror.put(written);
+                }
+            }
             // It was deleted meanwhile: the watch tells.
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),

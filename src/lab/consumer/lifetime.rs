@@ -16,16 +16,22 @@ use super::{
     connect::Connector,
     controller::Controller,
     faults::Fault,
-    names::{CONSUMER, NAMESPACE, PROVIDER},
+    names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
     world::{Habits, World},
 };
 use crate::{
     client::{Hub, RequestError, Target},
+    crd::{CustomResourceDefinition, cluster_profile, lax},
     stage::WithinProcess,
 };
 
 /// How long it may take to call a control.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The definitions of a hub for it: those of a hub that has stored what others refuse.
+pub fn hub_definitions() -> Vec<CustomResourceDefinition> {
+    vec![lax(cluster_profile())]
+}
 
 /// The reference consumer.
 pub struct Consumer {
@@ -37,8 +43,8 @@ pub struct Consumer {
 impl Consumer {
     /// Its name, as a user of the hub.
     pub const NAME: &str = CONSUMER;
-    /// The namespace whose profiles it reads.
-    pub const NAMESPACE: &str = NAMESPACE;
+    /// The first namespace whose profiles it reads.
+    pub const NAMESPACE: &str = NAMESPACES[0];
 
     /// Makes a consumer with these faults; with none it conforms. What happens to its members is told by `clock`.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
@@ -65,18 +71,17 @@ impl Consumer {
             run: new_run_id(),
             claims: ConsumerClaims {
                 user: CONSUMER.to_owned(),
-                namespaces: [NAMESPACE.to_owned()].into(),
+                namespaces: NAMESPACES.map(str::to_owned).into(),
                 labels: BTreeMap::new(),
                 providers: [PROVIDER.to_owned()].into(),
                 fallback: None,
-                // The suite's definitions refuse a list of arguments.
-                profile_args: false,
-                profile_envs: true,
+                profile_args: self.world.claims_additions(),
+                profile_envs: self.world.claims_additions(),
                 one_shot: false,
-                actions_conflict: false,
-                gates_on_health: false,
+                actions_conflict: !self.world.habits.repeats_itself,
+                gates_on_health: !self.world.habits.shows_the_sick,
             },
-            unselected: None,
+            unselected: Some(UNSELECTED.to_owned()),
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
             hooks: None,
@@ -86,19 +91,22 @@ impl Consumer {
         }
     }
 
-    /// Makes its namespace.
+    /// Makes its namespaces, and one that it does not read.
     ///
     /// # Errors
     /// When the hub refuses that.
     pub async fn set_up(&self, client: &kube::Client) -> Result<(), RequestError> {
-        let target = Target {
-            resource: ApiResource::erase::<Namespace>(&()),
-            namespace: None,
-            name: NAMESPACE.to_owned(),
-        };
-        let namespace = json!({"metadata": {"name": NAMESPACE}});
         let hub = Hub::new(client.clone());
-        hub.create(&target, CONSUMER, &namespace).await.map(drop)
+        for name in NAMESPACES.into_iter().chain([UNSELECTED]) {
+            let target = Target {
+                resource: ApiResource::erase::<Namespace>(&()),
+                namespace: None,
+                name: name.to_owned(),
+            };
+            let namespace = json!({"metadata": {"name": name}});
+            hub.create(&target, CONSUMER, &namespace).await?;
+        }
+        Ok(())
     }
 
     /// Runs. It never ends by itself: abort it.

@@ -1,9 +1,10 @@
 //! The reference consumer: a small, honest consumer that reads ClusterProfiles and goes to their members.
 //!
-//! It watches the profiles of one namespace, runs the credential plugin of the provider that it knows, connects to the
-//! member, and asks it from time to time whether it is well. A [`Fault`] makes it break one rule; [`Habits`] make it another
+//! It watches the profiles of two namespaces, runs the credential plugin of the provider that it knows, connects to the
+//! member, and asks it from time to time whether it is well. Of several profiles of one member it acts on the oldest. A [`Fault`] makes it break one rule; [`Habits`] make it another
 //! honest consumer.
 //!
+//! * `selection`: which profiles it acts on;
 //! * `access`: what a profile says of the way to its member;
 //! * `controller`: the rounds; `connect`: the plugin and the connection;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
@@ -15,10 +16,11 @@ mod controller;
 mod faults;
 mod lifetime;
 mod names;
+mod selection;
 mod world;
 
 pub use faults::{Fault, FaultInfo, faults};
-pub use lifetime::Consumer;
+pub use lifetime::{Consumer, hub_definitions};
 pub use world::Habits;
 
 pub use crate::client::RequestError as ConsumerError;

@@ -2,7 +2,9 @@
 
 /// The consumer's name: its user and its field manager.
 pub(super) const CONSUMER: &str = "reference-consumer";
-/// The namespace whose profiles it reads.
-pub(super) const NAMESPACE: &str = "lab-consumer";
+/// The namespaces whose profiles it reads.
+pub(super) const NAMESPACES: [&str; 2] = ["lab-consumer", "lab-consumer-b"];
+/// A namespace whose profiles it does not read.
+pub(super) const UNSELECTED: &str = "lab-elsewhere";
 /// The provider that it has a plugin for.
 pub(super) const PROVIDER: &str = "recorder";

@@ -13,6 +13,12 @@ pub struct Habits {
     pub keeps_last_known_good: bool,
     /// It calls no member: it translates profiles for somebody else.
     pub calls_nobody: bool,
+    /// It calls members that are not healthy, too: it shows them to people.
+    pub shows_the_sick: bool,
+    /// It acts on each profile of a member: nothing that it does would conflict.
+    pub repeats_itself: bool,
+    /// It hands nothing on to the plugin that profiles add.
+    pub hands_on_nothing: bool,
 }
 
 /// A kind of misbehaviour.
@@ -42,6 +48,42 @@ pub(super) enum Misbehaviour {
     ReconnectsAlways,
     /// It has one credential for all members.
     SharesCredential,
+    /// It reads namespaces that it was not told to read.
+    ReadsAllNamespaces,
+    /// It takes profiles of one name for one, whatever their namespace.
+    KnowsByNameAlone,
+    /// Of several profiles of a member, it takes the youngest.
+    TakesTheYoungest,
+    /// Of several that are the oldest, it takes one.
+    TakesOneOfTied,
+    /// It takes all without an identity for one member, if they say so.
+    TakesEmptyForOne,
+    /// It takes profiles of several inventories for one member.
+    TakesInventoriesForOne,
+    /// It never acts on a profile that it once did not act on.
+    NeverReturns,
+    /// It reads the deprecated list first.
+    ReadsTheOldList,
+    /// It goes around proxies.
+    GoesAroundProxies,
+    /// It speaks plain HTTP with members.
+    SpeaksInTheClear,
+    /// It hands on what profiles add, without being told to.
+    HandsOnUnasked,
+    /// It drops arguments that are there twice.
+    DropsRepeats,
+    /// It keeps credentials that have expired.
+    KeepsCredentials,
+    /// It stops at a plugin that gives nothing.
+    StopsAtFailure,
+    /// It keeps to the access that a profile no longer names.
+    KeepsAccess,
+    /// It keeps the members of profiles that are gone.
+    KeepsTheGone,
+    /// It calls members that are not healthy, although it says that it does not.
+    CallsTheSick,
+    /// It leaves profiles alone that say something undefined.
+    KnowsTheDefinedAlone,
 }
 
 /// What a consumer does.
@@ -61,6 +103,16 @@ impl World {
 
     pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
         self.misbehaviours.insert(misbehaviour);
+    }
+
+    /// Whether it hands on what profiles add.
+    pub(super) fn hands_on_additions(&self) -> bool {
+        self.claims_additions() || self.has(Misbehaviour::HandsOnUnasked)
+    }
+
+    /// Whether it says that it hands on what profiles add.
+    pub(super) fn claims_additions(&self) -> bool {
+        !self.habits.hands_on_nothing && !self.has(Misbehaviour::HandsOnUnasked)
     }
 
     pub(super) fn has(&self, misbehaviour: Misbehaviour) -> bool {

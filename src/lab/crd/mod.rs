@@ -19,6 +19,7 @@ mod all;
 mod cluster_profile;
 mod cluster_property;
 mod definition;
+mod lax;
 mod placement_decision;
 mod schema;
 
@@ -27,6 +28,7 @@ pub use cluster_profile::cluster_profile;
 pub use cluster_property::cluster_property;
 pub use definition::to_yaml;
 pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+pub use lax::lax;
 pub use placement_decision::placement_decision;
 
 #[cfg(test)]

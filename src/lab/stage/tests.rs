@@ -116,6 +116,7 @@ async fn server_names_tell_members_behind_one_address_apart() {
             member: member.to_owned(),
             server_name: Some(format!("{member}.example")),
             beside: beside.take(),
+            plain: false,
         };
         let address = members.open(&new).await.expect("an address");
         beside = Some(address.url.clone());

@@ -33,6 +33,8 @@ pub struct Hello<'a> {
     pub server_name: Option<&'a str>,
     /// Whom it trusts.
     pub trust: Trust<'a>,
+    /// The proxy that it asks for a way.
+    pub proxy: Option<&'a str>,
 }
 
 /// Whom a client trusts.
@@ -73,6 +75,9 @@ impl WithinProcess {
     /// When nobody listens, or one side does not trust the other.
     pub fn dial(&self, hello: Hello<'_>) -> Result<Connection, DialError> {
         let there = self.calls.at(hello.url);
+        if let (Some(proxy), Some((_, host))) = (hello.proxy, hello.url.split_once("://")) {
+            self.calls.proxied(proxy, host);
+        }
         if there.is_empty() {
             return Err(DialError::Refused);
         }
@@ -81,7 +86,9 @@ impl WithinProcess {
         };
         let error = match (there.iter().find(is_its), hello.trust) {
             (None, _) => DialError::NoSuchName,
-            (Some(address), Trust::Authority(known)) if known != address.ca_data => {
+            (Some(address), Trust::Authority(known))
+                if known != address.ca_data && !address.ca_data.is_empty() =>
+            {
                 DialError::UnknownAuthority
             }
             (Some(_), _) => return Ok(self.calls.connected(hello.url, hello.server_name)),
@@ -96,18 +103,28 @@ impl Members for WithinProcess {
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>> {
         async move {
             let number = self.opened.fetch_add(1, Ordering::Relaxed);
+            let scheme = if new.plain { "http" } else { "https" };
             let address = MemberAddress {
                 url: new
                     .beside
                     .clone()
-                    .unwrap_or_else(|| format!("https://192.0.2.1:{}", FIRST_PORT + number)),
+                    .unwrap_or_else(|| format!("{scheme}://192.0.2.1:{}", FIRST_PORT + number)),
                 member: new.member.clone(),
                 server_name: new.server_name.clone(),
-                ca_data: new_ca_data(&new.member),
+                ca_data: if new.plain {
+                    String::new()
+                } else {
+                    new_ca_data(&new.member)
+                },
             };
             self.calls.open(address.clone());
             Ok(address)
         }
         .boxed()
+    }
+
+    fn open_proxy(&self) -> BoxFuture<'_, Result<String, OfferError>> {
+        let number = self.opened.fetch_add(1, Ordering::Relaxed);
+        async move { Ok(format!("http://192.0.2.1:{}", FIRST_PORT + number)) }.boxed()
     }
 }

@@ -1,0 +1,58 @@
+//! Several profiles of one member, for a consumer whose actions on them would conflict (KEP-4322, uniqueness).
+
+use std::time::Duration;
+
+use evidence::api::names::LABEL_MEMBER_ID;
+use futures::future::join_all;
+use jiff::SignedDuration;
+
+use super::super::{
+    profile::{Entry, Place, Status},
+    session::Session,
+};
+
+/// The time between profiles of which one is older. Times of creation have whole seconds.
+const APART: Duration = Duration::from_secs(3);
+/// Long before the next whole second.
+const EARLY: SignedDuration = SignedDuration::from_millis(300);
+
+/// Pairs with one identity: one older, both of the same second, one in another inventory; and pairs without.
+pub(super) async fn duplicates(session: &Session<'_>) {
+    if !session.plan.claims.actions_conflict {
+        return;
+    }
+    let selected = session.place();
+    let of = |id: &str| selected.clone().labelled(LABEL_MEMBER_ID, id);
+    together(session, &of("older"), &["older"]).await;
+    session.pause(APART).await;
+    together(session, &of("older"), &["a-younger"]).await;
+    until_early(session).await;
+    together(session, &of("tied"), &["tied-a", "tied-b"]).await;
+    together(session, &of(""), &["empty-a", "empty-b"]).await;
+    together(session, &selected, &["without-a", "without-b"]).await;
+    if let Some(unselected) = &session.plan.unselected {
+        let elsewhere = of("of-two-inventories").in_namespace(unselected);
+        together(session, &elsewhere, &["inventory-elsewhere"]).await;
+        together(session, &of("of-two-inventories"), &["inventory-own"]).await;
+    }
+}
+
+/// Creates these profiles as nearly at the same time as can be, and then says what their members are.
+async fn together(session: &Session<'_>, place: &Place, names: &[&str]) {
+    let created = join_all(names.iter().map(|what| session.create(place, what))).await;
+    for (what, profile) in names.iter().zip(created) {
+        if let (Some(profile), Some(address)) = (profile, session.address(what).await) {
+            let status = Status::of([Entry::to(session.provider(), &address)]);
+            session.complete(profile, &status).await;
+        }
+    }
+}
+
+/// Waits until a second has just begun.
+async fn until_early(session: &Session<'_>) {
+    let fraction = SignedDuration::from_nanos(session.now().subsec_nanosecond().into());
+    if fraction > EARLY {
+        let left = SignedDuration::from_secs(1).saturating_sub(fraction);
+        session.pause(Duration::try_from(left).unwrap_or_default()).await;
+    }
+}

@@ -1,0 +1,67 @@
+//! What is staged, scene by scene: each publishes profiles that ask something of a consumer. A control follows.
+//!
+//! * `access`: which provider, which server, which authority, which way;
+//! * `inventory`: which profiles are the consumer's, and what else they may say; `duplicates`: several of one member;
+//! * `arguments`: what profiles add to a run of the plugin;
+//! * `changes`: where access moves, stays, or ends;
+//! * `failures`: what cannot be used.
+
+mod access;
+mod arguments;
+mod changes;
+mod duplicates;
+mod failures;
+mod inventory;
+
+use futures::{FutureExt as _, future::BoxFuture};
+
+use super::session::Session;
+
+/// A provider that no consumer has a plugin for.
+const UNKNOWN: &str = "unknown.conformance.example";
+
+/// A scene.
+pub(super) struct SceneOf {
+    /// Its name.
+    pub name: &'static str,
+    /// Publishes its profiles.
+    pub play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>,
+    /// How many times what the consumer may take it lasts, at least.
+    pub settles: u32,
+    /// Whether it may hold up a consumer that does one thing after the other.
+    pub hinders: bool,
+}
+
+/// All scenes, in their order: what may end a consumer comes last.
+pub(super) const SCENES: &[SceneOf] = &[
+    scene("access", |session| access::access(session).boxed()),
+    scene("ways", |session| access::ways(session).boxed()),
+    scene("inventory", |session| inventory::inventory(session).boxed()),
+    scene("duplicates", |session| duplicates::duplicates(session).boxed()),
+    scene("arguments", |session| arguments::arguments(session).boxed()),
+    scene("address", |session| changes::address(session).boxed()),
+    scene("heartbeats", |session| changes::heartbeats(session).boxed()),
+    scene("ends", |session| changes::ends(session).boxed()),
+    SceneOf {
+        // The consumer has to do with each of them first.
+        settles: 2,
+        hinders: true,
+        ..scene("failing", |session| failures::failing(session).boxed())
+    },
+    SceneOf {
+        settles: 2,
+        ..scene("malformed", |session| failures::malformed(session).boxed())
+    },
+];
+
+/// The last scene, where it is needed: with nothing but a control.
+pub(super) const END: SceneOf = scene("end", |_| std::future::ready(()).boxed());
+
+const fn scene(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>) -> SceneOf {
+    SceneOf {
+        name,
+        play,
+        settles: 1,
+        hinders: false,
+    }
+}

@@ -1,0 +1,98 @@
+//! Which profiles the consumer acts on: not on all that it reads.
+
+use std::collections::BTreeSet;
+
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
+use kube::api::DynamicObject;
+
+use super::world::{Misbehaviour, World};
+
+/// Names a profile in all that it reads.
+pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
+    let name = profile.metadata.name.as_deref().unwrap_or_default();
+    if world.has(Misbehaviour::KnowsByNameAlone) {
+        return name.to_owned();
+    }
+    let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
+    format!("{namespace}/{name}")
+}
+
+/// The profiles that it acts on. `passed_over` are the keys of those that it once did not.
+pub(super) fn acted_on<'p>(
+    profiles: &'p [DynamicObject],
+    of_others: &'p [DynamicObject],
+    world: &World,
+    passed_over: &mut BTreeSet<String>,
+) -> Vec<&'p DynamicObject> {
+    let is_first = |profile: &&DynamicObject| {
+        world.habits.repeats_itself || is_first_of_its_member(profile, profiles, of_others, world)
+    };
+    let (first, others): (Vec<_>, Vec<_>) = profiles.iter().partition(is_first);
+    passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
+    let is_left_out = |profile: &DynamicObject| {
+        (world.has(Misbehaviour::NeverReturns) && passed_over.contains(&key(profile, world)))
+            || (is_sick(profile) && !world.habits.shows_the_sick && !world.has(Misbehaviour::CallsTheSick))
+            || (says_undefined(profile) && world.has(Misbehaviour::KnowsTheDefinedAlone))
+    };
+    let first = first.into_iter();
+    first.filter(|profile| !is_left_out(profile)).collect()
+}
+
+/// Whether a profile is the one of its member to act on (KEP-4322): the oldest one, of its namespace, if that is one alone.
+fn is_first_of_its_member(
+    profile: &DynamicObject,
+    profiles: &[DynamicObject],
+    of_others: &[DynamicObject],
+    world: &World,
+) -> bool {
+    let id = |profile: &DynamicObject| {
+        let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
+        (!id.is_empty() || world.has(Misbehaviour::TakesEmptyForOne)).then(|| id.clone())
+    };
+    let Some(own) = id(profile) else { return true };
+    let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let is_everywhere = world.has(Misbehaviour::TakesInventoriesForOne);
+    let others = is_everywhere.then_some(of_others).unwrap_or_default();
+    let same: Vec<&DynamicObject> = profiles
+        .iter()
+        .chain(others)
+        .filter(|other| id(other).as_ref() == Some(&own))
+        .filter(|other| is_everywhere || other.metadata.namespace == profile.metadata.namespace)
+        .collect();
+    if world.has(Misbehaviour::TakesTheYoungest) && created_apart(&same) {
+        return same.iter().all(|other| created(other) <= created(profile));
+    }
+    let oldest = same.iter().map(|other| created(other)).min().flatten();
+    let mut tied = same.iter().filter(|other| created(other) == oldest);
+    if world.has(Misbehaviour::TakesOneOfTied) {
+        return tied
+            .next()
+            .is_some_and(|first| first.metadata.uid == profile.metadata.uid);
+    }
+    tied.all(|other| other.metadata.uid == profile.metadata.uid)
+}
+
+/// Whether no two were created at the same time.
+fn created_apart(profiles: &[&DynamicObject]) -> bool {
+    let times: BTreeSet<_> = profiles
+        .iter()
+        .map(|profile| profile.metadata.creation_timestamp.as_ref().map(|time| time.0))
+        .collect();
+    times.len() == profiles.len()
+}
+
+fn is_sick(profile: &DynamicObject) -> bool {
+    let mut conditions = conditions(profile);
+    conditions.any(|condition| condition["type"] == CONDITION_HEALTHY && condition["status"] == "False")
+}
+
+fn says_undefined(profile: &DynamicObject) -> bool {
+    let mut conditions = conditions(profile);
+    conditions
+        .any(|condition| condition["type"] != CONDITION_HEALTHY && condition["type"] != CONDITION_JOINED)
+}
+
+fn conditions(profile: &DynamicObject) -> impl Iterator<Item = &serde_json::Value> {
+    let conditions = profile.data["status"]["conditions"].as_array();
+    conditions.into_iter().flatten()
+}
