@@ -8,7 +8,10 @@ use evidence::{Evidence, Kind, api::Role};
 use jiff::civil::Date;
 
 use super::{
-    consumer::{consumer_access, consumer_change, consumer_exec, consumer_hub, consumer_secrets},
+    consumer::{
+        consumer_access, consumer_change, consumer_exec, consumer_hub, consumer_identity, consumer_scope,
+        consumer_secrets,
+    },
     facts::Facts,
     manager::{
         access, clustersets, conditions, consumers, identity, lifecycle, properties, updates, version,
@@ -210,6 +213,13 @@ const SCHEDULER: &[Binding] = rules! { "scheduler":
 const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-hub/status-not-written" => Fleet(consumer_hub::status_not_written),
     "consumer-hub/profile-not-written" => Fleet(consumer_hub::profile_not_written),
+    "consumer-scope/namespaces-apart" => Fleet(consumer_scope::namespaces_apart),
+    "consumer-scope/selection-kept" => Fleet(consumer_scope::selection_kept),
+    "consumer-identity/oldest-wins" => Fleet(consumer_identity::oldest_wins),
+    "consumer-identity/tie-acts-on-none" => Fleet(consumer_identity::tie_acts_on_none),
+    "consumer-identity/empty-is-absent" => Fleet(consumer_identity::empty_is_absent),
+    "consumer-identity/other-inventories-stay" => Fleet(consumer_identity::other_inventories_stay),
+    "consumer-identity/next-takes-over" => Fleet(consumer_identity::next_takes_over),
     "consumer-access/picks-known-provider" => Fleet(consumer_access::picks_known_provider),
     "consumer-access/no-guess" => Fleet(consumer_access::no_guess),
     "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
@@ -218,6 +228,8 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
     "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),
     "consumer-change/address-followed" => Fleet(consumer_change::address_followed),
+    "consumer-change/access-revoked" => Fleet(consumer_change::access_revoked),
+    "consumer-change/profile-gone" => Fleet(consumer_change::profile_gone),
     "consumer-change/heartbeats-harmless" => Fleet(consumer_change::heartbeats_harmless),
     "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
 };

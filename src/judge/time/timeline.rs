@@ -323,7 +323,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// When there was no object, from its first life on.
-    pub(super) fn absent(&self) -> While {
+    pub(crate) fn absent(&self) -> While {
         self.settled(self.held_until(|_| Micros::MAX).not())
     }
 

@@ -23,6 +23,41 @@ const FAULTS: &[FaultInfo] = &[
     })
     .in_audit_log_only(),
     new(
+        "consumer-scope/namespaces-apart",
+        "knows profiles by their names alone",
+        |world| world.misbehave(Misbehaviour::KnowsByNameAlone),
+    ),
+    new(
+        "consumer-scope/selection-kept",
+        "reads the profiles of all namespaces",
+        |world| world.misbehave(Misbehaviour::ReadsAllNamespaces),
+    ),
+    in_2026_09(
+        "consumer-identity/oldest-wins",
+        "takes the youngest of several profiles of a member",
+        |world| world.misbehave(Misbehaviour::TakesTheYoungest),
+    ),
+    in_2026_09(
+        "consumer-identity/tie-acts-on-none",
+        "takes one of several profiles that are equally old",
+        |world| world.misbehave(Misbehaviour::TakesOneOfTied),
+    ),
+    in_2026_09(
+        "consumer-identity/empty-is-absent",
+        "takes all profiles with an empty identity for one",
+        |world| world.misbehave(Misbehaviour::TakesEmptyForOne),
+    ),
+    in_2026_09(
+        "consumer-identity/other-inventories-stay",
+        "takes profiles of several inventories for one",
+        |world| world.misbehave(Misbehaviour::TakesInventoriesForOne),
+    ),
+    in_2026_09(
+        "consumer-identity/next-takes-over",
+        "never comes back to a profile that it passed over",
+        |world| world.misbehave(Misbehaviour::NeverReturns),
+    ),
+    new(
         "consumer-access/picks-known-provider",
         "takes the first access provider, known or not",
         |world| world.misbehave(Misbehaviour::TakesTheFirst),
@@ -63,6 +98,16 @@ const FAULTS: &[FaultInfo] = &[
         |world| world.misbehave(Misbehaviour::KeepsAddress),
     ),
     new(
+        "consumer-change/access-revoked",
+        "keeps to access that was taken back",
+        |world| world.misbehave(Misbehaviour::KeepsAccess),
+    ),
+    new(
+        "consumer-change/profile-gone",
+        "keeps the members of profiles that are gone",
+        |world| world.misbehave(Misbehaviour::KeepsTheGone),
+    ),
+    new(
         "consumer-change/heartbeats-harmless",
         "reconnects whenever a profile is written",
         |world| world.misbehave(Misbehaviour::ReconnectsAlways),
@@ -76,6 +121,10 @@ const FAULTS: &[FaultInfo] = &[
 
 const fn new(id: &'static str, what: &'static str, edit: fn(&mut World)) -> FaultInfo {
     FaultInfo::first_in(Edition::Consumer2026M07, id, what, edit)
+}
+
+const fn in_2026_09(id: &'static str, what: &'static str, edit: fn(&mut World)) -> FaultInfo {
+    FaultInfo::first_in(Edition::Consumer2026M09, id, what, edit)
 }
 
 /// All faults, in the order of the rules.

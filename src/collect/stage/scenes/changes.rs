@@ -71,7 +71,7 @@ pub(super) async fn ends(session: &Session<'_>) {
         status
     })
     .await;
-    if let Some(oldest) = session.published("older") {
+    if let Some(oldest) = session.published("oldest-goes") {
         session.withdraw(&oldest).await;
     }
     let is_expiring = expiring.is_some();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evidence::api::names::LABEL_MEMBER_ID;
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use jiff::SignedDuration;
 
 use super::super::{
@@ -23,9 +23,16 @@ pub(super) async fn duplicates(session: &Session<'_>) {
     }
     let selected = session.place();
     let of = |id: &str| selected.clone().labelled(LABEL_MEMBER_ID, id);
-    together(session, &of("older"), &["older"]).await;
+    let (stays, goes) = (of("of-oldest-that-stays"), of("of-oldest-that-goes"));
+    join(
+        together(session, &stays, &["oldest-stays"]),
+        together(session, &goes, &["oldest-goes"]),
+    )
+    .await;
     session.pause(APART).await;
-    together(session, &of("older"), &["a-younger"]).await;
+    // By its name, the first of the two.
+    together(session, &stays, &["a-younger"]).await;
+    together(session, &goes, &["next"]).await;
     until_early(session).await;
     together(session, &of("tied"), &["tied-a", "tied-b"]).await;
     together(session, &of(""), &["empty-a", "empty-b"]).await;

@@ -2,8 +2,10 @@
 
 mod entries;
 mod play;
+mod standing;
 
 pub(crate) use entries::{
     extension, inviting, is_malformed, known, may_ask_for, server, tls_name, trusts, unknown,
 };
-pub(crate) use play::{Play, held_throughout};
+pub(crate) use play::{Play, Subject, held_throughout};
+pub(crate) use standing::{Standing, standings};

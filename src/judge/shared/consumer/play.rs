@@ -147,10 +147,48 @@ impl<'e> Play<'e> {
         long.find(|(from, until)| held_throughout(held, *from, *until))
     }
 
+    /// Whether the consumer reads a profile, by its namespace and its labels.
+    pub(crate) fn is_selected(&self, profile: &ClusterProfile) -> bool {
+        let claims = &self.stage.consumer;
+        let namespaces = &claims.namespaces;
+        let is_read = namespaces.is_empty() || namespaces.contains(&*profile.metadata.namespace);
+        let mut labels = claims.labels.iter();
+        is_read
+            && labels.all(|(key, value)| {
+                profile
+                    .metadata
+                    .labels
+                    .get(&**key)
+                    .is_some_and(|own| *own == **value)
+            })
+    }
+
+    /// The servers that a profile ever named for a provider that the consumer has a plugin for, and no other profile.
+    pub(crate) fn own_servers(&self, subject: &Subject<'e>) -> BTreeSet<&'e str> {
+        let entries = self
+            .versions_of(subject)
+            .flat_map(|profile| known(profile, &self.stage.consumer));
+        let servers = entries.map(server).filter(|url| !url.is_empty());
+        servers.filter(|url| !self.is_shared(subject, url)).collect()
+    }
+
+    /// The first call of one of these servers that came after something had surely held for as long as the consumer may go on as
+    /// before.
+    pub(crate) fn call_during(&self, urls: &BTreeSet<&str>, held: &While) -> Option<&'e MemberCall> {
+        let calls = urls.iter().flat_map(|url| self.calls_to(url).iter().copied());
+        let late = calls.filter(|call| {
+            let at = call.at.as_microsecond();
+            held_throughout(held, at.saturating_sub(self.settle), at)
+        });
+        late.min_by_key(|call| call.at)
+    }
+
     /// Whether a profile may have had such an entry of a provider that the consumer has a plugin for, so that the consumer
     /// could still act on it at a moment.
     pub(crate) fn may_have_had(&self, at: Micros, is_it: impl Fn(&AccessProvider) -> bool) -> bool {
-        let has = |profile: &ClusterProfile| known(profile, &self.stage.consumer).any(&is_it);
+        let has = |profile: &ClusterProfile| {
+            self.is_selected(profile) && known(profile, &self.stage.consumer).any(&is_it)
+        };
         let mut subjects = self.subjects.iter();
         subjects.any(|subject| self.may_have_said(subject, at, has))
     }

@@ -126,12 +126,18 @@ fn staged() -> Value {
     };
     let known = |url: &str, more: Value| way("secretreader", url, more);
     let profile = |name: &str, ways: Vec<Value>| json!({"metadata": {"name": name}, "status": {"accessProviders": ways}});
+    let one_of = |name: &str, created: &str, id: &str| {
+        let labels = json!({"multicluster.x-k8s.io/inventory-member-id": id});
+        json!({"metadata": {"name": name, "creationTimestamp": format!("${{{created}}}"), "labels": labels}})
+    };
+    let mut elsewhere = one_of("of-two", "-60s", "c4");
+    json_patch::merge(&mut elsewhere, &json!({"metadata": {"namespace": "elsewhere"}}));
     let none = || json!({});
     let foreign = json!({"certificate-authority-data": "${CA future}"});
     let named = json!({"tls-server-name": "named.example"});
     json!({
         "stage": {
-            "consumer": {"profileArgs": true, "profileEnvs": true},
+            "consumer": {"profileArgs": true, "profileEnvs": true, "actionsConflict": true},
             "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s"}],
         },
         "profiles": [
@@ -142,16 +148,26 @@ fn staged() -> Value {
             profile("named", vec![known("https://10.0.0.1:6443", named)]),
             profile("malformed", vec![known("no url", none())]),
             profile("moves", vec![known("https://old:6443", none())]),
+            profile("revoked", vec![known("https://revoked:6443", none())]),
+            {"metadata": {"name": "a", "namespace": "other"}}, {"metadata": {"namespace": "elsewhere"}},
+            one_of("oldest", "-60s", "c1"), one_of("second", "-50s", "c1"), one_of("tied", "-60s", "c2"),
+            one_of("as-old", "-60s", "c2"), one_of("empty", "-60s", ""), one_of("as-empty", "-60s", ""),
+            one_of("gone", "-60s", "c3"), one_of("next", "-50s", "c3"), one_of("of-two", "-50s", "c4"), elsewhere,
         ],
         "steps": [
             {"at": "10s", "every": "2s", "times": 12, "change": {"status": {"version": {"kubernetes": "v1.34.${n}"}}}},
             {"at": "60s", "change": profile("moves", vec![known("https://new:6443", none())])},
+            {"at": "60s", "change": profile("revoked", vec![way("other", "https://other:6443", none())])},
+            {"at": "60s", "delete": "gone"},
         ],
         "memberCalls": [
             {"at": "1s", "connected": true}, {"at": "40s"}, {"at": "40s", "of": "two-ways", "url": "https://two:6443"},
             {"at": "40s", "of": "foreign", "broken": "unknown authority"},
             {"at": "40s", "of": "named", "serverName": "named.example"},
             {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
+            {"at": "40s", "of": "revoked"}, {"at": "40s", "url": "https://a.other.example:6443"},
+            {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
+            {"at": "40s", "of": "gone"}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
         ],
         "pluginCalls": [{"at": "1s", "args": ["--audience"]}, {"at": "1s", "of": "named"}, {"at": "1s", "of": "moves"}],
         "requests": [{"at": "10s", "subresource": "status"}],

@@ -52,6 +52,8 @@ fn suites_stand_in_the_order_of_the_documents() {
         "placement-updates",
         "placement-lifecycle",
         "consumer-hub",
+        "consumer-scope",
+        "consumer-identity",
         "consumer-access",
         "consumer-exec",
         "consumer-change",

@@ -1,0 +1,26 @@
+//! The suite `consumer-identity`: several profiles of one member, for a consumer whose actions on them would conflict (KEP-4322,
+//! uniqueness of the ClusterProfile object).
+
+mod empty;
+mod first;
+mod inventories;
+
+pub(in crate::rules) use empty::empty_is_absent;
+pub(in crate::rules) use first::{next_takes_over, oldest_wins, tie_acts_on_none};
+pub(in crate::rules) use inventories::other_inventories_stay;
+
+use evidence::Evidence;
+
+use crate::{shared::consumer::Play, subjects::Findings};
+
+/// Reads what was played for a consumer that says that its actions conflict. Others are not asked.
+fn play_of_conflicts<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Play<'e>> {
+    let play = Play::of(evidence, findings)?;
+    if play.stage.consumer.actions_conflict {
+        return Some(play);
+    }
+    findings.not_asked(
+        "nobody said that the consumer's actions on several profiles of one member would conflict: then it may act on each",
+    );
+    None
+}
