@@ -66,8 +66,7 @@ pub(crate) fn server(entry: &AccessProvider) -> &str {
 /// The name that an entry has for TLS, if it has TLS.
 pub(crate) fn tls_name(entry: &AccessProvider) -> Option<&str> {
     let name = entry.cluster.tls_server_name.as_deref();
-    let is_plain = Address::split(server(entry)).has_scheme("http");
-    name.filter(|name| !name.is_empty() && !is_plain)
+    name.filter(|name| !name.is_empty() && !is_plain(entry))
 }
 
 /// Whether a client that uses an entry may send that server name: the one that the entry has, or else the URL's host or none.
@@ -78,6 +77,19 @@ pub(crate) fn may_ask_for(entry: &AccessProvider, sent: Option<&str>) -> bool {
         Some(sent) => bare(name).eq_ignore_ascii_case(bare(sent)),
         None => tls_name(entry).is_none() || name.parse::<IpAddr>().is_ok(),
     }
+}
+
+/// Whether an entry's server is to be reached without TLS.
+pub(crate) fn is_plain(entry: &AccessProvider) -> bool {
+    Address::split(server(entry)).has_scheme("http")
+}
+
+/// Whether who asks a proxy for that host and port comes out at a server.
+pub(crate) fn is_way_to(url: &str, asked: &str) -> bool {
+    let (url, asked) = (Address::split(url), Address::split(asked));
+    let implied = if url.has_scheme("http") { "80" } else { "443" };
+    let port = url.port.filter(|port| !port.is_empty()).unwrap_or(implied);
+    bare(url.host).eq_ignore_ascii_case(bare(asked.host)) && asked.port.is_none_or(|asked| asked == port)
 }
 
 /// A name without the dot of a fully qualified one.

@@ -9,7 +9,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{known, server};
+use super::{is_way_to, known, server};
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
@@ -137,9 +137,10 @@ impl<'e> Play<'e> {
     }
 
     /// A span in which something surely held, and the consumer had its chance to act on it: a control that came into the span
-    /// was called, and as much time went by as a consumer may take.
+    /// was called, and as much time went by as a consumer may take. One that is held up has none.
     pub(crate) fn chance(&self, held: &While) -> Option<(Micros, Micros)> {
-        let spans = self.stage.scenes.iter().filter_map(|scene| {
+        let free = self.stage.scenes.iter().filter(|scene| !scene.hindered);
+        let spans = free.filter_map(|scene| {
             let called = scene.called?.as_microsecond();
             Some((called, scene.until.as_microsecond()))
         });
@@ -237,10 +238,7 @@ impl<'e> Play<'e> {
         (from, until): (Micros, Micros),
     ) -> Result<bool, Reason> {
         let is_in = |at: Timestamp| (from..=until).contains(&at.as_microsecond());
-        let is_host = |host: &str| {
-            let mut hosts = urls.iter().filter_map(|url| url.split_once("://"));
-            hosts.any(|(_, rest)| rest.split('/').next() == Some(host))
-        };
+        let is_host = |host: &str| urls.iter().any(|url| is_way_to(url, host));
         let mut calls = self.member_calls();
         let is_called = calls.any(|call| {
             let is_proxied = matches!(&call.what, Called::Proxied { host } if is_host(host));

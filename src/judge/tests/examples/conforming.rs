@@ -135,13 +135,29 @@ fn staged() -> Value {
     let none = || json!({});
     let foreign = json!({"certificate-authority-data": "${CA future}"});
     let named = json!({"tls-server-name": "named.example"});
+    let healthy =
+        |status: &str| json!({"status": {"conditions": [{"type": "ControlPlaneHealthy", "status": status}]}});
+    let mut ill = profile("ill", vec![known("https://ill:6443", none())]);
+    json_patch::merge(&mut ill, &healthy("False"));
+    let mut well = healthy("True");
+    well["metadata"] = json!({"name": "ill"});
+    let arguments = json!(["--audience", "https://a.default.example:6443"]);
+    let mut in_both = profile("in-both", vec![known("https://both:6443", none())]);
+    in_both["status"]["credentialProviders"] = json!([known("https://deprecated:6443", none())]);
+    let mut odd = profile("odd", vec![known("https://odd:6443", none())]);
+    odd["status"]["version"] = json!({"kubernetes": null});
     json!({
         "stage": {
-            "consumer": {"profileArgs": true, "profileEnvs": true, "actionsConflict": true},
-            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s"}],
+            "consumer": {"profileArgs": true, "gatesOnHealth": true, "actionsConflict": true},
+            "scenes": [
+                {"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s", "until": "300s"},
+                {"from": "310s", "called": "320s", "until": "390s", "hindered": true},
+                {"from": "401s", "called": "410s"},
+            ],
         },
         "profiles": [
-            {},
+            {}, ill, in_both, odd,
+            profile("plain", vec![known("http://plain:8080", none())]),
             profile("two-ways", vec![way("other", "https://other:6443", none()), known("https://two:6443", none())]),
             profile("no-way", vec![way("other", "https://nobody:6443", none())]),
             profile("foreign", vec![known("https://foreign:6443", foreign)]),
@@ -159,9 +175,16 @@ fn staged() -> Value {
             {"at": "60s", "change": profile("moves", vec![known("https://new:6443", none())])},
             {"at": "60s", "change": profile("revoked", vec![way("other", "https://other:6443", none())])},
             {"at": "60s", "delete": "gone"},
+            {"at": "300s", "create": profile("fails", vec![known("https://fails:6443", none())])},
+            {"at": "400s", "change": well},
         ],
         "memberCalls": [
-            {"at": "1s", "connected": true}, {"at": "40s"}, {"at": "40s", "of": "two-ways", "url": "https://two:6443"},
+            {"at": "1s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.default.example:6443"},
+            {"at": "1s", "connected": true, "connection": 1},
+            {"at": "40s", "every": "10s", "times": 6, "connection": 1},
+            {"at": "101s", "every": "10s", "times": 6, "connection": 1, "serial": 2},
+            {"at": "40s", "of": "in-both", "url": "https://both:6443"}, {"at": "40s", "of": "odd"},
+            {"at": "410s", "of": "ill"}, {"at": "40s", "of": "two-ways", "url": "https://two:6443"},
             {"at": "40s", "of": "foreign", "broken": "unknown authority"},
             {"at": "40s", "of": "named", "serverName": "named.example"},
             {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
@@ -169,7 +192,10 @@ fn staged() -> Value {
             {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
             {"at": "40s", "of": "gone"}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
         ],
-        "pluginCalls": [{"at": "1s", "args": ["--audience"]}, {"at": "1s", "of": "named"}, {"at": "1s", "of": "moves"}],
+        "pluginCalls": [
+            {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
+            {"at": "41s", "of": "named"}, {"at": "41s", "of": "moves"}, {"at": "305s", "of": "fails", "answer": "failed"},
+        ],
         "requests": [{"at": "10s", "subresource": "status"}],
     })
 }

@@ -1,7 +1,7 @@
 //! Less of some evidence: what a run has that looks for a shorter time, is interrupted, hears late, is off its clock, or lacks a
 //! kind of evidence.
 
-use evidence::{Asked, Evidence, Gap, History, Kind, Later, Log, Origin};
+use evidence::{Asked, Evidence, Gap, History, Kind, Later, Log, Origin, PluginAnswer};
 use jiff::{SignedDuration, Timestamp};
 
 /// The longest delay that leaves no gap.
@@ -220,7 +220,12 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
     if let Some(log) = plugin_calls {
         back(&mut log.covers.from);
         back(&mut log.covers.until);
-        log.events.iter_mut().for_each(|call| back(&mut call.at));
+        for call in &mut log.events {
+            back(&mut call.at);
+            if let PluginAnswer::Credential { expires, .. } = &mut call.answer {
+                expires.iter_mut().for_each(back);
+            }
+        }
     }
     // The log is the hub's, and so are its times.
     for gap in gaps
