@@ -222,6 +222,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-identity/next-takes-over" => Fleet(consumer_identity::next_takes_over),
     "consumer-access/picks-known-provider" => Fleet(consumer_access::picks_known_provider),
     "consumer-access/no-guess" => Fleet(consumer_access::no_guess),
+    "consumer-access/list-by-version" => Fleet(consumer_access::list_by_version),
     "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
     "consumer-access/tls-server-name-honoured" => Fleet(consumer_access::tls_server_name_honoured),
     "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
