@@ -225,6 +225,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-access/list-by-version" => Fleet(consumer_access::list_by_version),
     "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
     "consumer-access/tls-server-name-honoured" => Fleet(consumer_access::tls_server_name_honoured),
+    "consumer-access/proxy-honoured" => Fleet(consumer_access::proxy_honoured),
     "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
     "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
     "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),

@@ -79,6 +79,12 @@ pub(crate) fn may_ask_for(entry: &AccessProvider, sent: Option<&str>) -> bool {
     }
 }
 
+/// The proxy by which an entry's server is to be reached.
+pub(crate) fn proxy(entry: &AccessProvider) -> Option<&str> {
+    let proxy = entry.cluster.proxy_url.as_deref();
+    proxy.filter(|proxy| !proxy.is_empty())
+}
+
 /// Whether an entry's server is to be reached without TLS.
 pub(crate) fn is_plain(entry: &AccessProvider) -> bool {
     Address::split(server(entry)).has_scheme("http")
