@@ -226,6 +226,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
     "consumer-access/tls-server-name-honoured" => Fleet(consumer_access::tls_server_name_honoured),
     "consumer-access/proxy-honoured" => Fleet(consumer_access::proxy_honoured),
+    "consumer-access/no-token-in-the-clear" => Fleet(consumer_access::no_token_in_the_clear),
     "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
     "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
     "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),
