@@ -132,6 +132,23 @@ pub(crate) fn extension<'p>(entry: &'p AccessProvider, name: &str) -> Option<&'p
     found.map(|extension| &extension.extension)
 }
 
+/// The arguments that an entry adds to a run of its plugin.
+pub(crate) fn arguments(entry: &AccessProvider) -> Vec<String> {
+    let value = extension(entry, names::EXTENSION_ARGS).map(|json| json.value());
+    let list = value.iter().filter_map(Value::as_array).flatten();
+    list.filter_map(|argument| argument.as_str().map(str::to_owned))
+        .collect()
+}
+
+/// The variables that an entry adds, as `NAME=value`.
+pub(crate) fn variables(entry: &AccessProvider) -> BTreeSet<String> {
+    let value = extension(entry, names::EXTENSION_ENVS).map(|json| json.value());
+    let fields = value.iter().filter_map(Value::as_object).flatten();
+    fields
+        .filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)))
+        .collect()
+}
+
 /// Whether an entry cannot be used: its server is no URL, its authority no certificate, or an extension has another form.
 pub(crate) fn is_malformed(entry: &AccessProvider) -> bool {
     let url = server(entry);

@@ -5,8 +5,8 @@ mod play;
 mod standing;
 
 pub(crate) use entries::{
-    extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server, tls_name,
-    trusts, unknown,
+    arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,
+    tls_name, trusts, unknown, variables,
 };
 pub(crate) use play::{Play, Subject, held_throughout};
 pub(crate) use standing::{Standing, standings};

@@ -205,6 +205,13 @@ impl<'e> Play<'e> {
         self.may_have_had(at, &is_it) && !self.may_have_had(at, |entry| is_it(entry) && fits(entry))
     }
 
+    /// Whether a call of the plugin is surely for an entry of which something holds.
+    pub(crate) fn is_surely_for(&self, call: &PluginCall, holds: impl Fn(&AccessProvider) -> bool) -> bool {
+        let at = call.at.as_microsecond();
+        let is_its = |entry: &AccessProvider| self.is_call_of(call, entry);
+        self.may_have_had(at, is_its) && !self.may_have_had(at, |entry| is_its(entry) && !holds(entry))
+    }
+
     /// Whether a profile may have said something, so that the consumer could still act on it at a moment.
     pub(crate) fn may_have_said(
         &self,

@@ -6,11 +6,10 @@ use evidence::{
     Evidence,
     api::{AccessProvider, names},
 };
-use serde_json::Value;
 
 use crate::{
     reasons::PROFILE_ARGS_NOT_CLAIMED,
-    shared::consumer::{Play, extension, known},
+    shared::consumer::{Play, arguments, known, variables},
     subjects::{Finding, Findings},
     text::{redacted, redacted_under},
 };
@@ -96,21 +95,4 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(evidence: &Evidence, find
             members.len()
         ));
     }
-}
-
-/// The arguments that an entry adds.
-fn arguments(entry: &AccessProvider) -> Vec<String> {
-    let value = extension(entry, names::EXTENSION_ARGS).map(|json| json.value());
-    let list = value.iter().filter_map(Value::as_array).flatten();
-    list.filter_map(|argument| argument.as_str().map(str::to_owned))
-        .collect()
-}
-
-/// The variables that an entry adds, as `NAME=value`.
-fn variables(entry: &AccessProvider) -> BTreeSet<String> {
-    let value = extension(entry, names::EXTENSION_ENVS).map(|json| json.value());
-    let fields = value.iter().filter_map(Value::as_object).flatten();
-    fields
-        .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
-        .collect()
 }
