@@ -232,6 +232,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-exec/profile-args-as-told" => Fleet(consumer_exec::profile_args_as_told),
     "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
     "consumer-exec/expiry-renewed" => Fleet(consumer_exec::expiry_renewed),
+    "consumer-exec/failure-isolated" => Fleet(consumer_exec::failure_isolated),
     "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),
     "consumer-change/address-followed" => Fleet(consumer_change::address_followed),
     "consumer-change/access-revoked" => Fleet(consumer_change::access_revoked),

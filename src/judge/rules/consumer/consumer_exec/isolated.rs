@@ -1,0 +1,74 @@
+//! What may keep a consumer from members that have nothing to do with it.
+
+use evidence::{Kind, Scene, api::ClusterProfile};
+
+use crate::{
+    shared::consumer::Play,
+    subjects::{Finding, Findings},
+    time::Micros,
+};
+
+/// Something that may keep a consumer from other members.
+pub(super) struct Hindrance<'h, 'e> {
+    /// What it is, for people.
+    pub(super) what: &'static str,
+    /// The profile that brought it.
+    pub(super) profile: &'e ClusterProfile,
+    /// Whether it was there beside the control of the scene of that number.
+    pub(super) is_beside: &'h dyn Fn(usize, &Scene) -> bool,
+    /// Whether the consumer called the control of the scene of that number, at that moment, without it.
+    pub(super) goes_on_without: &'h dyn Fn(usize, &Scene, Micros) -> bool,
+}
+
+impl Hindrance<'_, '_> {
+    /// Judges each scene beside which it was, and which lasted for twice the time that the consumer may take: it has to do with
+    /// the hindrance first.
+    pub(super) fn judge(&self, play: &Play<'_>, findings: &mut Findings) {
+        let scenes = &play.stage.scenes;
+        let goes_on_without = |place: usize| {
+            let called = scenes[place].called.map(|called| called.as_microsecond());
+            called.is_some_and(|called| (self.goes_on_without)(place, &scenes[place], called))
+        };
+        for (place, scene) in scenes.iter().enumerate() {
+            let lasted = scene
+                .until
+                .as_microsecond()
+                .saturating_sub(scene.from.as_microsecond());
+            if lasted < play.settle.saturating_mul(2) || !(self.is_beside)(place, scene) {
+                continue;
+            }
+            if scene.called.is_some() {
+                findings.examine();
+                continue;
+            }
+            // Only if the consumer went on until the hindrance came, or else once it was gone, was that the cause.
+            let before = (0..place).rev();
+            let mut before = before.filter(|place| {
+                scenes[*place].called.is_some() || !(self.is_beside)(*place, &scenes[*place])
+            });
+            let is_the_cause = match before.next() {
+                Some(before) => goes_on_without(before),
+                None => (place..scenes.len()).any(goes_on_without),
+            };
+            if let Some(why) = play.why_missed(Kind::MemberCalls) {
+                findings.cannot_tell(why);
+            } else if !is_the_cause {
+                findings.cannot_tell(format!(
+                    "the consumer reached no other member without the {} either",
+                    self.what
+                ));
+            } else {
+                findings.examine();
+                findings.report(
+                    Finding::on(
+                        self.profile,
+                        format!("a {} keeps the consumer from other members", self.what),
+                    )
+                    .at("status.accessProviders")
+                    .expected("a call of the member of a profile beside it")
+                    .observed(format!("no call from {} to {}", scene.from, scene.until)),
+                );
+            }
+        }
+    }
+}
