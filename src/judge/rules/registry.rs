@@ -9,8 +9,8 @@ use jiff::civil::Date;
 
 use super::{
     consumer::{
-        consumer_access, consumer_change, consumer_exec, consumer_hub, consumer_identity, consumer_scope,
-        consumer_secrets,
+        consumer_access, consumer_change, consumer_exec, consumer_health, consumer_hub, consumer_identity,
+        consumer_scope, consumer_secrets,
     },
     facts::Facts,
     manager::{
@@ -238,6 +238,8 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-change/access-revoked" => Fleet(consumer_change::access_revoked),
     "consumer-change/profile-gone" => Fleet(consumer_change::profile_gone),
     "consumer-change/heartbeats-harmless" => Fleet(consumer_change::heartbeats_harmless),
+    "consumer-health/unhealthy-not-dispatched" => Fleet(consumer_health::unhealthy_not_dispatched),
+    "consumer-health/unknown-values-tolerated" => Fleet(consumer_health::unknown_values_tolerated),
     "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
 };
 

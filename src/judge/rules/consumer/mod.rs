@@ -3,6 +3,7 @@
 pub(super) mod consumer_access;
 pub(super) mod consumer_change;
 pub(super) mod consumer_exec;
+pub(super) mod consumer_health;
 pub(super) mod consumer_hub;
 pub(super) mod consumer_identity;
 pub(super) mod consumer_scope;
