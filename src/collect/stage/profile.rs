@@ -38,9 +38,11 @@ impl Entry {
     pub fn to(provider: &str, address: &MemberAddress) -> Self {
         let mut cluster = json!({
             "server": address.url,
-            "certificate-authority-data": address.ca_data,
             "extensions": [{"name": EXTENSION_EXEC, "extension": {"member": address.member, "round": 0}}],
         });
+        if !address.ca_data.is_empty() {
+            cluster["certificate-authority-data"] = address.ca_data.as_str().into();
+        }
         if let Some(name) = &address.server_name {
             cluster["tls-server-name"] = name.as_str().into();
         }

@@ -278,6 +278,8 @@ impl<'a> Session<'a> {
         }
         if scene.hinders {
             self.plan.calls.give_again();
+            // A plugin that hangs holds up the next scene, too.
+            self.pause(self.hang()).await;
         }
     }
 
@@ -297,6 +299,11 @@ impl<'a> Session<'a> {
     pub fn settle(&self) -> Duration {
         let seconds = self.stage().settle_seconds().unwrap_or_default();
         Duration::from_secs(seconds.unsigned_abs())
+    }
+
+    /// For how long a plugin hangs: a consumer that does one thing after the other calls others within twice what it may take.
+    pub fn hang(&self) -> Duration {
+        self.settle() * 3 / 2
     }
 
     /// Whether the last control was called.

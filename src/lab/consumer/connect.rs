@@ -1,6 +1,6 @@
 //! The plugin that gives a credential, and the connection to a member.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use collect::stage::{Calls, Connection, MemberRequest, PluginReply, PluginRun};
 use serde_json::{Value, json};
@@ -15,6 +15,11 @@ use crate::stage::{Hello, Trust, WithinProcess};
 /// The version of the plugin's protocol, as the consumer's own file has it.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
 
+/// Until a plugin that gave nothing is run again, at once.
+const AGAIN: Duration = Duration::from_secs(1);
+/// The member refuses the credential.
+const UNAUTHORIZED: u16 = 401;
+
 /// Connects the consumer to members.
 pub(super) struct Connector {
     calls: Arc<Calls>,
@@ -24,7 +29,7 @@ pub(super) struct Connector {
     envs: BTreeMap<String, String>,
     /// The first credential: for a fault.
     shared: Option<String>,
-    /// The first credential of each server: for another one.
+    /// The first credential of each member: for another one.
     kept: BTreeMap<String, String>,
 }
 
@@ -73,33 +78,26 @@ impl Connector {
         Some(line)
     }
 
-    /// Asks a member whether it is well.
-    pub(super) fn check(&self, line: &Line) {
-        self.ask(line, "/readyz", false);
+    /// Asks a member whether it is well. False if it refuses the credential.
+    pub(super) fn check(&self, line: &Line) -> bool {
+        self.ask(line, "/readyz", false) != UNAUTHORIZED
     }
 
-    fn ask(&self, line: &Line, path: &str, watch: bool) {
+    /// Asks a member for something. Gives the status code.
+    fn ask(&self, line: &Line, path: &str, watch: bool) -> u16 {
         let request = MemberRequest {
             method: "GET",
             path,
             watch,
             token: Some(&line.token),
         };
-        self.calls.requested(&line.connection, request);
+        self.calls.requested(&line.connection, request)
     }
 
-    /// The plugin gave nothing.
-    async fn failed(&self, world: &World) -> Option<String> {
-        if world.has(Misbehaviour::StopsAtFailure) {
-            std::future::pending::<()>().await;
-        }
-        None
-    }
-
-    /// Runs the plugin.
+    /// The credential for a member.
     async fn token(&mut self, access: &Access, world: &World) -> Option<String> {
         if world.has(Misbehaviour::KeepsCredentials)
-            && let Some(kept) = self.kept.get(&access.server)
+            && let Some(kept) = self.kept.get(&member(access))
         {
             return Some(kept.clone());
         }
@@ -125,23 +123,33 @@ impl Connector {
                 .collect(),
             exec_info: Some(exec_info(access, world).to_string()),
         };
-        let credential = match self.calls.ran(run) {
-            PluginReply::Credential(credential) => credential,
-            PluginReply::Hang(duration) => {
-                sleep(duration).await;
-                return self.failed(world).await;
-            }
-            PluginReply::Garbage(_) | PluginReply::Failure(_) => return self.failed(world).await,
-        };
+        let credential = self.run(run, world).await?;
         let token = credential["status"]["token"].as_str()?.to_owned();
-        let kept = self.kept.entry(access.server.clone());
+        let is_first = !self.kept.contains_key(&member(access));
+        let kept = self.kept.entry(member(access));
         kept.or_insert_with(|| token.clone());
         let shared = self.shared.get_or_insert_with(|| token.clone());
-        Some(if world.has(Misbehaviour::SharesCredential) {
+        // Where it was refused, it tries the member's own.
+        Some(if is_first && world.has(Misbehaviour::SharesCredential) {
             shared.clone()
         } else {
             token
         })
+    }
+
+    /// Runs the plugin: once, unless a fault has it do nothing else until it gets a credential.
+    async fn run(&self, run: PluginRun, world: &World) -> Option<Value> {
+        loop {
+            match self.calls.ran(run.clone()) {
+                PluginReply::Credential(credential) => return Some(credential),
+                PluginReply::Hang(duration) => sleep(duration).await,
+                PluginReply::Garbage(_) | PluginReply::Failure(_) => {}
+            }
+            if !world.has(Misbehaviour::StopsAtFailure) {
+                return None;
+            }
+            sleep(AGAIN).await;
+        }
     }
 }
 
@@ -150,6 +158,11 @@ impl Line {
     pub(super) fn is_ended(&self) -> bool {
         self.connection.is_ended()
     }
+}
+
+/// What tells members apart.
+fn member(access: &Access) -> String {
+    format!("{} {:?}", access.server, access.server_name)
 }
 
 /// What the plugin is told of the cluster.

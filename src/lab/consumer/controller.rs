@@ -144,9 +144,12 @@ impl Controller {
                 continue;
             }
             engaged.checked = Instant::now();
-            match &engaged.line {
-                Some(line) if !self.world.habits.polls && !is_ended => self.connector.check(line),
-                _ => engaged.line = self.connector.connect(&engaged.access, &self.world).await,
+            let goes_on = engaged
+                .line
+                .as_ref()
+                .is_some_and(|line| !self.world.habits.polls && !is_ended && self.connector.check(line));
+            if !goes_on {
+                engaged.line = self.connector.connect(&engaged.access, &self.world).await;
             }
         }
     }

@@ -68,6 +68,11 @@ const FAULTS: &[FaultInfo] = &[
         |world| world.misbehave(Misbehaviour::TakesAnyAtNeed),
     ),
     new(
+        "consumer-access/list-by-version",
+        "reads the deprecated list of providers first",
+        |world| world.misbehave(Misbehaviour::ReadsTheOldList),
+    ),
+    new(
         "consumer-access/ca-honoured",
         "does not check the certificates of members",
         |world| world.misbehave(Misbehaviour::TrustsAnybody),
@@ -77,15 +82,43 @@ const FAULTS: &[FaultInfo] = &[
         "drops the server name",
         |world| world.misbehave(Misbehaviour::DropsServerName),
     ),
+    new("consumer-access/proxy-honoured", "goes around proxies", |world| {
+        world.misbehave(Misbehaviour::GoesAroundProxies)
+    }),
+    new(
+        "consumer-access/no-token-in-the-clear",
+        "sends credentials over plain HTTP",
+        |world| world.misbehave(Misbehaviour::SpeaksInTheClear),
+    ),
     new(
         "consumer-exec/config-verbatim",
         "wraps what the profile says to the plugin",
         |world| world.misbehave(Misbehaviour::WrapsConfig),
     ),
     new(
+        "consumer-exec/profile-args-off-by-default",
+        "hands on what profiles add without being told to",
+        |world| world.misbehave(Misbehaviour::HandsOnUnasked),
+    ),
+    new(
+        "consumer-exec/profile-args-as-told",
+        "drops arguments that are there twice",
+        |world| world.misbehave(Misbehaviour::DropsRepeats),
+    ),
+    new(
         "consumer-exec/nothing-leaks-between-profiles",
         "hands the variables of one profile to the plugin of another",
         |world| world.misbehave(Misbehaviour::CollectsArguments),
+    ),
+    new(
+        "consumer-exec/expiry-renewed",
+        "keeps credentials that have expired",
+        |world| world.misbehave(Misbehaviour::KeepsCredentials),
+    ),
+    new(
+        "consumer-exec/failure-isolated",
+        "does nothing else until a plugin gives a credential",
+        |world| world.misbehave(Misbehaviour::StopsAtFailure),
     ),
     new(
         "consumer-exec/malformed-isolated",
@@ -111,6 +144,16 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-change/heartbeats-harmless",
         "reconnects whenever a profile is written",
         |world| world.misbehave(Misbehaviour::ReconnectsAlways),
+    ),
+    new(
+        "consumer-health/unhealthy-not-dispatched",
+        "calls members that are not healthy",
+        |world| world.misbehave(Misbehaviour::CallsTheSick),
+    ),
+    new(
+        "consumer-health/unknown-values-tolerated",
+        "leaves profiles alone that say something undefined",
+        |world| world.misbehave(Misbehaviour::KnowsTheDefinedAlone),
     ),
     new(
         "consumer-secrets/credential-to-its-member-only",

@@ -74,7 +74,7 @@ pub(super) enum Misbehaviour {
     DropsRepeats,
     /// It keeps credentials that have expired.
     KeepsCredentials,
-    /// It stops at a plugin that gives nothing.
+    /// It does nothing else until a plugin gives a credential.
     StopsAtFailure,
     /// It keeps to the access that a profile no longer names.
     KeepsAccess,

@@ -14,12 +14,10 @@ type Malform = fn(Entry) -> Entry;
 
 /// Profiles for whose members the plugin gives nothing.
 pub(super) async fn failing(session: &Session<'_>) {
-    // A consumer that does one thing after the other calls the control within twice what it may take.
-    let hang = session.settle() * 3 / 2;
     let plans = [
         ("failing", PluginPlan::Fails),
         ("failing-garbage", PluginPlan::PrintsGarbage),
-        ("failing-hangs", PluginPlan::Hangs(hang)),
+        ("failing-hangs", PluginPlan::Hangs(session.hang())),
     ];
     for (what, plan) in plans {
         if let Some(address) = session.address(what).await {

@@ -37,7 +37,7 @@ fn entries(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> {
     profile.access().filter(move |entry| names.insert(&*entry.name))
 }
 
-/// The known entries that a consumer has no reason to leave alone: they can be used, are not of the deprecated list, which
+/// The known entries that a consumer has no reason to leave alone: it selects their profile, they can be used, are not of the deprecated list, which
 /// newer consumers do not read, and their member is well and not about to go.
 pub(crate) fn inviting<'p>(
     profile: &'p ClusterProfile,
@@ -51,11 +51,20 @@ pub(crate) fn inviting<'p>(
         && !says(names::CONDITION_JOINED, "False")
         && !says(names::CONDITION_JOINED, "Unknown");
     let is_going = profile.metadata.deletion_timestamp.is_some();
+    let is_selected = is_selected(profile, claims);
     let listed = profile.status.access_providers.iter();
     listed.filter(move |entry| {
         let is_known = claims.providers.contains(&*entry.name);
-        is_well && !is_going && is_known && !server(entry).is_empty() && !is_malformed(entry)
+        is_selected && is_well && !is_going && is_known && !server(entry).is_empty() && !is_malformed(entry)
     })
+}
+
+/// Whether the consumer reads a profile, by its namespace and its labels.
+pub(crate) fn is_selected(profile: &ClusterProfile, claims: &ConsumerClaims) -> bool {
+    let metadata = &profile.metadata;
+    let is_read = claims.namespaces.is_empty() || claims.namespaces.contains(&*metadata.namespace);
+    let has = |(key, value): (&String, &String)| metadata.labels.get(key).is_some_and(|own| *own == **value);
+    is_read && claims.labels.iter().all(has)
 }
 
 /// The URL of an entry; empty if there is none.

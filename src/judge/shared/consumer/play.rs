@@ -9,7 +9,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{is_way_to, known, server};
+use super::{entries::is_selected, is_way_to, known, server};
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
@@ -150,18 +150,7 @@ impl<'e> Play<'e> {
 
     /// Whether the consumer reads a profile, by its namespace and its labels.
     pub(crate) fn is_selected(&self, profile: &ClusterProfile) -> bool {
-        let claims = &self.stage.consumer;
-        let namespaces = &claims.namespaces;
-        let is_read = namespaces.is_empty() || namespaces.contains(&*profile.metadata.namespace);
-        let mut labels = claims.labels.iter();
-        is_read
-            && labels.all(|(key, value)| {
-                profile
-                    .metadata
-                    .labels
-                    .get(&**key)
-                    .is_some_and(|own| *own == **value)
-            })
+        is_selected(profile, &self.stage.consumer)
     }
 
     /// The servers that a profile ever named for a provider that the consumer has a plugin for, and no other profile.

@@ -6,10 +6,9 @@ mod first;
 mod inventories;
 
 pub(in crate::rules) use empty::empty_is_absent;
+use evidence::Evidence;
 pub(in crate::rules) use first::{next_takes_over, oldest_wins, tie_acts_on_none};
 pub(in crate::rules) use inventories::other_inventories_stay;
-
-use evidence::Evidence;
 
 use crate::{shared::consumer::Play, subjects::Findings};
 
