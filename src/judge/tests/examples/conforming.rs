@@ -128,13 +128,19 @@ fn staged() -> Value {
     let profile = |name: &str, ways: Vec<Value>| json!({"metadata": {"name": name}, "status": {"accessProviders": ways}});
     let one_of = |name: &str, created: &str, id: &str| {
         let labels = json!({"multicluster.x-k8s.io/inventory-member-id": id});
-        json!({"metadata": {"name": name, "creationTimestamp": format!("${{{created}}}"), "labels": labels}})
+        let metadata =
+            json!({"name": name, "creationTimestamp": format!("${{{created}}}"), "labels": labels});
+        let url = format!("https://{name}:6443");
+        json!({"metadata": metadata, "status": {"accessProviders": [known(&url, json!({}))]}})
     };
-    let mut elsewhere = one_of("of-two", "-60s", "c4");
-    json_patch::merge(&mut elsewhere, &json!({"metadata": {"namespace": "elsewhere"}}));
     let none = || json!({});
+    let mut elsewhere = one_of("of-two", "-60s", "c4");
+    elsewhere["metadata"]["namespace"] = "elsewhere".into();
+    elsewhere["status"]["accessProviders"] = json!([known("https://elsewhere:6443", none())]);
     let foreign = json!({"certificate-authority-data": "${CA future}"});
     let named = json!({"tls-server-name": "named.example"});
+    let mut fails = profile("fails", vec![known("https://fails:6443", none())]);
+    fails["metadata"]["labels"] = json!({"multicluster.x-k8s.io/inventory-member-id": null});
     let healthy =
         |status: &str| json!({"status": {"conditions": [{"type": "ControlPlaneHealthy", "status": status}]}});
     let mut ill = profile("ill", vec![known("https://ill:6443", none())]);
@@ -175,7 +181,7 @@ fn staged() -> Value {
             {"at": "60s", "change": profile("moves", vec![known("https://new:6443", none())])},
             {"at": "60s", "change": profile("revoked", vec![way("other", "https://other:6443", none())])},
             {"at": "60s", "delete": "gone"},
-            {"at": "300s", "create": profile("fails", vec![known("https://fails:6443", none())])},
+            {"at": "300s", "create": fails},
             {"at": "400s", "change": well},
         ],
         "memberCalls": [
@@ -188,6 +194,7 @@ fn staged() -> Value {
             {"at": "40s", "of": "foreign", "broken": "unknown authority"},
             {"at": "40s", "of": "named", "serverName": "named.example"},
             {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
+            {"at": "40s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.other.example:6443"},
             {"at": "40s", "of": "revoked"}, {"at": "40s", "url": "https://a.other.example:6443"},
             {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
             {"at": "40s", "of": "gone"}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},

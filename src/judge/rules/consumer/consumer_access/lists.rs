@@ -24,7 +24,8 @@ pub(in crate::rules) fn list_by_version(evidence: &Evidence, findings: &mut Find
     };
     findings.nothing_happened("no profile was staged that has a provider in both lists, with two servers");
     let claims = &play.stage.consumer;
-    let is_in_both = |profile: &ClusterProfile| replaced(profile, claims).next().is_some();
+    let is_in_both =
+        |profile: &ClusterProfile| play.is_selected(profile) && replaced(profile, claims).next().is_some();
     for subject in play.subjects() {
         let pairs = play
             .versions_of(subject)

@@ -27,7 +27,9 @@ pub(in crate::rules) fn unknown_values_tolerated(evidence: &Evidence, findings: 
     findings.nothing_happened("no profile was staged with a value that no control has");
     let claims = &play.stage.consumer;
     let is_odd = |profile: &ClusterProfile| {
-        inviting(profile, claims).next().is_some() && peculiarities(profile).next().is_some()
+        play.is_selected(profile)
+            && inviting(profile, claims).next().is_some()
+            && peculiarities(profile).next().is_some()
     };
     for subject in play.subjects() {
         let Some((_, until)) = play.chance(&subject.timeline.while_(is_odd)) else {

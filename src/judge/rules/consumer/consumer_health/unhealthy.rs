@@ -75,7 +75,8 @@ pub(in crate::rules) fn unhealthy_not_dispatched(evidence: &Evidence, findings: 
 /// Judges whether the consumer calls a member that is healthy again.
 fn judge_again(play: &Play<'_>, subject: &Subject<'_>, findings: &mut Findings) {
     let claims = &play.stage.consumer;
-    let invites = |profile: &ClusterProfile| inviting(profile, claims).next().is_some();
+    let invites =
+        |profile: &ClusterProfile| play.is_selected(profile) && inviting(profile, claims).next().is_some();
     let well = subject.timeline.while_(invites);
     let entries = play
         .versions_of(subject)
