@@ -255,6 +255,20 @@ impl<'e> Play<'e> {
             .map_or(Ok(false), Err)
     }
 
+    /// The same since a moment, for the servers of a profile. If they may have been called before the run looked, nobody can tell.
+    pub(crate) fn set_out_for_profile(
+        &self,
+        subject: &Subject<'e>,
+        urls: &BTreeSet<&str>,
+        until: Micros,
+    ) -> Result<bool, Reason> {
+        let is_called = self.set_out_for(urls, (Micros::MIN, until))?;
+        if is_called || subject.is_seen_from_its_creation() {
+            return Ok(is_called);
+        }
+        Err("the consumer may have called the member before the run looked".into())
+    }
+
     /// Whether another profile ever had that server, so that calls do not tell for which one they are.
     pub(crate) fn is_shared(&self, subject: &Subject<'e>, url: &str) -> bool {
         let others = self.subjects.iter();

@@ -9,7 +9,6 @@ use super::play_of_conflicts;
 use crate::{
     shared::consumer::inviting,
     subjects::{Finding, Findings},
-    time::Micros,
 };
 
 /// `consumer-identity/empty-is-absent`
@@ -40,7 +39,7 @@ pub(in crate::rules) fn empty_is_absent(evidence: &Evidence, findings: &mut Find
         if urls.is_empty() {
             continue;
         }
-        match play.set_out_for(&urls, (Micros::MIN, until)) {
+        match play.set_out_for_profile(subject, &urls, until) {
             Ok(true) => findings.examine(),
             Ok(false) => {
                 findings.examine();

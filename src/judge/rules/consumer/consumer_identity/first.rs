@@ -28,7 +28,7 @@ pub(in crate::rules) fn oldest_wins(evidence: &Evidence, findings: &mut Findings
         let was_second = standing.is_second().surely_until().is_some();
         let is_first = standing.is_first().and(&standing.has_younger);
         if !was_second {
-            judge_no_call(&play, standing.subject, &is_first, Micros::MIN, findings);
+            judge_no_call(&play, standing.subject, &is_first, None, findings);
         }
     }
 }
@@ -58,7 +58,13 @@ pub(in crate::rules) fn next_takes_over(evidence: &Evidence, findings: &mut Find
     for standing in standings(&play) {
         let is_second = standing.is_second();
         if let Some(until) = is_second.surely_until() {
-            judge_no_call(&play, standing.subject, &standing.is_first(), until, findings);
+            judge_no_call(
+                &play,
+                standing.subject,
+                &standing.is_first(),
+                Some(until),
+                findings,
+            );
         }
     }
 }
@@ -107,7 +113,7 @@ fn judge_no_call(
     play: &Play<'_>,
     subject: &Subject<'_>,
     held: &While,
-    since: Micros,
+    since: Option<Micros>,
     findings: &mut Findings,
 ) {
     let urls = play.own_servers(subject);
@@ -115,7 +121,11 @@ fn judge_no_call(
     let Some((_, until)) = play.chance(&held.and(&is_open)) else {
         return;
     };
-    match play.set_out_for(&urls, (since, until)) {
+    let called = match since {
+        Some(since) => play.set_out_for(&urls, (since, until)),
+        None => play.set_out_for_profile(subject, &urls, until),
+    };
+    match called {
         _ if urls.is_empty() => {}
         Ok(true) => findings.examine(),
         Ok(false) => {

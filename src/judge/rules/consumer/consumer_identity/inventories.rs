@@ -6,7 +6,6 @@ use super::play_of_conflicts;
 use crate::{
     shared::consumer::{inviting, standings},
     subjects::{Finding, Findings},
-    time::Micros,
 };
 
 /// `consumer-identity/other-inventories-stay`
@@ -31,7 +30,7 @@ pub(in crate::rules) fn other_inventories_stay(evidence: &Evidence, findings: &m
         let Some((_, until)) = play.chance(&held).filter(|_| !urls.is_empty()) else {
             continue;
         };
-        match play.set_out_for(&urls, (Micros::MIN, until)) {
+        match play.set_out_for_profile(subject, &urls, until) {
             Ok(true) => findings.examine(),
             Ok(false) => {
                 findings.examine();

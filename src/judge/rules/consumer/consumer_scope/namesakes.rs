@@ -41,7 +41,7 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
                 .at("metadata.namespace")
                 .expected("a connection for the profile of each namespace")
         };
-        match play.set_out_for(&urls, (Micros::MIN, until)) {
+        match play.set_out_for_profile(subject, &urls, until) {
             Ok(true) => {
                 findings.examine();
                 let (own, usual) = (
