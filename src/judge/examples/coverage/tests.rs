@@ -57,8 +57,10 @@ fn has_text(map: &Map, name: &str) -> bool {
 
 /// Whether an edition that judges by the text has the rule.
 fn is_judged_by(text: &Text, rule: &str) -> bool {
-    let mut editions = text.editions.iter();
-    rules::find(rule).is_some_and(|rule| editions.any(|edition| rule.facts.in_edition(*edition).is_some()))
+    rules::find(rule).is_some_and(|rule| {
+        let mut editions = rule.facts.editions.iter();
+        editions.any(|applies| text.editions.contains(&applies.edition.documents()))
+    })
 }
 
 /// Where a rule stands in an edition.
