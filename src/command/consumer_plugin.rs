@@ -60,7 +60,7 @@ impl ConsumerPlugin {
             PluginReply::Credential(credential) => print(&format!("{credential}\n")).map(|()| Exit::Success),
             PluginReply::Garbage(text) => print(&format!("{text}\n")).map(|()| Exit::Success),
             PluginReply::Hang(duration) => {
-                std::thread::sleep(duration);
+                runtime.block_on(tokio::time::sleep(duration));
                 Err(Failure::could_not_run(anyhow!("the plugin was told to hang")))
             }
             PluginReply::Failure(reason) => Err(Failure::could_not_run(anyhow!("{reason}"))),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::random::random_text;
 
 /// How long a credential is good for, unless it is told otherwise.
-const LIFETIME: Duration = Duration::from_mins(10);
+const LIFETIME: Duration = Duration::from_secs(600);
 /// The version in which the plugin answers if the consumer names none.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
 /// What no client takes for a credential.

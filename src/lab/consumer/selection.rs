@@ -52,7 +52,7 @@ fn is_first_of_its_member(
     let Some(own) = id(profile) else { return true };
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
     let is_everywhere = world.has(Misbehaviour::TakesInventoriesForOne);
-    let others = is_everywhere.then_some(of_others).unwrap_or_default();
+    let others = if is_everywhere { of_others } else { &[] };
     let same: Vec<&DynamicObject> = profiles
         .iter()
         .chain(others)
