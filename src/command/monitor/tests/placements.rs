@@ -3,6 +3,7 @@
 use evidence::api::Role;
 use kube::api::DeleteParams;
 use lab::scheduler::{Fault, Scheduler, hub_definitions};
+use rstest::rstest;
 
 use super::*;
 use crate::command::flags::roles;
@@ -119,28 +120,26 @@ async fn a_conforming_scheduler_is_told_to_break_nothing() {
     world.run_beside_scheduler(Vec::new(), monitor, seen).await;
 }
 
+#[rstest]
+#[case::of_a_slice("placement-slices/key-shared", "MUST")]
+#[case::across_time("placement-references/resolve-across-time", "SHOULD")]
+#[case::of_a_label("placement-labels/scheduler-stable", "SHOULD")]
 #[tokio::test(start_paused = true)]
-async fn a_fault_of_a_scheduler_is_a_series() {
-    for (id, level) in [
-        ("placement-slices/key-shared", "MUST"),
-        ("placement-references/resolve-across-time", "SHOULD"),
-        ("placement-labels/scheduler-stable", "SHOULD"),
-    ] {
-        let fault = Fault::parse(id).expect("a fault");
-        let world = World::with_placements(std::slice::from_ref(&fault)).await;
-        let monitor = world.monitor_of(&[Role::Scheduler]);
-        let shared = Arc::clone(&monitor.shared);
-        let seen = async {
-            after(SCRIPT).await;
-            let findings = of_slices(&shared, Scheduler::NAMESPACE, level, id).await;
-            assert!(findings >= Some(1.0), "{id}: {findings:?}");
-            let (_, metrics) = get(&shared, "/metrics").await;
-            let series = metrics.lines().filter(|line| line.contains("_findings{"));
-            assert_eq!(series.count(), 1, "no other rule is broken: {metrics}");
-            assert!(get(&shared, "/").await.1.contains(id));
-        };
-        world.run_beside_scheduler(vec![fault], monitor, seen).await;
-    }
+async fn a_fault_of_a_scheduler_is_a_series(#[case] id: &str, #[case] level: &str) {
+    let fault = Fault::parse(id).expect("a fault");
+    let world = World::with_placements(std::slice::from_ref(&fault)).await;
+    let monitor = world.monitor_of(&[Role::Scheduler]);
+    let shared = Arc::clone(&monitor.shared);
+    let seen = async {
+        after(SCRIPT).await;
+        let findings = of_slices(&shared, Scheduler::NAMESPACE, level, id).await;
+        assert!(findings >= Some(1.0), "{id}: {findings:?}");
+        let (_, metrics) = get(&shared, "/metrics").await;
+        let series = metrics.lines().filter(|line| line.contains("_findings{"));
+        assert_eq!(series.count(), 1, "no other rule is broken: {metrics}");
+        assert!(get(&shared, "/").await.1.contains(id));
+    };
+    world.run_beside_scheduler(vec![fault], monitor, seen).await;
 }
 
 /// Profiles and slices are judged by their own rules, beside each other.
