@@ -16,8 +16,8 @@ use crate::{
 /// How many profiles a chunk has. They take half a megabyte.
 const CHUNK: usize = 100;
 
-/// How many profiles a thread takes at a time: enough that setting out costs nothing.
-const TURN: usize = 20 * CHUNK;
+/// How many chunks a thread takes at a time: enough that setting out costs nothing.
+const TURN: usize = 20;
 
 /// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
 pub(crate) const MANY: usize = 100;
@@ -32,8 +32,13 @@ enum Work<'p, 'e> {
 
 /// What each of the rules finds in the evidence, in their order.
 pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Findings> {
+    findings_in_chunks(rules, evidence, CHUNK)
+}
+
+/// The same, in chunks of so many profiles.
+fn findings_in_chunks(rules: &[&'static Rule], evidence: &Evidence, chunk: usize) -> Vec<Findings> {
     let mut profiles = Vec::new();
-    if evidence.profiles.len() > CHUNK {
+    if evidence.profiles.len() > chunk {
         let named = by_name(evidence, evidence.histories()).into_iter();
         profiles.extend(named.flat_map(|profile| profile.lives));
     }
@@ -47,14 +52,16 @@ pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Find
     let nothing = vec![Findings::default(); rules.len()];
     // What takes longest comes first.
     let work = whole.into_iter().map(Work::Whole);
-    let work: Vec<Work> = work.chain(parts(&profiles, TURN).map(Work::Turn)).collect();
+    let work: Vec<Work> = work
+        .chain(parts(&profiles, TURN * chunk).map(Work::Turn))
+        .collect();
     let examine = |work: &Work| {
         let mut found = nothing.clone();
         match work {
             Work::Whole(place) => found[*place] = rules[*place].findings(evidence),
             Work::Turn(profiles) => {
-                for chunk in parts(profiles, CHUNK) {
-                    let chunk = Profiles::some(evidence, chunk);
+                for part in parts(profiles, chunk) {
+                    let chunk = Profiles::some(evidence, part);
                     for (place, examine) in &each {
                         let mut of_chunk = Findings::default();
                         examine(&chunk, &mut of_chunk);
@@ -111,12 +118,18 @@ mod tests {
     use super::*;
     use crate::rules::{self, example::Example};
 
-    /// The evidence of an example with its profiles repeated under other names until they are more than two chunks.
+    /// Smaller chunks than in use: fewer profiles are several turns then.
+    const FEW: usize = 2;
+    /// So many that several threads take turns.
+    const PROFILES: usize = 2 * TURN * FEW + 21;
+    const _: () = assert!(PROFILES > MANY);
+
+    /// The evidence of an example with its profiles repeated under other names until they are more than two turns.
     fn many(example: &Example) -> Evidence {
         let mut evidence = example.evidence().clone();
         let few = std::mem::take(&mut evidence.profiles);
-        let turns = (0..=2 * CHUNK).flat_map(|turn| few.iter().map(move |history| (turn, history.clone())));
-        let many = turns.take(2 * CHUNK + 1).map(|(turn, mut history)| {
+        let turns = (0..PROFILES).flat_map(|turn| few.iter().map(move |history| (turn, history.clone())));
+        let many = turns.take(PROFILES).map(|(turn, mut history)| {
             for version in &mut history.versions {
                 let metadata = &mut version.object.metadata;
                 metadata.name = format!("{}-{turn}", metadata.name).into();
@@ -137,7 +150,7 @@ mod tests {
                 if rule.each_profile(&evidence).is_none() {
                     continue;
                 }
-                let in_chunks = findings(&[rule], &evidence).remove(0).conclude();
+                let in_chunks = findings_in_chunks(&[rule], &evidence, FEW).remove(0).conclude();
                 let whole = rule.findings(&evidence).conclude();
                 assert_eq!(in_chunks, whole, "{}, example `{}`", rule.id, example.name);
                 compared += 1;
