@@ -15,7 +15,7 @@ use super::{
     fault::{Act, Fault, On},
     honest,
     rows::rows,
-    world::{Manager, run},
+    world::{Manager, Outcome, run},
 };
 
 /// The window in which a run has to end within a minute, and one in which something happens.
@@ -85,18 +85,23 @@ fn no_misbehaviour_leads_to_a_wrong_verdict_on_a_restless_manager() {
     plays("restless", Manager::Restless, LONG);
 }
 
-/// With one manager alone, as it is much to read.
-#[test]
-fn an_object_is_read_up_to_its_bound_and_no_further() {
+/// A run whose profiles are that large, with one manager alone, as it is much to read.
+fn plays_large(bytes: usize) -> Outcome {
     let calm = honest(Manager::Unlabelled, SHORT);
-    let outcome = |bytes| {
-        let faults = [Fault::always(On::Profiles, Act::Large(bytes))];
-        let outcome = run(Manager::Unlabelled, SHORT, &faults);
-        check(&calm, &faults, SHORT, &outcome).expect("it is a run like others");
-        outcome
-    };
-    assert!(!outcome(LARGEST - AROUND).verdicts.is_empty());
-    let refused = outcome(LARGEST);
+    let faults = [Fault::always(On::Profiles, Act::Large(bytes))];
+    let outcome = run(Manager::Unlabelled, SHORT, &faults);
+    check(&calm, &faults, SHORT, &outcome).expect("it is a run like others");
+    outcome
+}
+
+#[test]
+fn an_object_is_read_up_to_its_bound() {
+    assert!(!plays_large(LARGEST - AROUND).verdicts.is_empty());
+}
+
+#[test]
+fn an_object_is_not_read_beyond_its_bound() {
+    let refused = plays_large(LARGEST);
     assert_eq!(refused.exit, 4);
     assert!(refused.outputs.contains("too large"), "{}", refused.outputs);
 }
