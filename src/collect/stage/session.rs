@@ -277,6 +277,8 @@ impl<'a> Session<'a> {
             scene.until = self.now();
         }
         if scene.hinders {
+            // What is given at the last moment of the scene would count for it.
+            self.pause(TICK).await;
             self.plan.calls.give_again();
             // A plugin that hangs holds up the next scene, too.
             self.pause(self.hang()).await;
