@@ -142,9 +142,9 @@ impl Status {
         self
     }
 
-    /// That of a member that is not healthy.
-    pub fn unhealthy(mut self) -> Self {
-        self.healthy = "False";
+    /// With that status of the condition of health.
+    pub fn healthy(mut self, status: &'static str) -> Self {
+        self.healthy = status;
         self
     }
 

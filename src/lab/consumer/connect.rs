@@ -15,7 +15,7 @@ use crate::stage::{Hello, Trust, WithinProcess};
 /// The version of the plugin's protocol, as the consumer's own file has it.
 const API_VERSION: &str = "client.authentication.k8s.io/v1";
 
-/// Until a plugin that gave nothing is run again, at once.
+/// How soon a fault has a plugin run again that gave nothing.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The member refuses the credential.
 const UNAUTHORIZED: u16 = 401;
@@ -29,7 +29,7 @@ pub(super) struct Connector {
     envs: BTreeMap<String, String>,
     /// The first credential: for a fault.
     shared: Option<String>,
-    /// The first credential of each member: for another one.
+    /// The credential of each member: for another one, which gets no second.
     kept: BTreeMap<String, String>,
 }
 
@@ -125,12 +125,10 @@ impl Connector {
         };
         let credential = self.run(run, world).await?;
         let token = credential["status"]["token"].as_str()?.to_owned();
-        let is_first = !self.kept.contains_key(&member(access));
-        let kept = self.kept.entry(member(access));
-        kept.or_insert_with(|| token.clone());
+        let before = self.kept.insert(member(access), token.clone());
         let shared = self.shared.get_or_insert_with(|| token.clone());
         // Where it was refused, it tries the member's own.
-        Some(if is_first && world.has(Misbehaviour::SharesCredential) {
+        Some(if before.is_none() && world.has(Misbehaviour::SharesCredential) {
             shared.clone()
         } else {
             token

@@ -80,13 +80,12 @@ impl Controller {
                 self.write(profile).await?;
             }
             let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
-            let keys = |profiles: &mut dyn Iterator<Item = &DynamicObject>| -> BTreeSet<String> {
-                profiles.map(|profile| key(profile, &self.world)).collect()
-            };
-            let (wanted, all) = (keys(&mut acted_on.iter().copied()), keys(&mut profiles.iter()));
+            let key = |profile: &DynamicObject| key(profile, &self.world);
+            let wanted: BTreeSet<String> = acted_on.iter().copied().map(key).collect();
+            let there: BTreeSet<String> = profiles.iter().map(key).collect();
             let keeps_gone = self.world.has(Misbehaviour::KeepsTheGone);
             self.engaged
-                .retain(|key, _| wanted.contains(key) || keeps_gone && !all.contains(key));
+                .retain(|key, _| wanted.contains(key) || keeps_gone && !there.contains(key));
             for profile in acted_on {
                 self.reconcile(profile).await;
             }

@@ -19,7 +19,8 @@ const BEAT: Duration = Duration::from_secs(3);
 /// How long a credential is good for that expires soon.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Members move to another address, where they have another authority: one with its profile, and one whose profile is made anew.
+/// Two members move to another address with another authority: the profile of one is updated, that of the other is deleted and
+/// created again.
 pub(super) async fn address(session: &Session<'_>) {
     let (moving, remade) = (called(session, "moving").await, called(session, "remade").await);
     if let (Some(profile), Some(now)) = (moving, session.address("moving").await) {
@@ -55,7 +56,7 @@ pub(super) async fn heartbeats(session: &Session<'_>) {
 pub(super) async fn ends(session: &Session<'_>) {
     let expiring = session.name("expiring");
     session.plan.calls.plan(&expiring, PluginPlan::Gives(SOON));
-    let expiring = called(session, "expiring").await;
+    called(session, "expiring").await;
     let revoked = called(session, "revoked").await;
     let gone = called(session, "gone").await;
     let sick = called(session, "sick").await;
@@ -66,37 +67,22 @@ pub(super) async fn ends(session: &Session<'_>) {
     if let Some(profile) = &gone {
         session.withdraw(profile).await;
     }
-    health(session, sick, "sick", |status| status.unhealthy()).await;
-    health(session, session.published("unhealthy"), "unhealthy", |status| {
-        status
-    })
-    .await;
+    health(session, sick, "sick", "False").await;
+    health(session, session.published("unhealthy"), "unhealthy", "True").await;
     if let Some(oldest) = session.published("oldest-goes") {
         session.withdraw(&oldest).await;
     }
-    let is_expiring = expiring.is_some();
-    session
-        .pause(
-            session
-                .settle()
-                .max(if is_expiring { SOON } else { Duration::ZERO }),
-        )
-        .await;
+    session.pause(session.settle().max(SOON)).await;
     for what in ["expiring", "revoked", "gone", "sick"] {
         session.plan.calls.cut(&session.name(what));
     }
 }
 
 /// Says another health of a member.
-async fn health(
-    session: &Session<'_>,
-    profile: Option<Profile>,
-    what: &str,
-    change: impl Fn(Status) -> Status,
-) {
+async fn health(session: &Session<'_>, profile: Option<Profile>, what: &str, healthy: &'static str) {
     if let (Some(profile), Some(address)) = (profile, first_address(session, what)) {
         let status = Status::of([Entry::to(session.provider(), &address)]).beat(1);
-        session.update(&profile, &change(status)).await;
+        session.update(&profile, &status.healthy(healthy)).await;
     }
 }
 

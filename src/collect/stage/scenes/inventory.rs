@@ -12,7 +12,7 @@ use super::super::{
 const MANY: usize = 150;
 
 /// Profiles of one name in two namespaces, others that the consumer does not select, one of a member that is not healthy, and
-/// one that says what nobody has defined.
+/// one with undefined values.
 pub(super) async fn inventory(session: &Session<'_>) {
     let claims = &session.plan.claims;
     let selected = session.place();
@@ -32,7 +32,7 @@ pub(super) async fn inventory(session: &Session<'_>) {
         place(session, &unlabelled, "unlabelled", "unlabelled").await;
     }
     if let Some(address) = session.address("unhealthy").await {
-        let status = Status::of([Entry::to(session.provider(), &address)]).unhealthy();
+        let status = Status::of([Entry::to(session.provider(), &address)]).healthy("False");
         session.publish("unhealthy", &status).await;
     }
     if let Some(address) = session.address("unknown-values").await {
@@ -49,7 +49,7 @@ async fn place(session: &Session<'_>, place: &Place, what: &str, member: &str) {
     }
 }
 
-/// A condition and properties that nobody has defined, and no version.
+/// An undefined condition, undefined properties, and no version.
 fn unknown_values() -> Value {
     let condition = |kind: &str| {
         json!({

@@ -37,8 +37,8 @@ fn entries(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> {
     profile.access().filter(move |entry| names.insert(&*entry.name))
 }
 
-/// The known entries that a consumer has no reason to leave alone: it selects their profile, they can be used, are not of the deprecated list, which
-/// newer consumers do not read, and their member is well and not about to go.
+/// The known entries that a consumer has no reason to leave alone: it selects their profile, they can be used, are not of the
+/// deprecated list, which newer consumers do not read, and their member is well and not about to go.
 pub(crate) fn inviting<'p>(
     profile: &'p ClusterProfile,
     claims: &ConsumerClaims,

@@ -9,7 +9,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{entries::is_selected, is_way_to, known, server};
+use super::{entries::is_selected, inviting, is_way_to, known, server};
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
@@ -126,6 +126,16 @@ impl<'e> Play<'e> {
         calls.filter(|call| !matches!(call.what, Called::Request { .. }))
     }
 
+    /// The beginnings of connections to these addresses, in a closed span.
+    pub(crate) fn connections_in(
+        &self,
+        urls: &BTreeSet<&str>,
+        (from, until): (Micros, Micros),
+    ) -> impl Iterator<Item = &'e MemberCall> {
+        let begun = urls.iter().flat_map(|url| self.connections_to(url));
+        begun.filter(move |call| (from..=until).contains(&call.at.as_microsecond()))
+    }
+
     /// All calls of members, in order of time.
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
         events(&self.evidence.member_calls)
@@ -151,6 +161,11 @@ impl<'e> Play<'e> {
     /// Whether the consumer reads a profile, by its namespace and its labels.
     pub(crate) fn is_selected(&self, profile: &ClusterProfile) -> bool {
         is_selected(profile, &self.stage.consumer)
+    }
+
+    /// Whether the consumer has no reason to leave a profile alone.
+    pub(crate) fn invites(&self, profile: &ClusterProfile) -> bool {
+        inviting(profile, &self.stage.consumer).next().is_some()
     }
 
     /// The servers that a profile ever named for a provider that the consumer has a plugin for, and no other profile.

@@ -9,7 +9,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use crate::{
-    shared::consumer::{Play, known, server, unknown},
+    shared::consumer::{Play, call_in_words, known, server, unknown},
     subjects::{Finding, Findings},
     text::redacted,
 };
@@ -63,11 +63,7 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
         let calls = urls.iter().flat_map(|url| play.calls_to(url));
         let calls = calls.filter(|call| is_its(call.at));
         if let Some(call) = calls.min_by_key(|call| call.at) {
-            findings.report(finding(format!(
-                "a call of {} at {}",
-                redacted(&call.url),
-                call.at
-            )));
+            findings.report(finding(call_in_words(call)));
             continue;
         }
         let own_entries = || {

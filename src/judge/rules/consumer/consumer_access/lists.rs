@@ -61,7 +61,7 @@ pub(in crate::rules) fn list_by_version(evidence: &Evidence, findings: &mut Find
         match play.set_out_for(&own.copied().collect(), (Micros::MIN, until)) {
             Ok(true) => findings.examine(),
             Ok(false) => {
-                findings.cannot_tell("nobody saw the consumer call a member whose provider is in both lists")
+                findings.cannot_tell("the run saw no call of a member whose provider is in both lists")
             }
             Err(why) => findings.cannot_tell(why),
         }

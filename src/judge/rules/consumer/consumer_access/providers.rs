@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, inviting, known, server, unknown},
+    shared::consumer::{Play, expect_call, known, server, unknown},
     subjects::{Finding, Findings},
     text::{listed, redacted},
     time::Micros,
@@ -27,9 +27,8 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
         known(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
     };
     // A consumer may have a reason to take none.
-    let invites = |profile: &ClusterProfile| {
-        inviting(profile, claims).next().is_some() && unknown(profile, claims).next().is_some()
-    };
+    let invites =
+        |profile: &ClusterProfile| play.invites(profile) && unknown(profile, claims).next().is_some();
     for subject in play.subjects() {
         if play.chance(&subject.timeline.while_(has_both)).is_none() {
             continue;
@@ -68,13 +67,8 @@ pub(in crate::rules) fn picks_known_provider(evidence: &Evidence, findings: &mut
             continue;
         };
         // A client goes on with connections from before.
-        match play.set_out_for(&right, (Micros::MIN, until)) {
-            Ok(true) => findings.examine(),
-            Ok(false) => {
-                findings.examine();
-                findings.report(finding("the consumer takes none of the providers").observed("no call"));
-            }
-            Err(why) => findings.cannot_tell(why),
-        }
+        expect_call(play.set_out_for(&right, (Micros::MIN, until)), findings, || {
+            finding("the consumer takes none of the providers").observed("no call")
+        });
     }
 }

@@ -27,8 +27,7 @@ pub(in crate::rules) fn proxy_honoured(evidence: &Evidence, findings: &mut Findi
     };
     findings.nothing_happened("no profile was staged that names a proxy");
     let claims = &play.stage.consumer;
-    let is_behind =
-        |profile: &ClusterProfile| play.is_selected(profile) && inviting(profile, claims).any(names_proxy);
+    let is_behind = |profile: &ClusterProfile| inviting(profile, claims).any(names_proxy);
     for subject in play.subjects() {
         let entries = play
             .versions_of(subject)

@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, inviting, is_malformed, known, server, trusts},
+    shared::consumer::{Play, call_in_words, is_malformed, known, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
     time::{Micros, Set},
@@ -62,13 +62,12 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
             });
             if let Some(call) = stale.min_by_key(|call| call.at) {
                 findings.examine();
-                let observed = format!("a call of {} at {}", redacted(&call.url), call.at);
                 let message = "the consumer calls a server that the profile no longer names";
-                findings.report(finding(message).observed(observed));
+                findings.report(finding(message).observed(call_in_words(call)));
                 continue;
             }
             // A consumer may have a reason to leave the member alone.
-            let Some((_, until)) = chance(&|profile| inviting(profile, claims).next().is_some()) else {
+            let Some((_, until)) = chance(&|profile| play.invites(profile)) else {
                 continue;
             };
             let is_trusted =

@@ -3,9 +3,8 @@
 use evidence::{Evidence, Kind, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, known, server},
+    shared::consumer::{Play, Subject, call_in_words, known, server},
     subjects::{Finding, Findings},
-    text::redacted,
     time::While,
 };
 
@@ -77,7 +76,7 @@ fn judge(
                 Finding::on(subject.last, what.message)
                     .at(what.path)
                     .expected(what.expected)
-                    .observed(format!("a call of {} at {}", redacted(&call.url), call.at)),
+                    .observed(call_in_words(call)),
             );
             continue;
         }

@@ -116,9 +116,8 @@ fn same_otherwise(one: &ClusterProfile, other: &ClusterProfile) -> bool {
         && statuses(one) == statuses(other)
 }
 
-/// How many connections to these addresses began in a closed span.
-fn connections(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> usize {
-    let connections = urls.iter().flat_map(|url| play.connections_to(url));
-    let begun = connections.filter(|call| (from..=until).contains(&call.at.as_microsecond()));
+/// How many connections to these addresses began in a closed span, and were trusted.
+fn connections(play: &Play<'_>, urls: &BTreeSet<&str>, span: (Micros, Micros)) -> usize {
+    let begun = play.connections_in(urls, span);
     begun.filter(|call| call.was_trusted()).count()
 }

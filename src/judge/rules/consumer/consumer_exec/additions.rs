@@ -122,14 +122,7 @@ pub(in crate::rules) fn profile_args_off_by_default(evidence: &Evidence, finding
                 )),
             );
         }
-        if is_left_out {
-            findings.examine();
-        } else {
-            findings.cannot_tell_unless_found(format!(
-                "nobody saw the consumer run a plugin for a profile that has {}",
-                addition.name
-            ));
-        }
+        addition.conclude(is_left_out, findings);
     }
 }
 
@@ -202,20 +195,25 @@ pub(in crate::rules) fn profile_args_as_told(evidence: &Evidence, findings: &mut
             }
             is_judged = is_judged || play.is_surely_for(call, has_some);
         }
-        if is_judged {
-            findings.examine();
-        } else {
-            findings.cannot_tell_unless_found(format!(
-                "nobody saw the consumer run a plugin for a profile that has {}",
-                addition.name
-            ));
-        }
+        addition.conclude(is_judged, findings);
     }
 }
 
 impl Addition {
     fn path(&self) -> String {
         format!("status.accessProviders[].cluster.extensions[{}]", self.extension)
+    }
+
+    /// Ends what was judged of it.
+    fn conclude(&self, is_judged: bool, findings: &mut Findings) {
+        if is_judged {
+            findings.examine();
+        } else {
+            findings.cannot_tell_unless_found(format!(
+                "the run saw no plugin call for a profile that has {}",
+                self.name
+            ));
+        }
     }
 }
 

@@ -8,9 +8,8 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, inviting, server},
+    shared::consumer::{Play, expect_call, inviting, server},
     subjects::{Finding, Findings},
-    time::Micros,
 };
 
 /// Few managers tell more than that.
@@ -26,11 +25,7 @@ pub(in crate::rules) fn unknown_values_tolerated(evidence: &Evidence, findings: 
     };
     findings.nothing_happened("no profile was staged with a value that no control has");
     let claims = &play.stage.consumer;
-    let is_odd = |profile: &ClusterProfile| {
-        play.is_selected(profile)
-            && inviting(profile, claims).next().is_some()
-            && peculiarities(profile).next().is_some()
-    };
+    let is_odd = |profile: &ClusterProfile| play.invites(profile) && peculiarities(profile).next().is_some();
     for subject in play.subjects() {
         let Some((_, until)) = play.chance(&subject.timeline.while_(is_odd)) else {
             continue;
@@ -44,27 +39,15 @@ pub(in crate::rules) fn unknown_values_tolerated(evidence: &Evidence, findings: 
             continue;
         }
         // A client goes on with connections from before.
-        match play.set_out_for(&urls, (Micros::MIN, until)) {
-            Ok(true) => findings.examine(),
-            Ok(false) if !subject.is_seen_from_its_creation() => {
-                findings.cannot_tell("the consumer may have called the member before the run looked");
-            }
-            Ok(false) => {
-                findings.examine();
-                let told: BTreeSet<&str> = odd().flat_map(peculiarities).collect();
-                let told: Vec<&str> = told.into_iter().collect();
-                findings.report(
-                    Finding::on(
-                        subject.last,
-                        "the consumer leaves a member alone whose profile says more or less",
-                    )
-                    .at("status")
-                    .expected("a call of the member, as of others")
-                    .observed(format!("no call; the profile has {}", told.join(", "))),
-                );
-            }
-            Err(why) => findings.cannot_tell(why),
-        }
+        expect_call(play.set_out_for_profile(subject, &urls, until), findings, || {
+            let told: BTreeSet<&str> = odd().flat_map(peculiarities).collect();
+            let told: Vec<&str> = told.into_iter().collect();
+            let message = "the consumer leaves a member alone whose profile says more or less";
+            Finding::on(subject.last, message)
+                .at("status")
+                .expected("a call of the member, as of others")
+                .observed(format!("no call; the profile has {}", told.join(", ")))
+        });
     }
 }
 

@@ -75,9 +75,7 @@ pub(in crate::rules) fn unhealthy_not_dispatched(evidence: &Evidence, findings: 
 /// Judges whether the consumer calls a member that is healthy again.
 fn judge_again(play: &Play<'_>, subject: &Subject<'_>, findings: &mut Findings) {
     let claims = &play.stage.consumer;
-    let invites =
-        |profile: &ClusterProfile| play.is_selected(profile) && inviting(profile, claims).next().is_some();
-    let well = subject.timeline.while_(invites);
+    let well = subject.timeline.while_(|profile| play.invites(profile));
     let entries = play
         .versions_of(subject)
         .flat_map(|profile| inviting(profile, claims));

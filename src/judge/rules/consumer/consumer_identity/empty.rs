@@ -5,9 +5,9 @@ use evidence::{
     api::{ClusterProfile, names::LABEL_MEMBER_ID},
 };
 
-use super::play_of_conflicts;
+use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::inviting,
+    shared::consumer::expect_call,
     subjects::{Finding, Findings},
 };
 
@@ -23,11 +23,10 @@ pub(in crate::rules) fn empty_is_absent(evidence: &Evidence, findings: &mut Find
         let id = profile.metadata.labels.get(LABEL_MEMBER_ID);
         play.is_selected(profile) && id.is_some_and(|id| id.is_empty())
     };
-    let claims = &play.stage.consumer;
     for subject in play.subjects() {
-        let invites =
-            |profile: &ClusterProfile| is_empty(profile) && inviting(profile, claims).next().is_some();
-        let held = subject.timeline.while_(invites);
+        let held = subject
+            .timeline
+            .while_(|profile| is_empty(profile) && play.invites(profile));
         let beside = play.subjects().iter().filter(|other| {
             !std::ptr::eq(*other, subject) && other.last.metadata.namespace == subject.last.metadata.namespace
         });
@@ -39,19 +38,12 @@ pub(in crate::rules) fn empty_is_absent(evidence: &Evidence, findings: &mut Find
         if urls.is_empty() {
             continue;
         }
-        match play.set_out_for_profile(subject, &urls, until) {
-            Ok(true) => findings.examine(),
-            Ok(false) => {
-                findings.examine();
-                let message = "the consumer takes profiles without an identity for one member";
-                findings.report(
-                    Finding::on(subject.last, message)
-                        .at("metadata.labels[multicluster.x-k8s.io/inventory-member-id]")
-                        .expected("calls for each profile whose identity is empty")
-                        .observed("no call"),
-                );
-            }
-            Err(why) => findings.cannot_tell(why),
-        }
+        expect_call(play.set_out_for_profile(subject, &urls, until), findings, || {
+            let message = "the consumer takes profiles without an identity for one member";
+            Finding::on(subject.last, message)
+                .at(PATH)
+                .expected("calls for each profile whose identity is empty")
+                .observed("no call")
+        });
     }
 }

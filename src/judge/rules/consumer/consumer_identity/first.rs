@@ -1,17 +1,13 @@
 //! Which of several profiles a consumer acts on.
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::Evidence;
 
-use super::play_of_conflicts;
+use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::{Play, Standing, Subject, inviting, standings},
+    shared::consumer::{Play, Standing, Subject, call_in_words, expect_call, standings},
     subjects::{Finding, Findings},
-    text::redacted,
     time::{Micros, While},
 };
-
-/// Where the identity stands.
-const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
 
 /// `consumer-identity/oldest-wins`
 ///
@@ -86,7 +82,7 @@ fn judge_call(
     if call.is_none() {
         let Some(span) = play.chance(held) else { return };
         // A consumer that would not call it anyway tells nothing.
-        let is_open = subject.timeline.while_(|profile| invites(play, profile));
+        let is_open = subject.timeline.while_(|profile| play.invites(profile));
         if play.chance(&held.and(&is_open)).is_none() {
             return;
         }
@@ -98,12 +94,11 @@ fn judge_call(
     findings.examine();
     if let Some(call) = call {
         let message = "the consumer acts on a profile of which another one stands for the member";
-        let observed = format!("a call of {} at {}", redacted(&call.url), call.at);
         findings.report(
             Finding::on(subject.last, message)
                 .at(PATH)
                 .expected(expected)
-                .observed(observed),
+                .observed(call_in_words(call)),
         );
     }
 }
@@ -117,31 +112,20 @@ fn judge_no_call(
     findings: &mut Findings,
 ) {
     let urls = play.own_servers(subject);
-    let is_open = subject.timeline.while_(|profile| invites(play, profile));
-    let Some((_, until)) = play.chance(&held.and(&is_open)) else {
+    let is_open = subject.timeline.while_(|profile| play.invites(profile));
+    let chance = play.chance(&held.and(&is_open));
+    let Some((_, until)) = chance.filter(|_| !urls.is_empty()) else {
         return;
     };
     let called = match since {
         Some(since) => play.set_out_for(&urls, (since, until)),
         None => play.set_out_for_profile(subject, &urls, until),
     };
-    match called {
-        _ if urls.is_empty() => {}
-        Ok(true) => findings.examine(),
-        Ok(false) => {
-            findings.examine();
-            let message = "the consumer does not act on the profile that stands for the member";
-            let finding = Finding::on(subject.last, message).at(PATH);
-            findings.report(
-                finding
-                    .expected("calls for the oldest profile")
-                    .observed("no call"),
-            );
-        }
-        Err(why) => findings.cannot_tell(why),
-    }
-}
-
-fn invites(play: &Play<'_>, profile: &ClusterProfile) -> bool {
-    inviting(profile, &play.stage.consumer).next().is_some()
+    expect_call(called, findings, || {
+        let message = "the consumer does not act on the profile that stands for the member";
+        let finding = Finding::on(subject.last, message).at(PATH);
+        finding
+            .expected("calls for the oldest profile")
+            .observed("no call")
+    });
 }

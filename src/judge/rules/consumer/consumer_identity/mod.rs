@@ -12,6 +12,9 @@ pub(in crate::rules) use inventories::other_inventories_stay;
 
 use crate::{shared::consumer::Play, subjects::Findings};
 
+/// Where the identity stands.
+const PATH: &str = "metadata.labels[multicluster.x-k8s.io/inventory-member-id]";
+
 /// Reads what was played for a consumer that says that its actions conflict. Others are not asked.
 fn play_of_conflicts<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Play<'e>> {
     let play = Play::of(evidence, findings)?;

@@ -1,11 +1,9 @@
 //! Profiles of one name in several namespaces, which are several inventories.
 
-use std::collections::BTreeSet;
-
 use evidence::{Evidence, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, inviting},
+    shared::consumer::{Play, Subject},
     subjects::{Finding, Findings},
     text::counted,
     time::Micros,
@@ -22,9 +20,7 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
         return;
     };
     findings.nothing_happened("no two profiles of one name were in namespaces that the consumer reads");
-    let claims = &play.stage.consumer;
-    let invites =
-        |profile: &ClusterProfile| play.is_selected(profile) && inviting(profile, claims).next().is_some();
+    let invites = |profile: &ClusterProfile| play.invites(profile);
     for subject in play.subjects() {
         let name = &subject.last.metadata.name;
         let others = play.subjects().iter();
@@ -44,10 +40,8 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
         match play.set_out_for_profile(subject, &urls, until) {
             Ok(true) => {
                 findings.examine();
-                let (own, usual) = (
-                    connections(&play, &urls, (from, until)),
-                    usual(&play, subject, (from, until)),
-                );
+                let own = play.connections_in(&urls, (from, until)).count();
+                let usual = usual(&play, subject, (from, until));
                 if own > usual.saturating_mul(2).saturating_add(BY_CHANCE) {
                     let message = "the consumer takes profiles of one name in turns";
                     findings.report(finding(message).observed(format!(
@@ -71,14 +65,6 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
 fn usual(play: &Play<'_>, subject: &Subject<'_>, span: (Micros, Micros)) -> usize {
     let others = play.subjects().iter();
     let others = others.filter(|other| other.last.metadata.name != subject.last.metadata.name);
-    let counts = others.map(|other| connections(play, &play.own_servers(other), span));
+    let counts = others.map(|other| play.connections_in(&play.own_servers(other), span).count());
     counts.max().unwrap_or(0)
-}
-
-/// How many connections to these servers began in a closed span.
-fn connections(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> usize {
-    let begun = urls.iter().flat_map(|url| play.connections_to(url));
-    begun
-        .filter(|call| (from..=until).contains(&call.at.as_microsecond()))
-        .count()
 }

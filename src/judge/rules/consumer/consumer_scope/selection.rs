@@ -3,9 +3,8 @@
 use evidence::{Evidence, Kind, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::Play,
+    shared::consumer::{Play, call_in_words},
     subjects::{Finding, Findings},
-    text::redacted,
 };
 
 /// `consumer-scope/selection-kept`
@@ -39,7 +38,7 @@ pub(in crate::rules) fn selection_kept(evidence: &Evidence, findings: &mut Findi
             Finding::on(subject.last, message)
                 .at("metadata")
                 .expected("calls for profiles of its namespaces and with its labels alone")
-                .observed(format!("a call of {} at {}", redacted(&call.url), call.at)),
+                .observed(call_in_words(call)),
         );
     }
 }
