@@ -35,6 +35,9 @@ pub enum Law {
 /// What was watched without interruption tells something if it is longer than the grace and what a watch may be late.
 const ENOUGH: SignedDuration = SignedDuration::from_secs(150);
 
+/// How late a watch may be (`time::LATE`): what happened so shortly before a gap may never have been told.
+const LATE: SignedDuration = SignedDuration::from_secs(10);
+
 /// What is broken of the laws in the judgement of a part of a world's record.
 pub fn breaches(world: &World, less: &Evidence) -> Vec<Breach> {
     let seen = judged(less);
@@ -151,8 +154,8 @@ fn same<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVer
     of(whole) == of(less)
 }
 
-/// Whether some time that was watched without interruption shows the fault by itself: a run of that time alone finds the
-/// same.
+/// Whether some time that was surely watched without interruption shows the fault by itself: a run of that time alone
+/// finds the same.
 fn stands_in_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option<String> {
     let facts = &whole.rule.facts;
     let of_objects = [
@@ -176,7 +179,10 @@ fn stands_in_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option
         .gaps
         .iter()
         .filter(|gap| matches!(gap.kind, Kind::Timeline | Kind::PlacementTimeline))
-        .map(|gap| (gap.from.unwrap_or(window.from), gap.until.unwrap_or(window.until)))
+        .map(|gap| {
+            let from = gap.from.map_or(window.from, |from| from - LATE);
+            (from, gap.until.unwrap_or(window.until))
+        })
         .collect();
     gaps.sort();
     let mut began = window.from;
