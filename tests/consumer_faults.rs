@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 const OFF_BY_DEFAULT: [&str; 1] = ["consumer-exec/profile-args-off-by-default"];
 
 /// Consumers of other habits, of which all rules but these can tell that they are honest.
-fn honest() -> [(&'static str, Habits, &'static [&'static str]); 7] {
+fn honest() -> [(&'static str, Habits, &'static [&'static str]); 8] {
     let habits = Habits::default();
     [
         (
@@ -100,8 +100,17 @@ fn honest() -> [(&'static str, Habits, &'static [&'static str]); 7] {
                 "consumer-identity/empty-is-absent",
                 "consumer-identity/other-inventories-stay",
                 "consumer-identity/next-takes-over",
+                "consumer-identity/warning-surfaced",
                 "consumer-exec/profile-args-off-by-default",
             ],
+        ),
+        (
+            "a consumer that warns by events",
+            Habits {
+                warns_by_events: true,
+                ..habits.clone()
+            },
+            &OFF_BY_DEFAULT,
         ),
         (
             "a consumer that hands nothing on to the plugin",

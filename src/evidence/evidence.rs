@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member,
-    MemberCall, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Requests, Secret,
-    SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
+    MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Requests,
+    Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -54,6 +54,8 @@ pub struct Evidence {
     pub member_calls: Option<Log<MemberCall>>,
     /// The calls of the recording credential plugin.
     pub plugin_calls: Option<Log<PluginCall>>,
+    /// What the consumer said of the stage, and what it gave away.
+    pub notices: Option<Notices>,
     /// Evidence that was requested but unavailable.
     pub gaps: Gaps,
     /// Objects that do not fit the shape of their kind.

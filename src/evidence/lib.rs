@@ -56,6 +56,7 @@ pub use seen::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
     },
+    notices::{Notice, NoticePlace, Notices},
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},

@@ -69,6 +69,12 @@ pub(crate) const PROFILE_ARGS_NOT_CLAIMED: Reason = Reason::known(
     "the consumer does not claim to hand a profile's arguments or variables to plugins",
 );
 
+/// In which version of the protocol the consumer is to run its plugin was not said.
+pub(crate) const EXEC_VERSION_NOT_CLAIMED: Reason = Reason::known(
+    ReasonId::FeatureNotClaimed,
+    "nobody said which apiVersion the consumer's own file has for its plugin",
+);
+
 /// The user declared that the implementation lacks a rule's feature.
 pub(crate) fn declared_absent(feature: Feature) -> Reason {
     Reason::of(

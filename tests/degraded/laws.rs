@@ -136,6 +136,7 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             Kind::Stage => whole.stage == less.stage,
             Kind::MemberCalls => whole.member_calls == less.member_calls,
             Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,
+            Kind::Notices => whole.notices == less.notices,
         }
 }
 

@@ -49,6 +49,8 @@ pub struct ConsumerFile {
     pub unselected: Option<String>,
     /// Where its plugin looks for the run: absolute.
     pub recorder: PathBuf,
+    /// Where its log is: absolute.
+    pub logs: Vec<PathBuf>,
 }
 
 /// A command.
@@ -248,6 +250,7 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
             namespaces: consumer.namespaces,
             labels: consumer.labels,
             providers: consumer.providers,
+            exec_api_version: consumer.exec_api_version,
             fallback: consumer.fallback,
             profile_args: consumer.profile_args,
             profile_envs: consumer.profile_envs,
@@ -257,6 +260,7 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
         },
         unselected: consumer.unselected,
         recorder: folder.join(consumer.recorder),
+        logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
     })
 }
 

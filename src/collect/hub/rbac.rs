@@ -163,6 +163,10 @@ impl Grants {
                 let status = format!("{plural}/status");
                 rule(None, names::GROUP, &status, None, "patch");
             }
+            if *role == Role::Consumer {
+                let comment = "For what a consumer says of the run's profiles, and gives away.";
+                rule(Some(comment), "", "configmaps, events", None, "list");
+            }
         }
         RbacRole {
             of: if self.monitor { MONITOR } else { SUITE },

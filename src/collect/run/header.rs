@@ -90,7 +90,7 @@ impl Plan {
         ]);
         if self.claim.edition_of(Role::Consumer).is_some() {
             let staged = yes_if(self.stage.is_some(), missing::NO_STAGE);
-            for kind in [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls] {
+            for kind in [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls, Kind::Notices] {
                 asked.insert(kind, staged.clone());
             }
         }

@@ -38,6 +38,11 @@ impl Run<'_> {
         if !played.whole {
             self.gap(Kind::Stage, "the run ended before everything was staged");
         }
+        let (notices, missing) = played.notices;
+        if let Some(reason) = missing {
+            self.gap(Kind::Notices, reason);
+        }
+        self.evidence.notices = Some(notices);
         self.evidence.stage = Some(played.stage);
         self.evidence.member_calls = Some(played.member_calls);
         self.evidence.plugin_calls = Some(played.plugin_calls);

@@ -198,6 +198,15 @@ impl Calls {
         reply
     }
 
+    /// The member that a credential was issued for, if it was.
+    pub fn member_of(&self, token: &str) -> Option<String> {
+        let now = self.clock.now();
+        match self.state.lock().credentials.whose(Some(token), now).0 {
+            StagedCredential::Of { member, .. } => Some(member),
+            StagedCredential::None | StagedCredential::Unknown => None,
+        }
+    }
+
     /// When the consumer first reached a member, and was trusted by it and trusted it.
     pub fn first_call(&self, member: &str) -> Option<Timestamp> {
         let state = self.state.lock();

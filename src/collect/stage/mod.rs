@@ -6,6 +6,7 @@
 
 mod calls;
 mod members;
+mod notices;
 mod plan;
 mod play;
 mod plugin;
@@ -17,6 +18,7 @@ mod session;
 
 pub use calls::{Calls, Connection, MemberRequest};
 pub use members::{Members, NewAddress};
+pub use notices::{ConsumerLog, LogFiles};
 pub use plan::StagePlan;
 pub(super) use play::{Played, play};
 pub use plugin::{PluginPlan, PluginReply, PluginRun};

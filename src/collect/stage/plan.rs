@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use evidence::ConsumerClaims;
 
-use super::{Calls, Members, Recorder};
+use super::{Calls, ConsumerLog, Members, Recorder};
 use crate::driver::{Hooks, Journal};
 
 /// The stage of a run.
@@ -20,6 +20,8 @@ pub struct StagePlan {
     pub members: Arc<dyn Members>,
     /// What they saw, and what the credential plugin saw.
     pub calls: Arc<Calls>,
+    /// What the consumer says of what it does; none where it says so elsewhere.
+    pub log: Option<Arc<dyn ConsumerLog>>,
     /// What has the consumer work on a member; none where it needs no hook.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// How long the consumer may take to call a control.

@@ -1,11 +1,12 @@
 //! Plays the scenes beside the watch.
 
-use evidence::{Log, MemberCall, PluginCall, Stage};
+use evidence::{Log, MemberCall, Notices, PluginCall, Reason, Stage};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     StagePlan,
+    notices::read_notices,
     scenes::{END, SCENES},
     session::Session,
 };
@@ -19,6 +20,8 @@ pub(crate) struct Played {
     pub member_calls: Log<MemberCall>,
     /// The runs of its credential plugin.
     pub plugin_calls: Log<PluginCall>,
+    /// What the consumer said, and what could not be read of that.
+    pub notices: (Notices, Option<Reason>),
     /// Since when calls are not kept, as there were too many.
     pub full: Option<Timestamp>,
     /// Whether all scenes were played.
@@ -49,6 +52,7 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
     let whole = scenes.next().is_none() && !session.is_stopped();
     let (member_calls, plugin_calls, full) = plan.calls.since(from);
     let stage = session.stage();
+    let notices = Box::pin(read_notices(&session)).await;
     // A deletion has no time of its own: that it came after the last scene is known by what the watch tells late.
     session.pause(BRIEF.unsigned_abs()).await;
     session.clear().await;
@@ -56,6 +60,7 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
         stage,
         member_calls,
         plugin_calls,
+        notices,
         full,
         whole,
     }

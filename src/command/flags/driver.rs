@@ -17,7 +17,7 @@ use collect::{
     driver::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
-    stage::{Calls, Recorder, StagePlan},
+    stage::{Calls, LogFiles, Recorder, StagePlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
@@ -241,6 +241,7 @@ impl Driving {
             unselected: consumer.unselected.clone(),
             members: Arc::new(OnPorts::new(Arc::clone(&calls))),
             calls,
+            log: LogFiles::of(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
             patience: file.patience.usual,

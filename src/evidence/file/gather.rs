@@ -240,6 +240,10 @@ impl Gathered {
                 add_event(&mut evidence.plugin_calls, call, line)?;
                 Section::PluginCalls
             }
+            Record::Notices(notices) => {
+                evidence.notices = Some(*notices);
+                Section::Notices
+            }
             Record::Stage(stage) => {
                 evidence.stage = Some(*stage);
                 Section::Driver

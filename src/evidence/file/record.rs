@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Namespace,
-    ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, UnlabelledSecret, Unreadable, Version,
-    Window, Workload,
+    Notices, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, UnlabelledSecret, Unreadable,
+    Version, Window, Workload,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
@@ -56,6 +56,7 @@ pub(super) enum Record<'a> {
     PluginCalls(Covers),
     #[serde(deserialize_with = "in_braces")]
     PluginCall(Cow<'a, PluginCall>),
+    Notices(Box<Notices>),
     End {},
 }
 

@@ -23,6 +23,7 @@ pub(super) enum Section {
     Logins,
     MemberCalls,
     PluginCalls,
+    Notices,
     End,
 }
 
@@ -44,6 +45,7 @@ impl Section {
             Kind::Driver | Kind::Stage => Section::Driver,
             Kind::MemberCalls => Section::MemberCalls,
             Kind::PluginCalls => Section::PluginCalls,
+            Kind::Notices => Section::Notices,
         }
     }
 }

@@ -213,6 +213,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::Stage,
         Kind::MemberCalls,
         Kind::PluginCalls,
+        Kind::Notices,
     ])
 }
 
@@ -484,6 +485,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         option::of(stage::stage()),
         option::of(stage::member_calls()),
         option::of(stage::plugin_calls()),
+        option::of(stage::notices()),
     );
     let profiles = few(versions_of(profile()));
     let later = (
@@ -541,6 +543,7 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 stage: staged.0,
                 member_calls: staged.1,
                 plugin_calls: staged.2,
+                notices: staged.3,
             },
         )
         .prop_map(without_window_without_times)

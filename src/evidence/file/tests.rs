@@ -75,6 +75,7 @@ proptest! {
                 Kind::Stage => e.stage.iter().count(),
                 Kind::MemberCalls => e.member_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
                 Kind::PluginCalls => e.plugin_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
+                Kind::Notices => e.notices.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
             };
             if *asked == Asked::Yes && count(&read) < count(&evidence) {

@@ -120,6 +120,9 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_all(&evidence.logins, Record::Login)?;
     lines.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
     lines.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
+    if let Some(notices) = &evidence.notices {
+        lines.put(Record::Notices(Box::new(notices.clone())))?;
+    }
     lines.put(Record::End {})?;
     lines.writer.flush()
 }

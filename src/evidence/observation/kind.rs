@@ -49,6 +49,8 @@ pub enum Kind {
     MemberCalls,
     /// Calls of the stage's credential plugin.
     PluginCalls,
+    /// What the consumer says in events and in its log, and where credentials of the stage are found.
+    Notices,
 }
 
 /// Whether evidence was requested.
@@ -121,6 +123,7 @@ impl Kind {
             Kind::Stage => "stage",
             Kind::MemberCalls => "member-calls",
             Kind::PluginCalls => "plugin-calls",
+            Kind::Notices => "notices",
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod consumer_access;
 pub mod crd;
 pub(crate) mod driver;
 pub(crate) mod member;
+pub(crate) mod notices;
 pub(crate) mod placement_request;
 pub(crate) mod probe;
 pub(crate) mod request;

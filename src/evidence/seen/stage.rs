@@ -46,6 +46,9 @@ pub struct ConsumerClaims {
     pub labels: BTreeMap<String, String>,
     /// The access providers that it has a plugin for.
     pub providers: BTreeSet<String>,
+    /// The version of the plugin's protocol in its own file: the `apiVersion` there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exec_api_version: Option<String>,
     /// The fallback, if it reaches members in another way where a profile has no provider of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,

@@ -220,6 +220,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-identity/empty-is-absent" => Fleet(consumer_identity::empty_is_absent),
     "consumer-identity/other-inventories-stay" => Fleet(consumer_identity::other_inventories_stay),
     "consumer-identity/next-takes-over" => Fleet(consumer_identity::next_takes_over),
+    "consumer-identity/warning-surfaced" => Fleet(consumer_identity::warning_surfaced),
     "consumer-access/picks-known-provider" => Fleet(consumer_access::picks_known_provider),
     "consumer-access/no-guess" => Fleet(consumer_access::no_guess),
     "consumer-access/list-by-version" => Fleet(consumer_access::list_by_version),
@@ -228,6 +229,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-access/proxy-honoured" => Fleet(consumer_access::proxy_honoured),
     "consumer-access/no-token-in-the-clear" => Fleet(consumer_access::no_token_in_the_clear),
     "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
+    "consumer-exec/protocol-as-configured" => Fleet(consumer_exec::protocol_as_configured),
     "consumer-exec/profile-args-off-by-default" => Fleet(consumer_exec::profile_args_off_by_default),
     "consumer-exec/profile-args-as-told" => Fleet(consumer_exec::profile_args_as_told),
     "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
@@ -241,6 +243,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-health/unhealthy-not-dispatched" => Fleet(consumer_health::unhealthy_not_dispatched),
     "consumer-health/unknown-values-tolerated" => Fleet(consumer_health::unknown_values_tolerated),
     "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
+    "consumer-secrets/nothing-secret-in-the-open" => Fleet(consumer_secrets::nothing_secret_in_the_open),
 };
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {

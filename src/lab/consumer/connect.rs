@@ -8,13 +8,15 @@ use tokio::time::sleep;
 
 use super::{
     access::Access,
+    log::Lines,
     world::{Misbehaviour, World},
 };
 use crate::stage::{Hello, Trust, WithinProcess};
 
 /// The version of the plugin's protocol, as the consumer's own file has it.
-const API_VERSION: &str = "client.authentication.k8s.io/v1";
-
+pub(super) const API_VERSION: &str = "client.authentication.k8s.io/v1";
+/// Another version.
+const OTHER_API_VERSION: &str = "client.authentication.k8s.io/v1beta1";
 /// How soon a fault has a plugin run again that gave nothing.
 const AGAIN: Duration = Duration::from_secs(1);
 /// The member refuses the credential.
@@ -24,6 +26,7 @@ const UNAUTHORIZED: u16 = 401;
 pub(super) struct Connector {
     calls: Arc<Calls>,
     members: Arc<WithinProcess>,
+    log: Lines,
     /// What was once handed to a plugin: for a fault.
     args: Vec<String>,
     envs: BTreeMap<String, String>,
@@ -41,10 +44,11 @@ pub(super) struct Line {
 }
 
 impl Connector {
-    pub(super) fn new(calls: Arc<Calls>, members: Arc<WithinProcess>) -> Self {
+    pub(super) fn new(calls: Arc<Calls>, members: Arc<WithinProcess>, log: Lines) -> Self {
         Self {
             calls,
             members,
+            log,
             args: Vec::new(),
             envs: BTreeMap::new(),
             shared: None,
@@ -70,6 +74,10 @@ impl Connector {
             },
         };
         let connection = self.members.dial(hello).ok()?;
+        if world.has(Misbehaviour::LogsCredentials) {
+            self.log
+                .write(format_args!("GET /version Authorization: Bearer {token}"));
+        }
         let line = Line { connection, token };
         self.ask(&line, "/version", false);
         if !world.habits.polls {
@@ -177,7 +185,11 @@ fn exec_info(access: &Access, world: &World) -> Value {
         };
     }
     json!({
-        "apiVersion": API_VERSION,
+        "apiVersion": if world.has(Misbehaviour::TellsAnotherVersion) {
+            OTHER_API_VERSION
+        } else {
+            API_VERSION
+        },
         "kind": "ExecCredential",
         "spec": {"interactive": false, "cluster": cluster},
     })

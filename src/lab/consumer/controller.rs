@@ -5,15 +5,18 @@ use std::{
     time::Duration,
 };
 
-use kube::api::DynamicObject;
+use evidence::api::names;
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{ApiResource, DynamicObject};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{
     access::{Access, Unusable, access},
     connect::{Connector, Line},
+    log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
-    selection::{acted_on, key},
+    selection::{acted_on, key, of_one_member},
     world::{Misbehaviour, World},
 };
 use crate::{
@@ -38,6 +41,9 @@ pub(super) struct Controller {
     engaged: BTreeMap<String, Engaged>,
     /// Profiles that it once did not act on, as another one was older.
     passed_over: BTreeSet<String>,
+    log: Lines,
+    /// What it has said of profiles that it passes over.
+    said: BTreeSet<String>,
 }
 
 /// A member that it works with.
@@ -51,7 +57,7 @@ struct Engaged {
 }
 
 impl Controller {
-    pub(super) fn new(hub: Hub, world: World, connector: Connector) -> Self {
+    pub(super) fn new(hub: Hub, world: World, connector: Connector, log: Lines) -> Self {
         let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
@@ -61,6 +67,8 @@ impl Controller {
             connector,
             engaged: BTreeMap::new(),
             passed_over: BTreeSet::new(),
+            log,
+            said: BTreeSet::new(),
         }
     }
 
@@ -80,6 +88,7 @@ impl Controller {
                 self.write(profile).await?;
             }
             let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
+            self.warn(&profiles, &of_others, &acted_on).await?;
             let key = |profile: &DynamicObject| key(profile, &self.world);
             let wanted: BTreeSet<String> = acted_on.iter().copied().map(key).collect();
             let there: BTreeSet<String> = profiles.iter().map(key).collect();
@@ -92,6 +101,42 @@ impl Controller {
             self.check().await;
             sleep(ROUND).await;
         }
+    }
+
+    /// Tells of each profile that it passes over, and of the others of the same member, once.
+    async fn warn(
+        &mut self,
+        profiles: &[DynamicObject],
+        of_others: &[DynamicObject],
+        acted_on: &[&DynamicObject],
+    ) -> Result<(), RequestError> {
+        if self.world.habits.repeats_itself || self.world.has(Misbehaviour::PassesOverInSilence) {
+            return Ok(());
+        }
+        for profile in profiles {
+            let same = of_one_member(profile, profiles, of_others, &self.world);
+            let is_acted_on = acted_on
+                .iter()
+                .any(|other| other.metadata.uid == profile.metadata.uid);
+            if is_acted_on || same.len() < 2 {
+                continue;
+            }
+            let names: Vec<String> = same.iter().map(|other| key(other, &self.world)).collect();
+            let passed_over = key(profile, &self.world);
+            let warning = format!(
+                "{passed_over} is passed over: one member has the profiles {}",
+                names.join(", ")
+            );
+            if !self.said.insert(warning.clone()) {
+                continue;
+            }
+            if self.world.habits.warns_by_events {
+                self.write_event(profile, &warning).await?;
+            } else {
+                self.log.write(warning);
+            }
+        }
+        Ok(())
     }
 
     /// Connects to a member, if there is cause.
@@ -123,6 +168,7 @@ impl Controller {
         } else {
             self.connector.connect(&wanted, &self.world).await
         };
+        self.log.write(format_args!("{key} is acted on"));
         let engaged = Engaged {
             access: wanted,
             version,
@@ -151,6 +197,31 @@ impl Controller {
                 engaged.line = self.connector.connect(&engaged.access, &self.world).await;
             }
         }
+    }
+
+    /// Tells of a profile in an event.
+    async fn write_event(&self, profile: &DynamicObject, warning: &str) -> Result<(), RequestError> {
+        let (namespace, name) = (&profile.metadata.namespace, &profile.metadata.name);
+        let target = Target {
+            resource: ApiResource::erase::<Event>(&()),
+            namespace: namespace.clone(),
+            name: format!("{}.{}", name.as_deref().unwrap_or_default(), self.said.len()),
+        };
+        let event = json!({
+            "metadata": {"name": target.name, "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": profile.types.as_ref().map(|types| &types.api_version),
+                "kind": names::KIND,
+                "namespace": namespace,
+                "name": name,
+                "uid": profile.metadata.uid,
+            },
+            "type": "Warning",
+            "reason": "SameMember",
+            "message": warning,
+            "source": {"component": CONSUMER},
+        });
+        self.hub.create(&target, CONSUMER, &event).await.map(drop)
     }
 
     /// Writes to a profile, as no consumer should.

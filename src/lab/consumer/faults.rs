@@ -57,6 +57,11 @@ const FAULTS: &[FaultInfo] = &[
         "never comes back to a profile that it passed over",
         |world| world.misbehave(Misbehaviour::NeverReturns),
     ),
+    in_2026_09(
+        "consumer-identity/warning-surfaced",
+        "passes profiles over without a word",
+        |world| world.misbehave(Misbehaviour::PassesOverInSilence),
+    ),
     new(
         "consumer-access/picks-known-provider",
         "takes the first access provider, known or not",
@@ -94,6 +99,11 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-exec/config-verbatim",
         "wraps what the profile says to the plugin",
         |world| world.misbehave(Misbehaviour::WrapsConfig),
+    ),
+    new(
+        "consumer-exec/protocol-as-configured",
+        "tells the plugin another version of its protocol",
+        |world| world.misbehave(Misbehaviour::TellsAnotherVersion),
     ),
     new(
         "consumer-exec/profile-args-off-by-default",
@@ -159,6 +169,11 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-secrets/credential-to-its-member-only",
         "takes one credential to all members",
         |world| world.misbehave(Misbehaviour::SharesCredential),
+    ),
+    new(
+        "consumer-secrets/nothing-secret-in-the-open",
+        "writes credentials into its log",
+        |world| world.misbehave(Misbehaviour::LogsCredentials),
     ),
 ];
 

@@ -13,9 +13,10 @@ use kube::api::ApiResource;
 use serde_json::json;
 
 use super::{
-    connect::Connector,
+    connect::{API_VERSION, Connector},
     controller::Controller,
     faults::Fault,
+    log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
     world::{Habits, World},
 };
@@ -38,6 +39,7 @@ pub struct Consumer {
     world: World,
     calls: Arc<Calls>,
     members: Arc<WithinProcess>,
+    log: Lines,
 }
 
 impl Consumer {
@@ -62,6 +64,7 @@ impl Consumer {
             world,
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
             calls,
+            log: Lines::default(),
         }
     }
 
@@ -74,6 +77,7 @@ impl Consumer {
                 namespaces: NAMESPACES.map(str::to_owned).into(),
                 labels: BTreeMap::new(),
                 providers: [PROVIDER.to_owned()].into(),
+                exec_api_version: Some(API_VERSION.to_owned()),
                 fallback: None,
                 profile_args: self.world.claims_additions(),
                 profile_envs: self.world.claims_additions(),
@@ -84,6 +88,7 @@ impl Consumer {
             unselected: Some(UNSELECTED.to_owned()),
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
+            log: Some(Arc::new(self.log.clone())),
             hooks: None,
             recorder: None,
             patience: PATIENCE,
@@ -114,8 +119,8 @@ impl Consumer {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let connector = Connector::new(self.calls, self.members);
-        Controller::new(Hub::new(client), self.world, connector)
+        let connector = Connector::new(self.calls, self.members, self.log.clone());
+        Controller::new(Hub::new(client), self.world, connector, self.log)
             .run()
             .await
     }

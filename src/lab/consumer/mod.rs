@@ -6,7 +6,7 @@
 //!
 //! * `selection`: which profiles it acts on;
 //! * `access`: what a profile says of the way to its member;
-//! * `controller`: the rounds; `connect`: the plugin and the connection;
+//! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
 //! * `lifetime`: sets it up and runs it.
 
@@ -15,6 +15,7 @@ mod connect;
 mod controller;
 mod faults;
 mod lifetime;
+mod log;
 mod names;
 mod selection;
 mod world;

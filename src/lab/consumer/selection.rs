@@ -45,20 +45,8 @@ fn is_first_of_its_member(
     of_others: &[DynamicObject],
     world: &World,
 ) -> bool {
-    let id = |profile: &DynamicObject| {
-        let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
-        (!id.is_empty() || world.has(Misbehaviour::TakesEmptyForOne)).then(|| id.clone())
-    };
-    let Some(own) = id(profile) else { return true };
+    let same = of_one_member(profile, profiles, of_others, world);
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    let is_everywhere = world.has(Misbehaviour::TakesInventoriesForOne);
-    let others = if is_everywhere { of_others } else { &[] };
-    let same: Vec<&DynamicObject> = profiles
-        .iter()
-        .chain(others)
-        .filter(|other| id(other).as_ref() == Some(&own))
-        .filter(|other| is_everywhere || other.metadata.namespace == profile.metadata.namespace)
-        .collect();
     if world.has(Misbehaviour::TakesTheYoungest) && created_apart(&same) {
         return same.iter().all(|other| created(other) <= created(profile));
     }
@@ -70,6 +58,30 @@ fn is_first_of_its_member(
             .is_some_and(|first| first.metadata.uid == profile.metadata.uid);
     }
     tied.all(|other| other.metadata.uid == profile.metadata.uid)
+}
+
+/// The profiles of one member that the consumer would choose among: that one and others.
+pub(super) fn of_one_member<'p>(
+    profile: &'p DynamicObject,
+    profiles: &'p [DynamicObject],
+    of_others: &'p [DynamicObject],
+    world: &World,
+) -> Vec<&'p DynamicObject> {
+    let id = |profile: &DynamicObject| {
+        let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
+        (!id.is_empty() || world.has(Misbehaviour::TakesEmptyForOne)).then(|| id.clone())
+    };
+    let Some(own) = id(profile) else {
+        return vec![profile];
+    };
+    let is_everywhere = world.has(Misbehaviour::TakesInventoriesForOne);
+    let others = if is_everywhere { of_others } else { &[] };
+    profiles
+        .iter()
+        .chain(others)
+        .filter(|other| id(other).as_ref() == Some(&own))
+        .filter(|other| is_everywhere || other.metadata.namespace == profile.metadata.namespace)
+        .collect()
 }
 
 /// Whether no two were created at the same time.

@@ -19,6 +19,8 @@ pub struct Habits {
     pub repeats_itself: bool,
     /// It hands nothing on to the plugin that profiles add.
     pub hands_on_nothing: bool,
+    /// It tells of profiles that it passes over in events, and not in its log.
+    pub warns_by_events: bool,
 }
 
 /// A kind of misbehaviour.
@@ -58,6 +60,8 @@ pub(super) enum Misbehaviour {
     TakesOneOfTied,
     /// It takes all without an identity for one member, if they say so.
     TakesEmptyForOne,
+    /// It passes profiles over without a word.
+    PassesOverInSilence,
     /// It takes profiles of several inventories for one member.
     TakesInventoriesForOne,
     /// It never acts on a profile that it once did not act on.
@@ -74,6 +78,10 @@ pub(super) enum Misbehaviour {
     DropsRepeats,
     /// It keeps credentials that have expired.
     KeepsCredentials,
+    /// It tells the plugin another version of its protocol.
+    TellsAnotherVersion,
+    /// It writes credentials into its log.
+    LogsCredentials,
     /// It does nothing else until a plugin gives a credential.
     StopsAtFailure,
     /// It keeps to the access that a profile no longer names.

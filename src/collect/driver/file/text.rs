@@ -63,6 +63,11 @@ pub(super) struct Consumer {
     pub providers: BTreeSet<String>,
     /// Where that plugin looks for the run: its `--recorder`.
     pub recorder: PathBuf,
+    /// The `apiVersion` with which its own file has that plugin run.
+    pub exec_api_version: Option<String>,
+    /// The files of its log, if it tells there what it does not do, and why.
+    #[serde(default)]
+    pub logs: Vec<PathBuf>,
     /// Another way by which it reaches members whose profile has none of these providers.
     pub fallback: Option<String>,
     /// Whether it hands a profile's additional arguments to the plugin.

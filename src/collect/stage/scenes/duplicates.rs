@@ -22,7 +22,9 @@ pub(super) async fn duplicates(session: &Session<'_>) {
         return;
     }
     let selected = session.place();
-    let of = |id: &str| selected.clone().labelled(LABEL_MEMBER_ID, id);
+    // As the run's own, they are found in what the consumer says.
+    let of = |id: &str| selected.clone().labelled(LABEL_MEMBER_ID, &session.name(id));
+    let without_value = selected.clone().labelled(LABEL_MEMBER_ID, "");
     let (stays, goes) = (of("of-oldest-that-stays"), of("of-oldest-that-goes"));
     join(
         together(session, &stays, &["oldest-stays"]),
@@ -35,7 +37,7 @@ pub(super) async fn duplicates(session: &Session<'_>) {
     together(session, &goes, &["next"]).await;
     until_early(session).await;
     together(session, &of("tied"), &["tied-a", "tied-b"]).await;
-    together(session, &of(""), &["empty-a", "empty-b"]).await;
+    together(session, &without_value, &["empty-a", "empty-b"]).await;
     together(session, &selected, &["without-a", "without-b"]).await;
     if let Some(unselected) = &session.plan.unselected {
         let elsewhere = of("of-two-inventories").in_namespace(unselected);

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{few, text, time, window};
 use crate::{
-    Called, ConsumerClaims, Log, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Scene,
-    Stage, StagedCredential, api::Json,
+    Called, ConsumerClaims, Log, MemberAddress, MemberCall, Notice, NoticePlace, Notices, PluginAnswer,
+    PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
@@ -16,6 +16,7 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         user,
         namespaces: providers.iter().cloned().collect(),
         providers: providers.into_iter().collect(),
+        exec_api_version: fallback.clone(),
         fallback,
         one_shot: claimed,
         profile_args: claimed,
@@ -121,4 +122,26 @@ pub(super) fn plugin_calls() -> impl Strategy<Value = Log<PluginCall>> {
         },
     );
     (window(), few(call)).prop_map(|(covers, events)| Log { covers, events })
+}
+
+pub(super) fn notices() -> impl Strategy<Value = Notices> {
+    let place = prop_oneof![
+        any::<u64>().prop_map(|number| NoticePlace::Line { number }),
+        (text(), text(), any::<bool>()).prop_map(|(namespace, reason, warning)| NoticePlace::Event {
+            namespace,
+            reason,
+            warning,
+        }),
+        (text(), text(), text()).prop_map(|(kind, namespace, name)| NoticePlace::Object {
+            kind,
+            namespace,
+            name,
+        }),
+    ];
+    let notice = (place, few(text()), few(text())).prop_map(|(place, names, credentials)| Notice {
+        place,
+        names: names.into_iter().collect(),
+        credentials: credentials.into_iter().collect(),
+    });
+    (any::<bool>(), few(notice)).prop_map(|(log, found)| Notices { log, found })
 }

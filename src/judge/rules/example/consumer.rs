@@ -1,7 +1,7 @@
 //! The stage of an example's consumer, and what was recorded on it.
 
 use evidence::{
-    Called, Log, MemberAddress, MemberCall, PluginCall, ProfileHistory, Stage, Window,
+    Called, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory, Stage, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -276,4 +276,13 @@ impl<'e> Staged<'e> {
         json_patch::merge(&mut whole, &call.into());
         strictly("plugin call", &whole)
     }
+}
+
+/// What was found: a merge patch onto a log in which nothing was.
+pub(super) fn notices(overlay: Option<&Value>) -> Result<Notices, Flaw> {
+    let mut whole = json!({"log": true});
+    if let Some(overlay) = overlay {
+        json_patch::merge(&mut whole, overlay);
+    }
+    strictly("notices", &whole)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     conforming,
-    consumer::{StageText, Staged},
+    consumer::{StageText, Staged, notices},
     driver::DriverText,
     error::{Flaw, strictly},
     members,
@@ -63,6 +63,8 @@ pub struct World {
     stage: Option<StageText>,
     member_calls: Option<Vec<Value>>,
     plugin_calls: Option<Vec<Value>>,
+    /// What was found in events, objects and, unless that is false, the log of the consumer: nothing by default.
+    notices: Option<Value>,
     served: Option<Vec<Value>>,
     gaps: Vec<GapText>,
     claims: BTreeSet<Feature>,
@@ -229,6 +231,7 @@ impl World {
             stage: on_stage,
             member_calls,
             plugin_calls,
+            notices: is_staged.then(|| notices(self.notices.as_ref())).transpose()?,
             gaps: self.gaps.iter().map(GapText::gap).collect(),
             unreadable: Vec::new(),
             later: Later::default(),
@@ -290,6 +293,7 @@ impl World {
             (Kind::Stage, is_staged),
             (Kind::MemberCalls, is_staged),
             (Kind::PluginCalls, is_staged),
+            (Kind::Notices, is_staged),
         ];
         let asked = given
             .into_iter()

@@ -15,6 +15,10 @@ use crate::time::While;
 /// A profile with an identity, while it had that, and was created at that moment.
 pub(crate) struct Standing<'p, 'e> {
     pub(crate) subject: &'p Subject<'e>,
+    /// The identity.
+    pub(crate) id: &'e str,
+    /// The names of the others of its namespace that ever had that identity.
+    pub(crate) others: BTreeSet<&'e str>,
     /// While it was there with that identity.
     pub(crate) held: While,
     /// While an older one was there.
@@ -80,7 +84,7 @@ pub(crate) fn standings<'p, 'e>(play: &'p Play<'e>) -> Vec<Standing<'p, 'e>> {
         for (id, at) in pairs {
             let others = with.iter().filter(|other| !std::ptr::eq(**other, *subject));
             let namespace = &subject.last.metadata.namespace;
-            let (own, foreign): (Vec<_>, Vec<_>) =
+            let (own_ones, foreign): (Vec<_>, Vec<_>) =
                 others.partition(|other| other.last.metadata.namespace == *namespace);
             let competes = |profile: &ClusterProfile| competes(profile, id, play);
             let any = |others: &[&&Subject<'e>], holds: &dyn Fn(&ClusterProfile) -> bool| {
@@ -89,12 +93,17 @@ pub(crate) fn standings<'p, 'e>(play: &'p Play<'e>) -> Vec<Standing<'p, 'e>> {
                 none.map_or_else(|| subject.timeline.while_(|_| false), |none| none.not())
             };
             let own = |compare: fn(&Timestamp, &Timestamp) -> bool| {
-                any(&own, &|profile| {
+                any(&own_ones, &|profile| {
                     competes(profile) && created(profile).is_some_and(|other| compare(&other, &at))
                 })
             };
+            let had_it = own_ones
+                .iter()
+                .filter(|other| play.versions_of(other).any(competes));
             standings.push(Standing {
                 subject,
+                id,
+                others: had_it.map(|other| &*other.last.metadata.name).collect(),
                 held: subject
                     .timeline
                     .while_(|profile| competes(profile) && created(profile) == Some(at)),

@@ -154,7 +154,10 @@ fn staged() -> Value {
     odd["status"]["version"] = json!({"kubernetes": null});
     json!({
         "stage": {
-            "consumer": {"profileArgs": true, "gatesOnHealth": true, "actionsConflict": true},
+            "consumer": {
+                "profileArgs": true, "gatesOnHealth": true, "actionsConflict": true,
+                "execApiVersion": "client.authentication.k8s.io/v1",
+            },
             "scenes": [
                 {"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s", "until": "300s"},
                 {"from": "310s", "called": "320s", "until": "390s", "hindered": true},
@@ -203,6 +206,11 @@ fn staged() -> Value {
             {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
             {"at": "41s", "of": "named"}, {"at": "41s", "of": "moves"}, {"at": "305s", "of": "fails", "answer": "failed"},
         ],
+        "notices": {"found": [
+            {"place": {"line": {"number": 1}}, "names": ["oldest", "second"]},
+            {"place": {"line": {"number": 2}}, "names": ["tied", "as-old"]},
+            {"place": {"line": {"number": 3}}, "names": ["gone", "next"]},
+        ]},
         "requests": [{"at": "10s", "subresource": "status"}],
     })
 }

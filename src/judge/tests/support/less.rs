@@ -278,6 +278,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         Kind::Stage => less.stage = None,
         Kind::MemberCalls => less.member_calls = None,
         Kind::PluginCalls => less.plugin_calls = None,
+        Kind::Notices => less.notices = None,
         Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
     }
     if was_asked {

@@ -23,6 +23,7 @@ const KINDS: [Kind; 15] = [
     Kind::Stage,
     Kind::MemberCalls,
     Kind::PluginCalls,
+    Kind::Notices,
 ];
 
 /// Kinds and rules that find something without them, and need not.

@@ -4,11 +4,13 @@
 mod empty;
 mod first;
 mod inventories;
+mod warned;
 
 pub(in crate::rules) use empty::empty_is_absent;
 use evidence::Evidence;
 pub(in crate::rules) use first::{next_takes_over, oldest_wins, tie_acts_on_none};
 pub(in crate::rules) use inventories::other_inventories_stay;
+pub(in crate::rules) use warned::warning_surfaced;
 
 use crate::{shared::consumer::Play, subjects::Findings};
 

@@ -1,0 +1,86 @@
+//! Whether a consumer tells of profiles that it passes over.
+
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Kind, Notice, NoticePlace, Reason};
+
+use super::{PATH, play_of_conflicts};
+use crate::{
+    shared::consumer::{Play, Standing, standings},
+    subjects::{Finding, Findings},
+};
+
+/// `consumer-identity/warning-surfaced`
+///
+/// Where several profiles of a namespace have one identity, the consumer tells of each that it does not act on. How, it chooses:
+/// an event and a line of its log can be judged, and what it tells elsewhere cannot.
+pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Findings) {
+    let Some(play) = play_of_conflicts(evidence, findings) else {
+        return;
+    };
+    let Some(notices) = &evidence.notices else { return };
+    findings.nothing_happened("no two profiles had one identity for long enough");
+    for standing in standings(&play) {
+        let passed_over = [standing.is_second(), standing.is_tied()];
+        if passed_over.iter().all(|held| play.chance(held).is_none()) {
+            continue;
+        }
+        let about: Vec<&Notice> = notices
+            .found
+            .iter()
+            .filter(|notice| is_about(notice, &standing))
+            .collect();
+        if about.iter().any(|notice| is_warning(notice, &standing)) {
+            findings.examine();
+            continue;
+        }
+        if let Some(why) = why_unclear(&play, notices.log, !about.is_empty()) {
+            findings.cannot_tell(why);
+            continue;
+        }
+        findings.examine();
+        let message = "the consumer does not tell that another profile stands for the member";
+        findings.report(
+            Finding::on(standing.subject.last, message)
+                .at(PATH)
+                .expected("an event or a line of its log that names both profiles")
+                .observed("neither names this profile"),
+        );
+    }
+}
+
+/// Whether a text names the profile, or the member. That it names the one to act on alone means nothing.
+fn is_about(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
+    let is_event = matches!(notice.place, NoticePlace::Event { warning: true, .. });
+    let is_other = |name: &String| standing.others.contains(&**name);
+    let names_it = |name: &String| **name == *standing.subject.last.metadata.name || name == standing.id;
+    notice
+        .names
+        .iter()
+        .any(|name| names_it(name) || is_event && is_other(name))
+}
+
+/// Whether a text is surely a warning: an event that says so, or a text that names several profiles of the member and no other.
+fn is_warning(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
+    if let NoticePlace::Event { warning: true, .. } = notice.place {
+        return true;
+    }
+    let own = &*standing.subject.last.metadata.name;
+    let mut profiles: BTreeSet<&str> = notice.names.iter().map(String::as_str).collect();
+    profiles.remove(standing.id);
+    profiles.len() > 1
+        && profiles
+            .iter()
+            .all(|name| *name == own || standing.others.contains(name))
+}
+
+/// Why the consumer may have told of it all the same, if so.
+fn why_unclear(play: &Play<'_>, has_log: bool, is_named: bool) -> Option<Reason> {
+    if let Some(why) = play.why_missed(Kind::Notices) {
+        return Some(why);
+    }
+    if !has_log {
+        return Some("no event names the profile, and nobody said where the consumer's log is".into());
+    }
+    is_named.then(|| "the consumer names the profile alone, which may be a warning, or not".into())
+}
