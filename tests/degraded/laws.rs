@@ -111,8 +111,18 @@ fn stands(verdict: &RuleVerdict, whole: &Evidence, less: &Evidence) -> bool {
         && whole.slice_requests == less.slice_requests;
     is_same_otherwise
         && kinds.all(|kind| has_same(*kind, whole, less))
+        && !comes_with_a_gap(&less.profiles, less, verdict)
+        && !comes_with_a_gap(&less.slices, less, verdict)
         && same(&whole.profiles, &less.profiles, verdict)
         && same(&whole.slices, &less.slices, verdict)
+}
+
+/// Whether something came just when a gap ended: it may have happened at any moment in it, so that its time tells less than
+/// it seems to.
+fn comes_with_a_gap<T: Tracked>(histories: &[History<T>], less: &Evidence, verdict: &RuleVerdict) -> bool {
+    let ends: BTreeSet<Timestamp> = less.gaps(T::WATCHED).filter_map(|gap| gap.until).collect();
+    let mut versions = concerned(histories, verdict).flat_map(|history| &history.versions);
+    versions.any(|version| version.at.is_some_and(|at| ends.contains(&at)))
 }
 
 fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
@@ -140,19 +150,25 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
         }
 }
 
-/// Whether what was found has the same history. A rule that compares may have found it beside any other.
+/// Whether what was found has the same history.
 fn same<T: Tracked>(whole: &[History<T>], less: &[History<T>], verdict: &RuleVerdict) -> bool {
-    let found = objects(verdict);
-    let compares = verdict.rule.facts.whole_fleet || T::KIND != ClusterProfile::KIND;
-    let is_it = |history: &&History<T>| {
-        compares || found.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
-    };
-    let of = |histories: &'_ [History<T>]| histories.iter().filter(is_it).cloned().collect::<Vec<_>>();
-    let is_of_this_kind = found.iter().all(|(kind, _)| kind == T::KIND);
-    if compares || !is_of_this_kind {
+    let is_of_this_kind = objects(verdict).iter().all(|(kind, _)| kind == T::KIND);
+    if !is_of_this_kind {
         return whole == less;
     }
-    of(whole) == of(less)
+    concerned(whole, verdict).eq(concerned(less, verdict))
+}
+
+/// The histories on which a verdict stands. A rule that compares may have found it beside any other.
+fn concerned<'h, T: Tracked>(
+    histories: &'h [History<T>],
+    verdict: &RuleVerdict,
+) -> impl Iterator<Item = &'h History<T>> {
+    let found = objects(verdict);
+    let compares = verdict.rule.facts.whole_fleet || T::KIND != ClusterProfile::KIND;
+    histories.iter().filter(move |history| {
+        compares || found.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
+    })
 }
 
 /// Whether some time that was surely watched without interruption shows the fault by itself: a run of that time alone
