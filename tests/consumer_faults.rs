@@ -8,12 +8,15 @@ mod observe;
 
 use std::{collections::BTreeSet, process::ExitCode, time::Duration};
 
-use evidence::api::{Edition, Role};
+use evidence::{
+    api::{Edition, Role},
+    file::write_to,
+};
 use judge::Verdict;
 use lab::consumer::{FaultInfo, Habits, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 use matrix::{every_rule_has_a_fault, expect_broken, verdicts};
-use observe::observe;
+use observe::{observe, observe_with_log};
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -32,11 +35,15 @@ fn main() -> ExitCode {
         }));
     }
     trials.push(Trial::test("a consumer that calls nobody", calls_nobody));
+    trials.push(Trial::test("no credential of a member is in the evidence", keeps_no_credential));
     for fault in faults() {
         trials.push(Trial::test(fault.id, || breaks_its_rule_alone(fault)));
     }
     libtest_mimic::run(&args, trials).exit_code()
 }
+
+/// A consumer is given at least so many credentials.
+const MANY: usize = 20;
 
 /// Not asked of who hands on what profiles add to the plugin.
 const OFF_BY_DEFAULT: [&str; 1] = ["consumer-exec/profile-args-off-by-default"];
@@ -158,6 +165,25 @@ fn calls_nobody() -> Result<(), Failed> {
         return Ok(());
     }
     Err(format!("{verdicts:#?}").into())
+}
+
+/// Reports are made of the evidence, so that what is not there is in none of them. The consumer's own log tells the credentials.
+fn keeps_no_credential() -> Result<(), Failed> {
+    let fault = "consumer-secrets/nothing-secret-in-the-open";
+    let (evidence, lines) = observe_with_log(Edition::Consumer2026M09, &Habits::default(), &[fault]);
+    let mut text = Vec::new();
+    write_to(&evidence, &mut text)?;
+    let text = String::from_utf8(text)?;
+    let bearer = "Authorization: Bearer ";
+    let logged = lines.iter().filter_map(|line| Some(line.split_once(bearer)?.1));
+    let tokens: BTreeSet<&str> = logged.collect();
+    if tokens.len() < MANY {
+        return Err(format!("only {} credentials were logged", tokens.len()).into());
+    }
+    match tokens.iter().find(|token| text.contains(**token)) {
+        Some(token) => Err(format!("the evidence has the credential {token}").into()),
+        None => Ok(()),
+    }
 }
 
 fn breaks_its_rule_alone(fault: &FaultInfo) -> Result<(), Failed> {

@@ -24,6 +24,11 @@ const WINDOW: Duration = Duration::from_secs(10);
 
 /// Evidence of a consumer with these habits and faults, by an edition.
 pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
+    observe_with_log(edition, habits, faults).0
+}
+
+/// The same, and the lines that the consumer has logged.
+pub fn observe_with_log(edition: Edition, habits: &Habits, faults: &[&str]) -> (Evidence, Vec<String>) {
     let faults: Vec<Fault> = faults
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
@@ -37,6 +42,7 @@ pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
         let consumer = Consumer::with_habits(habits.clone(), faults, clock);
         consumer.set_up(&client).await.expect("a namespace");
         let stage = consumer.stage();
+        let written = stage.log.clone().expect("a log");
         let plan = Plan {
             claim: Claim {
                 edition,
@@ -64,6 +70,9 @@ pub fn observe(edition: Edition, habits: &Habits, faults: &[&str]) -> Evidence {
         };
         let log = read_audit_text("the audit log", lab.audit_log().as_bytes()).expect("an audit log");
         merge_into(&mut evidence, log);
-        evidence
+        let mut lines = Vec::new();
+        let read = written.read(&mut |line| lines.push(String::from_utf8_lossy(line).into_owned()));
+        read.expect("it is in memory");
+        (evidence, lines)
     })
 }

@@ -25,6 +25,7 @@
 //! | `stage` | the stage on which a consumer was judged |
 //! | `memberCalls`, `memberCall` | the span of the log of the stage's members, and what reached them |
 //! | `pluginCalls`, `pluginCall` | the same of the stage's credential plugin |
+//! | `notices` | where the consumer named staged profiles, and where credentials of the stage were found |
 //! | `member` | a member, and its first answers |
 //! | `look` | later answers of the nearest `member` above: only what differs from the answers before |
 //! | `endpointCall` | an endpoint of a profile, and whether it answered |
