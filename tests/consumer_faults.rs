@@ -35,7 +35,10 @@ fn main() -> ExitCode {
         }));
     }
     trials.push(Trial::test("a consumer that calls nobody", calls_nobody));
-    trials.push(Trial::test("no credential of a member is in the evidence", keeps_no_credential));
+    trials.push(Trial::test(
+        "no credential of a member is in the evidence",
+        keeps_no_credential,
+    ));
     for fault in faults() {
         trials.push(Trial::test(fault.id, || breaks_its_rule_alone(fault)));
     }

@@ -9,6 +9,10 @@ use evidence::MemberAddress;
 use http::Request;
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
 
 use super::{
     OnPorts,
@@ -156,4 +160,63 @@ fn members_serve_what_consumers_look_for() {
     assert_eq!(kind("/api/v1/pods?watch=true"), "watch 0");
     assert_ne!(kind("/api/v1/pods?watch=1&sendInitialEvents=true"), "watch 0");
     assert_eq!(kind("/apis/other/v1/things"), "404 Status");
+}
+
+/// Sends a request on a connection, and reads until the answer has such an end.
+async fn exchange(stream: &mut TcpStream, request: &str, end: &str) -> String {
+    stream.write_all(request.as_bytes()).await.expect("it is sent");
+    let mut answer = String::new();
+    while !answer.ends_with(end) {
+        let mut some = [0; 1024];
+        let length = stream.read(&mut some).await.expect("an answer");
+        assert_ne!(length, 0, "it ends at {answer:?}");
+        answer += std::str::from_utf8(&some[..length]).expect("text");
+    }
+    answer
+}
+
+#[tokio::test]
+async fn a_proxy_leads_to_a_member_without_tls_until_that_ends_the_connection() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let new = NewAddress {
+        member: "plain".to_owned(),
+        plain: true,
+        ..NewAddress::default()
+    };
+    let address = members.open(&new).await.expect("an address");
+    assert!(address.ca_data.is_empty());
+    let proxy = members.open_proxy().await.expect("a proxy");
+    let of_proxy = proxy.strip_prefix("http://").expect("a URL");
+    let host = address.url.strip_prefix("http://").expect("no TLS");
+    let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
+    let way = format!("CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let led = exchange(&mut stream, &way, "\r\n\r\n").await;
+    assert!(led.starts_with("HTTP/1.1 200"), "{led}");
+    let token = credential(&calls, &address);
+    let request =
+        format!("GET /api/v1/nodes HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let nodes = exchange(&mut stream, &request, "}").await;
+    assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
+    calls.cut("plain");
+    assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
+    let those = [("", "proxied"), ("plain", "connected"), ("plain", "200")];
+    assert_eq!(seen(&calls, those.len()).await, expected(&those));
+}
+
+#[tokio::test]
+async fn a_proxy_does_nothing_but_make_a_way() {
+    let calls = Arc::new(Calls::new(Clock::system()));
+    let members = OnPorts::new(Arc::clone(&calls));
+    let proxy = members.open_proxy().await.expect("a proxy");
+    let of_proxy = proxy.strip_prefix("http://").expect("a URL");
+    let mut stream = TcpStream::connect(of_proxy).await.expect("a connection");
+    let refused = exchange(
+        &mut stream,
+        "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n",
+        "\r\n\r\n",
+    )
+    .await;
+    assert!(refused.starts_with("HTTP/1.1 405"), "{refused}");
+    assert!(calls.recorded().is_empty());
 }
