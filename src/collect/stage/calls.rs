@@ -159,11 +159,27 @@ impl Calls {
         self.state.lock().credentials.forget_plans();
     }
 
-    /// Ends all connections to a member. New ones are answered.
+    /// Ends all connections to a member, if there were any. New ones are answered.
     pub fn cut(&self, member: &str) {
-        if let Some(end) = self.state.lock().ends.remove(member) {
-            end.cancel();
-        }
+        let at = self.clock.now();
+        let mut state = self.state.lock();
+        let Some(end) = state.ends.remove(member) else {
+            return;
+        };
+        let addresses = state.addresses.iter().filter(|address| address.member == member);
+        let ended: Vec<MemberCall> = addresses
+            .map(|address| MemberCall {
+                at,
+                url: address.url.clone(),
+                member: member.to_owned(),
+                connection: 0,
+                server_name: None,
+                what: Called::Ended {},
+            })
+            .collect();
+        state.members.extend(ended);
+        drop(state);
+        end.cancel();
     }
 
     /// The plugin ran.

@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
 };
 
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{
     Notice, NoticePlace, Notices, Reason,
     api::{ObjectKind, names},
@@ -219,8 +220,22 @@ impl Search {
 }
 
 impl Wanted {
-    /// The profiles that a text names, and the members whose credentials are in it.
+    /// The profiles that a text names, and the members whose credentials are in it, also where base64 hides them.
     fn find(&self, text: &[u8]) -> (BTreeSet<String>, BTreeSet<String>) {
+        let (names, mut credentials) = self.find_plain(text);
+        let runs = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"+/=".contains(byte));
+        // A shorter one holds no credential.
+        for run in runs.filter(|run| run.len() > LENGTH) {
+            // In JSON, a line before it may end in `\\n`, of which the letter seems to belong to it.
+            let decoded = [run, &run[1..]].map(|run| BASE64_STANDARD.decode(run));
+            for plain in decoded.into_iter().flatten() {
+                credentials.extend(self.find_plain(&plain).1);
+            }
+        }
+        (names, credentials)
+    }
+
+    fn find_plain(&self, text: &[u8]) -> (BTreeSet<String>, BTreeSet<String>) {
         let text = String::from_utf8_lossy(text);
         let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let named = text.match_indices(&*self.prefix).map(|(at, _)| {
@@ -229,7 +244,9 @@ impl Wanted {
             rest[..end].trim_end_matches('-').to_owned()
         });
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        let tokens = words.filter(|word| word.len() == LENGTH);
+        let words = words.filter(|word| (LENGTH..=LENGTH + 1).contains(&word.len()));
+        // An `\n` of JSON may stand before one.
+        let tokens = words.map(|word| &word[word.len() - LENGTH..]);
         (
             named.collect(),
             tokens.filter_map(|token| self.calls.member_of(token)).collect(),
@@ -307,8 +324,16 @@ mod tests {
         search.object("ConfigMap", object.as_bytes());
         search.line(1, format!("Authorization: Bearer {token}").as_bytes());
         search.line(2, format!("{}{token}", "ab").as_bytes());
+        let packed = BASE64_STANDARD.encode(format!("user: a\ntoken: {token}\n"));
+        let object = format!(
+            r#"{{"metadata":{{"name":"packed","namespace":"n"}},"binaryData":{{"kubeconfig":"{packed}"}},"data":{{"a":"x\n{packed}"}}}}"#
+        );
+        search.object("ConfigMap", object.as_bytes());
+        let object =
+            format!(r#"{{"metadata":{{"name":"line","namespace":"n"}},"data":{{"a":"x\n{token}"}}}}"#);
+        search.object("ConfigMap", object.as_bytes());
         let found = &search.notices.found;
-        assert_eq!(found.len(), 2);
+        assert_eq!(found.len(), 4);
         assert!(found.iter().all(|notice| notice.names.is_empty()));
         assert!(
             found

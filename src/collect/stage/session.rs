@@ -49,6 +49,8 @@ struct State {
 #[derive(Clone)]
 pub(super) struct Profile {
     pub object: ObjectRef,
+    /// Whether it has the labels by which the consumer selects profiles.
+    is_labelled: bool,
     since: Timestamp,
     undo: Option<u64>,
 }
@@ -164,8 +166,10 @@ impl<'a> Session<'a> {
                 return None;
             }
         };
+        let mut claimed = self.plan.claims.labels.iter();
         let profile = Profile {
             object: created,
+            is_labelled: claimed.all(|(key, value)| place.labels.get(key) == Some(value)),
             since: self.now(),
             undo,
         };
@@ -191,8 +195,20 @@ impl<'a> Session<'a> {
         self.delete(profile).await;
     }
 
-    /// Gives a profile that status. False if the hub refuses it.
+    /// Gives a profile that status, and the consumer work on its member. False if the hub refuses it.
     pub async fn update(&self, profile: &Profile, status: &Status) -> bool {
+        let is_written = self.write(profile, status).await;
+        // What it does not select, it has no work on.
+        let is_selected =
+            self.plan.claims.namespaces.contains(&profile.object.namespace) && profile.is_labelled;
+        if is_written && is_selected {
+            self.work(&profile.object).await;
+        }
+        is_written
+    }
+
+    /// Gives a profile that status. False if the hub refuses it.
+    pub async fn write(&self, profile: &Profile, status: &Status) -> bool {
         let status = status.since(profile.since);
         if let Err(failure) = self.writes.set_status(&profile.object, &status).await {
             let name = &profile.object.name;
@@ -205,7 +221,6 @@ impl<'a> Session<'a> {
             }
             return false;
         }
-        self.work(&profile.object).await;
         true
     }
 
@@ -225,7 +240,7 @@ impl<'a> Session<'a> {
     }
 
     /// Has the consumer work on a member, if it needs to be told.
-    async fn work(&self, profile: &ObjectRef) {
+    pub async fn work(&self, profile: &ObjectRef) {
         let Some(hooks) = &self.plan.hooks else { return };
         if hooks.lacking(DriverAction::Work).is_some() {
             return;

@@ -21,7 +21,7 @@ pub(crate) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
         text,
         "The {} rules{of_edition} that the suite knows, in the order in which it judges them, as \
          `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
-         documents in these or equal words, *derived* ones follow from them; `clusterprofile-conformance explain RULE` \
+         documents in these or equal words, *derived* ones follow from them, a *guide* alone asks for others, which never fail a run; `clusterprofile-conformance explain RULE` \
          tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
          and those that show when the rule does not tell. *Policy* says whether the rule can also be an admission policy \
          (`clusterprofile-conformance policies`), whole or in part.",

@@ -160,6 +160,8 @@ pub enum Called {
         /// Host and port of that address.
         host: String,
     },
+    /// No call: the member ended all of its connections.
+    Ended {},
 }
 
 /// A bearer token, known by the members that the run issued it for. The token itself is never kept.
@@ -252,7 +254,7 @@ pub enum PluginAnswer {
 impl MemberCall {
     /// Whether both sides went past the handshake.
     pub fn was_trusted(&self) -> bool {
-        !matches!(self.what, Called::Broken { .. })
+        !matches!(self.what, Called::Broken { .. } | Called::Ended {})
     }
 }
 

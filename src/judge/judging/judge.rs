@@ -19,7 +19,7 @@ use crate::{
         verdict::Verdict,
     },
     reasons, rules,
-    rules::{Applies, Conclusion, Finding, Findings, Level, Rule, Unlisted},
+    rules::{Applies, Conclusion, Finding, Findings, Rule, Unlisted},
 };
 
 /// Judges the evidence by the editions and the claims that its header holds. Uses all cores if there is much to judge.
@@ -184,7 +184,7 @@ fn conclude(
     excuse(rule, evidence, &mut found);
     found.notes.extend(found.unlisted.note());
     found.doubts.extend(missing(rule, evidence));
-    let (verdict, reasons) = weigh(rule, applies.level, evidence, &found);
+    let (verdict, reasons) = weigh(rule, applies, evidence, &found);
     RuleVerdict {
         rule,
         applies,
@@ -274,9 +274,9 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
 }
 
 /// Turns the findings of a rule into its verdict. A violation counts even if other evidence is missing.
-fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
+fn weigh(rule: &Rule, applies: &Applies, evidence: &Evidence, found: &Conclusion) -> (Verdict, Vec<Reason>) {
     if let Some(told) = weigh_found(
-        level,
+        applies,
         (&found.list, found.unlisted),
         &found.doubts,
         evidence.header.claim.strict,
@@ -311,18 +311,18 @@ fn weigh(rule: &Rule, level: Level, evidence: &Evidence, found: &Conclusion) -> 
 
 /// Returns the verdict that violations or doubts lead to, if there are any.
 pub(crate) fn weigh_found(
-    level: Level,
+    applies: &Applies,
     (found, unlisted): (&[Finding], Unlisted),
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
     if unlisted.violations > 0 || found.iter().any(|finding| !finding.advisory) {
-        let counts = match level {
-            Level::Must => true,
-            Level::Should => strict,
-            Level::May => false,
+        let verdict = if applies.fails(strict) {
+            Verdict::Fail
+        } else {
+            Verdict::Warn
         };
-        return Some((if counts { Verdict::Fail } else { Verdict::Warn }, Vec::new()));
+        return Some((verdict, Vec::new()));
     }
     if !doubts.is_empty() {
         return Some((Verdict::Inconclusive, doubts.to_vec()));

@@ -92,7 +92,7 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
         return;
     }
     (verdict.verdict, verdict.reasons) = weigh_found(
-        verdict.level(),
+        verdict.applies,
         (&verdict.findings, verdict.unlisted),
         &verdict.doubts,
         strict,

@@ -137,6 +137,8 @@ pub enum Basis {
     Explicit,
     /// It follows from the text by a step of reasoning, which the file gives.
     Derived,
+    /// A guide asks for it, and no document in force: breaking it is a warning, whatever the run.
+    Guide,
 }
 
 /// A rule's file that cannot be read.
@@ -156,11 +158,17 @@ pub enum FactsError {
         /// The rule's id.
         rule: &'static str,
     },
-    /// The rule is derived, and its reasoning is missing; or it is explicit everywhere, and has one.
+    /// The rule is not explicit, and its reasoning is missing; or it is explicit everywhere, and has one.
     #[error(
-        "failed to read the facts of {rule}: a derived rule states its reasoning, an explicit one has none"
+        "failed to read the facts of {rule}: a rule that is not explicit states its reasoning, an explicit one has none"
     )]
     Reasoning {
+        /// The rule's id.
+        rule: &'static str,
+    },
+    /// A guide is no document that may demand something.
+    #[error("failed to read the facts of {rule}: what only a guide asks for is no MUST")]
+    Guide {
         /// The rule's id.
         rule: &'static str,
     },
@@ -181,15 +189,16 @@ impl Facts {
             return Err(FactsError::NoExamples { rule });
         }
         facts.editions = facts.since_until();
-        let derived = || {
-            facts
-                .editions
-                .iter()
-                .filter(|applies| applies.basis == Basis::Derived)
+        let reasoned = || {
+            let editions = facts.editions.iter();
+            editions.filter(|applies| applies.basis != Basis::Explicit)
         };
-        let is_needless = facts.reasoning.is_some() && derived().next().is_none();
-        if is_needless || derived().any(|applies| applies.reasoning.is_none()) {
+        let is_needless = facts.reasoning.is_some() && reasoned().next().is_none();
+        if is_needless || reasoned().any(|applies| applies.reasoning.is_none()) {
             return Err(FactsError::Reasoning { rule });
+        }
+        if reasoned().any(|applies| applies.basis == Basis::Guide && applies.level == Level::Must) {
+            return Err(FactsError::Guide { rule });
         }
         Ok(facts)
     }
@@ -216,7 +225,7 @@ impl Facts {
                     basis,
                     reasoning: match basis {
                         Basis::Explicit => None,
-                        Basis::Derived => reasoning.or(self.reasoning.as_ref()).cloned(),
+                        Basis::Derived | Basis::Guide => reasoning.or(self.reasoning.as_ref()).cloned(),
                     },
                     source: source.unwrap_or(&self.source).clone(),
                     only_if_claimed: difference.is_some_and(|difference| difference.only_if_claimed),
@@ -247,6 +256,15 @@ impl Facts {
 }
 
 impl Applies {
+    /// Whether breaking it fails a run.
+    pub fn fails(&self, strict: bool) -> bool {
+        match (self.level, self.basis) {
+            (Level::May, _) | (_, Basis::Guide) => false,
+            (Level::Should, _) => strict,
+            (Level::Must, _) => true,
+        }
+    }
+
     /// The level and whose words the rule has, such as `MUST explicit`.
     pub fn weight(&self) -> String {
         format!("{} {}", self.level, self.basis)
@@ -270,6 +288,7 @@ impl Basis {
         match self {
             Basis::Explicit => "explicit",
             Basis::Derived => "derived",
+            Basis::Guide => "guide",
         }
     }
 }

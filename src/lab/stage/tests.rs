@@ -66,6 +66,7 @@ async fn seen(calls: &Calls, count: usize) -> Vec<(String, String)> {
             evidence::Called::Connected {} => "connected".to_owned(),
             evidence::Called::Request { code, .. } => code.to_string(),
             evidence::Called::Proxied { .. } => "proxied".to_owned(),
+            evidence::Called::Ended {} => "ended".to_owned(),
         };
         (call.member, what)
     });
@@ -200,7 +201,12 @@ async fn a_proxy_leads_to_a_member_without_tls_until_that_ends_the_connection() 
     assert!(nodes.starts_with("HTTP/1.1 200"), "{nodes}");
     calls.cut("plain");
     assert_eq!(stream.read(&mut [0; 1]).await.expect("an end"), 0);
-    let those = [("", "proxied"), ("plain", "connected"), ("plain", "200")];
+    let those = [
+        ("", "proxied"),
+        ("plain", "connected"),
+        ("plain", "200"),
+        ("plain", "ended"),
+    ];
     assert_eq!(seen(&calls, those.len()).await, expected(&those));
 }
 

@@ -34,8 +34,12 @@ pub(super) async fn address(session: &Session<'_>) {
     }
 }
 
-/// A profile is written again and again, and its access stays.
+/// A profile is written again and again, and its access stays. Members to which access ends in the next scene have the time to be
+/// called more than once.
 pub(super) async fn heartbeats(session: &Session<'_>) {
+    for what in ["revoked", "gone", "sick"] {
+        called(session, what).await;
+    }
     let Some(address) = session.address("beating").await else {
         return;
     };
@@ -46,7 +50,8 @@ pub(super) async fn heartbeats(session: &Session<'_>) {
     session.called(&address.member, session.settle()).await;
     for beat in 1..=BEATS {
         session.pause(BEAT).await;
-        session.update(&profile, &status.clone().beat(beat)).await;
+        // It gives nobody work.
+        session.write(&profile, &status.clone().beat(beat)).await;
     }
 }
 
@@ -57,9 +62,7 @@ pub(super) async fn ends(session: &Session<'_>) {
     let expiring = session.name("expiring");
     session.plan.calls.plan(&expiring, PluginPlan::Gives(SOON));
     called(session, "expiring").await;
-    let revoked = called(session, "revoked").await;
-    let gone = called(session, "gone").await;
-    let sick = called(session, "sick").await;
+    let [revoked, gone, sick] = ["revoked", "gone", "sick"].map(|what| session.published(what));
     if let (Some(profile), Some(other)) = (&revoked, session.address("revoked").await) {
         let status = Status::of([Entry::to(UNKNOWN, &other)]).beat(1);
         session.update(profile, &status).await;
@@ -69,11 +72,33 @@ pub(super) async fn ends(session: &Session<'_>) {
     }
     health(session, sick, "sick", "False").await;
     health(session, session.published("unhealthy"), "unhealthy", "True").await;
+    // Who acts on what another profile stands for comes back.
     if let Some(oldest) = session.published("oldest-goes") {
+        cut(session, &["a-younger", "tied-a", "tied-b", "next"]);
+        session.pause(session.settle()).await;
         session.withdraw(&oldest).await;
+        if let Some(next) = session.published("next") {
+            session.work(&next.object).await;
+        }
     }
     session.pause(session.settle().max(SOON)).await;
-    for what in ["expiring", "revoked", "gone", "sick"] {
+    cut(
+        session,
+        &[
+            "expiring",
+            "revoked",
+            "gone",
+            "sick",
+            "namesake",
+            "other-namesake",
+            "elsewhere",
+        ],
+    );
+}
+
+/// Ends all connections to these members.
+fn cut(session: &Session<'_>, members: &[&str]) {
+    for what in members {
         session.plan.calls.cut(&session.name(what));
     }
 }

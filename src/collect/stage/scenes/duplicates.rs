@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::super::{
     profile::{Entry, Place, Status},
-    session::Session,
+    session::{Profile, Session},
 };
 
 /// The time between profiles of which one is older. Times of creation have whole seconds.
@@ -25,16 +25,23 @@ pub(super) async fn duplicates(session: &Session<'_>) {
     // As the run's own, they are found in what the consumer says.
     let of = |id: &str| selected.clone().labelled(LABEL_MEMBER_ID, &session.name(id));
     let without_value = selected.clone().labelled(LABEL_MEMBER_ID, "");
+    // None says where its member is before its rival is there: otherwise, a consumer would have acted on it.
     let (stays, goes) = (of("of-oldest-that-stays"), of("of-oldest-that-goes"));
-    join(
-        together(session, &stays, &["oldest-stays"]),
-        together(session, &goes, &["oldest-goes"]),
+    let older = join(
+        create(session, &stays, &["oldest-stays"]),
+        create(session, &goes, &["oldest-goes"]),
     )
     .await;
     session.pause(APART).await;
     // By its name, the first of the two.
-    together(session, &stays, &["a-younger"]).await;
-    together(session, &goes, &["next"]).await;
+    let younger = join(
+        create(session, &stays, &["a-younger"]),
+        create(session, &goes, &["next"]),
+    )
+    .await;
+    for created in [older.0, older.1, younger.0, younger.1] {
+        complete(session, created).await;
+    }
     until_early(session).await;
     together(session, &of("tied"), &["tied-a", "tied-b"]).await;
     together(session, &without_value, &["empty-a", "empty-b"]).await;
@@ -47,9 +54,25 @@ pub(super) async fn duplicates(session: &Session<'_>) {
 }
 
 /// Creates these profiles as nearly at the same time as can be, and then says what their members are.
-async fn together(session: &Session<'_>, place: &Place, names: &[&str]) {
-    let created = join_all(names.iter().map(|what| session.create(place, what))).await;
-    for (what, profile) in names.iter().zip(created) {
+async fn together(session: &Session<'_>, place: &Place, names: &[&'static str]) {
+    complete(session, create(session, place, names).await).await;
+}
+
+/// Creates these profiles as nearly at the same time as can be.
+async fn create(
+    session: &Session<'_>,
+    place: &Place,
+    names: &[&'static str],
+) -> Vec<(&'static str, Option<Profile>)> {
+    let created = names
+        .iter()
+        .map(async |what| (*what, session.create(place, what).await));
+    join_all(created).await
+}
+
+/// Says what their members are.
+async fn complete(session: &Session<'_>, created: Vec<(&'static str, Option<Profile>)>) {
+    for (what, profile) in created {
         if let (Some(profile), Some(address)) = (profile, session.address(what).await) {
             let status = Status::of([Entry::to(session.provider(), &address)]);
             session.complete(profile, &status).await;

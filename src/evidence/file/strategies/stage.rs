@@ -57,6 +57,7 @@ pub(super) fn member_calls() -> impl Strategy<Value = Log<MemberCall>> {
     let request = (text(), text(), any::<bool>(), credential, any::<u16>());
     let what = prop_oneof![
         Just(Called::Connected {}),
+        Just(Called::Ended {}),
         text().prop_map(|reason| Called::Broken { reason }),
         text().prop_map(|host| Called::Proxied { host }),
         request.prop_map(|(method, path, watch, credential, code)| Called::Request {

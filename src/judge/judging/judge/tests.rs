@@ -13,7 +13,7 @@ use crate::{
         decision::{Decision, Extent, decide},
         tally::{Count, Outcome, Tally},
     },
-    rules::{Basis, Facts},
+    rules::{Basis, Facts, Level},
 };
 
 #[test]
@@ -375,6 +375,23 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
 }
 
 #[test]
+fn what_a_guide_alone_asks_for_never_fails_a_run() {
+    let text = |level: &str| {
+        format!(
+            "title: t\nlevel: {level}\nbasis: guide\nreasoning: r\nsince: standard\nuntil: standard\nsource: s\nremedy: r\n\
+             examples:\n  - name: a\n"
+        )
+    };
+    let facts = Facts::parse("suite/rule", &text("SHOULD")).expect("a rule");
+    assert!(!facts.first().fails(true) && !facts.first().fails(false));
+    let refused = Facts::parse("suite/rule", &text("MUST")).expect_err("a MUST");
+    assert_eq!(
+        refused.to_string(),
+        "failed to read the facts of suite/rule: what only a guide asks for is no MUST"
+    );
+}
+
+#[test]
 fn a_basis_selects_by_the_judged_edition() {
     let selection = Selection {
         basis: Some(Basis::Explicit),
@@ -394,7 +411,8 @@ fn a_basis_selects_by_the_judged_edition() {
             );
             if !is_selected {
                 let words = verdict.reason();
-                assert_eq!(words.as_deref(), Some("deselected: its basis is derived"));
+                let expected = format!("deselected: its basis is {}", verdict.applies.basis);
+                assert_eq!(words.as_deref(), Some(&*expected));
             }
         }
         assert!(!judgement.tally.is_whole(), "{edition}");

@@ -198,7 +198,7 @@ impl<'e> Staged<'e> {
     }
 
     /// Reads a call of a member: `of` names a profile (the first unless given), whose first server is called unless `url`
-    /// says otherwise. It is a request with the member's own credential, unless `broken`, `connected` or `proxied` say so;
+    /// says otherwise. It is a request with the member's own credential, unless `broken`, `connected`, `proxied` or `ended` say so;
     /// `credential` is a member's name, `none` or `unknown`.
     fn member_call(&self, mut call: Map<String, Value>, number: u64) -> Result<MemberCall, Flaw> {
         let of = call.remove("of");
@@ -212,6 +212,8 @@ impl<'e> Staged<'e> {
             json!({"broken": {"reason": reason}})
         } else if let Some(host) = taken("proxied") {
             json!({"proxied": {"host": host}})
+        } else if taken("ended").is_some() {
+            json!({"ended": {}})
         } else if taken("connected").is_some() {
             json!({"connected": {}})
         } else {

@@ -1,7 +1,8 @@
 //! How rules judge a call, and a call that was to come.
 
-use evidence::{MemberCall, Reason};
+use evidence::{Called, MemberCall, Reason};
 
+use super::Play;
 use crate::{
     subjects::{Finding, Findings},
     text::redacted,
@@ -21,6 +22,17 @@ pub(crate) fn expect_call(
         }
         Err(why) => findings.cannot_tell(why),
     }
+}
+
+/// Whether the consumer goes on to call a member: it watched it, or called it over more time than it may take to act once.
+pub(crate) fn goes_on(play: &Play<'_>, calls: &[&&MemberCall]) -> bool {
+    let times = || calls.iter().map(|call| call.at.as_microsecond());
+    let lasted = times()
+        .max()
+        .zip(times().min())
+        .map_or(0, |(last, first)| last - first);
+    let is_watch = |call: &&&MemberCall| matches!(call.what, Called::Request { watch: true, .. });
+    lasted > play.settle || calls.iter().any(is_watch)
 }
 
 /// Tells of a call of a member.

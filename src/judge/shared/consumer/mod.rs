@@ -5,7 +5,7 @@ mod entries;
 mod play;
 mod standing;
 
-pub(crate) use called::{call_in_words, expect_call};
+pub(crate) use called::{call_in_words, expect_call, goes_on};
 pub(crate) use entries::{
     arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,
     tls_name, trusts, unknown, variables,

@@ -29,6 +29,8 @@ pub(crate) struct Play<'e> {
     pub(crate) settle: Micros,
     subjects: Vec<Subject<'e>>,
     by_url: HashMap<&'e str, Vec<&'e MemberCall>>,
+    /// When members ended all connections to an address.
+    ends: HashMap<&'e str, Vec<Micros>>,
 }
 
 /// A staged profile: one namespace and name, in all of its lives.
@@ -45,6 +47,15 @@ impl Subject<'_> {
     /// Whether the run saw all that it ever said, but for gaps.
     pub(crate) fn is_seen_from_its_creation(&self) -> bool {
         self.unknown_until == Micros::MIN
+    }
+
+    /// Since when the profile was surely there: before that, it permitted nothing. The beginning of time if it was there before the
+    /// run looked.
+    fn there_since(&self) -> Micros {
+        let mut runs = self.timeline.runs().iter();
+        let first = runs.find(|run| matches!(run.seen, Seen::Version(_)));
+        let first = first.filter(|_| self.is_seen_from_its_creation());
+        first.map_or(Micros::MIN, |first| first.from.latest)
     }
 
     /// Whether the run made the profile after a moment.
@@ -98,8 +109,13 @@ impl<'e> Play<'e> {
             })
         });
         let mut by_url: HashMap<&str, Vec<&MemberCall>> = HashMap::new();
-        for call in evidence.member_calls.iter().flat_map(|log| &log.events) {
-            by_url.entry(&call.url).or_default().push(call);
+        let mut ends: HashMap<&str, Vec<Micros>> = HashMap::new();
+        for call in events(&evidence.member_calls) {
+            if is_call(call) {
+                by_url.entry(&call.url).or_default().push(call);
+            } else {
+                ends.entry(&call.url).or_default().push(call.at.as_microsecond());
+            }
         }
         Some(Self {
             evidence,
@@ -107,6 +123,7 @@ impl<'e> Play<'e> {
             settle: settle.saturating_mul(SECOND),
             subjects: subjects.collect(),
             by_url,
+            ends,
         })
     }
 
@@ -118,6 +135,12 @@ impl<'e> Play<'e> {
     /// What reached an address, in order of time.
     pub(crate) fn calls_to(&self, url: &str) -> &[&'e MemberCall] {
         self.by_url.get(url).map_or(&[], Vec::as_slice)
+    }
+
+    /// When members ended all connections to any of these addresses.
+    pub(crate) fn ends_of(&self, urls: &BTreeSet<&str>) -> Vec<Micros> {
+        let ends = urls.iter().filter_map(|url| self.ends.get(url));
+        ends.flatten().copied().collect()
     }
 
     /// The beginnings of connections to an address, where a client chooses whom to ask for and to trust.
@@ -138,7 +161,7 @@ impl<'e> Play<'e> {
 
     /// All calls of members, in order of time.
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
-        events(&self.evidence.member_calls)
+        events(&self.evidence.member_calls).filter(|call| is_call(call))
     }
 
     /// All calls of the credential plugin, in order of time.
@@ -177,13 +200,22 @@ impl<'e> Play<'e> {
         servers.filter(|url| !self.is_shared(subject, url)).collect()
     }
 
-    /// The first call of one of these servers that came after something had surely held for as long as the consumer may go on as
-    /// before.
-    pub(crate) fn call_during(&self, urls: &BTreeSet<&str>, held: &While) -> Option<&'e MemberCall> {
+    /// The first call of one of these servers against what held: for as long as the consumer may go on as before, nothing permitted
+    /// it. What is new gives no reason to go on.
+    pub(crate) fn call_against(
+        &self,
+        subject: &Subject<'e>,
+        urls: &BTreeSet<&str>,
+        held: &While,
+        permitted: &While,
+    ) -> Option<&'e MemberCall> {
+        let forbidden = permitted.not();
         let calls = urls.iter().flat_map(|url| self.calls_to(url).iter().copied());
         let late = calls.filter(|call| {
             let at = call.at.as_microsecond();
-            held_throughout(held, at.saturating_sub(self.settle), at)
+            let since = at.saturating_sub(self.settle);
+            held_throughout(&forbidden, since.max(subject.there_since()), at)
+                && held.within(Edge::between(since, since), self.settle) == Known::Yes
         });
         late.min_by_key(|call| call.at)
     }
@@ -334,6 +366,11 @@ impl<'e> Play<'e> {
     pub(crate) fn versions(&self) -> impl Iterator<Item = &'e ClusterProfile> {
         self.subjects.iter().flat_map(|subject| self.versions_of(subject))
     }
+}
+
+/// Whether somebody called, rather than that the member did something.
+fn is_call(call: &MemberCall) -> bool {
+    !matches!(call.what, Called::Ended {})
 }
 
 fn is_too_large(evidence: &Evidence, stage: &Stage) -> bool {

@@ -21,6 +21,8 @@ pub(crate) struct Standing<'p, 'e> {
     pub(crate) others: BTreeSet<&'e str>,
     /// While it was there with that identity.
     pub(crate) held: While,
+    /// While it was there without it.
+    otherwise: While,
     /// While an older one was there.
     pub(crate) has_older: While,
     /// While another one of the same moment was there.
@@ -40,6 +42,12 @@ impl Standing<'_, '_> {
     /// While it was one of several to act on, and so none was.
     pub(crate) fn is_tied(&self) -> While {
         self.held.and(&self.has_tied).and(&self.has_older.not())
+    }
+
+    /// While it was there and something did not hold that keeps it from being acted on.
+    pub(crate) fn without(&self, held: &While) -> While {
+        let free = self.held.and(&held.not());
+        self.otherwise.not().and(&free.not()).not()
     }
 
     /// While another one was to be acted on.
@@ -107,6 +115,9 @@ pub(crate) fn standings<'p, 'e>(play: &'p Play<'e>) -> Vec<Standing<'p, 'e>> {
                 held: subject
                     .timeline
                     .while_(|profile| competes(profile) && created(profile) == Some(at)),
+                otherwise: subject
+                    .timeline
+                    .while_(|profile| !competes(profile) || created(profile) != Some(at)),
                 has_older: own(Timestamp::lt),
                 has_tied: own(Timestamp::eq),
                 has_younger: own(Timestamp::gt),

@@ -198,9 +198,9 @@ fn staged() -> Value {
             {"at": "40s", "of": "named", "serverName": "named.example"},
             {"at": "40s", "of": "moves"}, {"at": "63s", "of": "moves", "url": "https://new:6443"},
             {"at": "40s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.other.example:6443"},
-            {"at": "40s", "of": "revoked"}, {"at": "40s", "url": "https://a.other.example:6443"},
+            {"at": "40s", "of": "revoked", "watch": true}, {"at": "40s", "url": "https://a.other.example:6443"},
             {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
-            {"at": "40s", "of": "gone"}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
+            {"at": "40s", "of": "gone", "watch": true}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
         ],
         "pluginCalls": [
             {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},

@@ -7,7 +7,7 @@ use evidence::{Evidence, Kind};
 use super::{finds, less::without, timeline::examples};
 
 /// What may be forbidden to a run, or left out of a dump.
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     Kind::Namespaces,
     Kind::Timeline,
     Kind::Secrets,

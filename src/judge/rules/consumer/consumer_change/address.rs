@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, Evidence, Kind, MemberCall,
+    Evidence, Kind, MemberCall,
     api::{AccessProvider, ClusterProfile},
 };
 
 use crate::{
-    shared::consumer::{Play, call_in_words, is_malformed, known, server, trusts},
+    shared::consumer::{Play, call_in_words, goes_on, is_malformed, known, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
     time::{Micros, Set},
@@ -56,14 +56,19 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
             let calls = old.iter().flat_map(|url| play.calls_to(url));
             let (mut earlier, later): (Vec<&&MemberCall>, Vec<&&MemberCall>) =
                 calls.partition(|call| call.at.as_microsecond() <= edge.latest);
-            let stale = later.iter().filter(|call| {
+            let stale = later.iter().copied().filter(|call| {
                 let at = call.at.as_microsecond();
                 at < next && !play.permits(at, &call.url)
             });
-            if let Some(call) = stale.min_by_key(|call| call.at) {
+            let mut stale: Vec<&&MemberCall> = stale.collect();
+            stale.sort_by_key(|call| call.at);
+            if let (Some(first), Some(last)) = (stale.first(), stale.last()) {
                 findings.examine();
                 let message = "the consumer calls a server that the profile no longer names";
-                findings.report(finding(message).observed(call_in_words(call)));
+                let finding = finding(message).observed(call_in_words(first));
+                // One that follows in the end is slower with changes than with new profiles.
+                let has_followed = reaches(&play, new, (last.at.as_microsecond(), next));
+                findings.report(if has_followed { finding.advisory() } else { finding });
                 continue;
             }
             // A consumer may have a reason to leave the member alone.
@@ -72,7 +77,12 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
             };
             let is_trusted =
                 |profile: &ClusterProfile| known(profile, claims).all(|entry| leads_on(&play, entry));
-            let is_refused = || chance(&is_trusted).is_some_and(|span| fail(&play, new, span));
+            let is_refused = || {
+                let span = chance(&is_trusted);
+                span.is_some_and(|(from, until)| {
+                    fail(&play, new, (from, until)) && !reaches(&play, new, (edge.earliest, until))
+                })
+            };
             let own = old.iter().filter(|url| !play.is_shared(subject, url));
             let own: BTreeSet<&str> = own.copied().collect();
             earlier.retain(|call| own.contains(&*call.url));
@@ -107,22 +117,17 @@ fn servers<'p>(play: &Play<'_>, profile: &'p ClusterProfile) -> BTreeSet<&'p str
     usable.map(server).filter(|url| !url.is_empty()).collect()
 }
 
-/// Whether the consumer goes on to call a member: it watched it, or called it over more time than it may take to act once.
-fn goes_on(play: &Play<'_>, calls: &[&&MemberCall]) -> bool {
-    let times = || calls.iter().map(|call| call.at.as_microsecond());
-    let lasted = times()
-        .max()
-        .zip(times().min())
-        .map_or(0, |(last, first)| last - first);
-    let is_watch = |call: &&&MemberCall| matches!(call.what, Called::Request { watch: true, .. });
-    lasted > play.settle || calls.iter().any(is_watch)
-}
-
 /// Whether a client that uses an entry trusts all that answers at its server.
 fn leads_on(play: &Play<'_>, entry: &AccessProvider) -> bool {
     let addresses = play.stage.addresses.iter();
     let mut addresses = addresses.filter(|address| address.url == server(entry));
     addresses.all(|address| trusts(entry, &address.ca_data))
+}
+
+/// Whether the consumer reached one of these servers in a closed span.
+fn reaches(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> bool {
+    let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
+    calls.any(|call| call.was_trusted() && (from..=until).contains(&call.at.as_microsecond()))
 }
 
 /// Whether all connections to these servers failed in a closed span, and there were some.

@@ -1,9 +1,9 @@
 //! Where a consumer's access to a member ends.
 
-use evidence::{Evidence, Kind, api::ClusterProfile};
+use evidence::{Evidence, Kind, MemberCall, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject, call_in_words, known, server},
+    shared::consumer::{Play, Subject, call_in_words, goes_on, known, server},
     subjects::{Finding, Findings},
     time::While,
 };
@@ -27,9 +27,12 @@ pub(in crate::rules) fn access_revoked(evidence: &Evidence, findings: &mut Findi
     }
     judge(evidence, findings, &what, |play, subject| {
         let claims = &play.stage.consumer;
-        let has_none =
-            |profile: &ClusterProfile| known(profile, claims).all(|entry| server(entry).is_empty());
-        subject.timeline.while_(has_none)
+        let has_one =
+            |profile: &ClusterProfile| known(profile, claims).any(|entry| !server(entry).is_empty());
+        Ending {
+            permitted: subject.timeline.while_(has_one),
+            ended: subject.timeline.while_(|profile| !has_one(profile)),
+        }
     });
 }
 
@@ -43,7 +46,10 @@ pub(in crate::rules) fn profile_gone(evidence: &Evidence, findings: &mut Finding
         path: "metadata.name",
         expected: "no call once the profile is gone",
     };
-    judge(evidence, findings, &what, |_, subject| subject.timeline.absent());
+    judge(evidence, findings, &what, |_, subject| Ending {
+        permitted: subject.timeline.while_(|_| true),
+        ended: subject.timeline.absent(),
+    });
 }
 
 /// How one of the two is said.
@@ -54,23 +60,35 @@ struct What {
     expected: &'static str,
 }
 
+/// When a profile permitted calls, and when it no longer did.
+struct Ending {
+    permitted: While,
+    ended: While,
+}
+
 fn judge(
     evidence: &Evidence,
     findings: &mut Findings,
     what: &What,
-    ended: impl Fn(&Play<'_>, &Subject<'_>) -> While,
+    ending: impl Fn(&Play<'_>, &Subject<'_>) -> Ending,
 ) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
+    if play.stage.consumer.one_shot {
+        findings.not_asked("nothing of the consumer goes on: each piece of its work is a process of its own");
+        return;
+    }
     findings.nothing_happened(what.never);
+    let (mut is_any_told, mut unclear) = (false, None);
     for subject in play.subjects() {
         let urls = play.own_servers(subject);
-        let held = ended(&play, subject);
-        let Some((chance, _)) = play.chance(&held).filter(|_| !urls.is_empty()) else {
+        let Ending { permitted, ended } = ending(&play, subject);
+        let Some((chance, _)) = play.chance(&ended).filter(|_| !urls.is_empty()) else {
             continue;
         };
-        if let Some(call) = play.call_during(&urls, &held) {
+        if let Some(call) = play.call_against(subject, &urls, &ended, &permitted) {
+            is_any_told = true;
             findings.examine();
             findings.report(
                 Finding::on(subject.last, what.message)
@@ -80,14 +98,21 @@ fn judge(
             );
             continue;
         }
-        let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
-        if !calls.any(|call| call.at.as_microsecond() < chance) {
-            findings
-                .cannot_tell_unless_found("the consumer never called the member to which its access ended");
+        let calls = urls.iter().flat_map(|url| play.calls_to(url));
+        let earlier: Vec<&&MemberCall> = calls.filter(|call| call.at.as_microsecond() < chance).collect();
+        if earlier.is_empty() {
+            unclear = Some("the consumer never called the member to which its access ended");
+        } else if !goes_on(&play, &earlier) {
+            unclear = Some("the consumer called the member to which its access ended at first only");
         } else if let Some(why) = play.why_missed(Kind::MemberCalls) {
             findings.cannot_tell(why);
         } else {
+            is_any_told = true;
             findings.examine();
         }
+    }
+    // What it had no work on tells nothing, and takes nothing away.
+    if let Some(unclear) = unclear.filter(|_| !is_any_told) {
+        findings.cannot_tell(unclear);
     }
 }

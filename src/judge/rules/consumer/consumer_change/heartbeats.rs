@@ -66,11 +66,16 @@ pub(in crate::rules) fn heartbeats_harmless(evidence: &Evidence, findings: &mut 
                 .collect();
             let addresses = play.stage.addresses.iter();
             let addresses = addresses.filter(|address| controls.contains(&*address.member));
+            let controls: Vec<BTreeSet<&str>> =
+                addresses.map(|address| BTreeSet::from([&*address.url])).collect();
             // Those from before count for a control: the consumer may have just come to know the other profile.
-            let counts = addresses
-                .map(|address| connections(&play, &BTreeSet::from([&*address.url]), (Micros::MIN, until)));
+            let counts = controls
+                .iter()
+                .map(|urls| connections(&play, urls, (Micros::MIN, until)));
             let usual = counts.max().unwrap_or(0);
-            let excess = own.saturating_sub(usual);
+            let excess = own
+                .saturating_sub(usual)
+                .max(for_all(&play, &controls, (begin.latest, until)));
             if excess <= BY_CHANCE
                 && let Some(why) = play.why_missed(Kind::MemberCalls)
             {
@@ -114,6 +119,19 @@ fn same_otherwise(one: &ClusterProfile, other: &ClusterProfile) -> bool {
         && one.metadata.deletion_timestamp == other.metadata.deletion_timestamp
         && one.spec == other.spec
         && statuses(one) == statuses(other)
+}
+
+/// How many more connections to each control that was there before began in a span than in as much time before it: each write may
+/// make the consumer reconnect to all members.
+fn for_all(play: &Play<'_>, controls: &[BTreeSet<&str>], (from, until): (Micros, Micros)) -> usize {
+    let before = from.saturating_sub(until.saturating_sub(from));
+    let there = controls
+        .iter()
+        .filter(|urls| connections(play, urls, (Micros::MIN, from)) > 0);
+    let more = there.map(|urls| {
+        connections(play, urls, (from, until)).saturating_sub(connections(play, urls, (before, from)))
+    });
+    more.min().unwrap_or(0)
 }
 
 /// How many connections to these addresses began in a closed span, and were trusted.

@@ -78,7 +78,7 @@ fn judge_call(
     if urls.is_empty() {
         return;
     }
-    let call = play.call_during(&urls, held);
+    let call = play.call_against(subject, &urls, held, &standing.without(held));
     if call.is_none() {
         let Some(span) = play.chance(held) else { return };
         // A consumer that would not call it anyway tells nothing.

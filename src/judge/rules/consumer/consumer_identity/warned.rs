@@ -1,7 +1,5 @@
 //! Whether a consumer tells of profiles that it passes over.
 
-use std::collections::BTreeSet;
-
 use evidence::{Evidence, Kind, Notice, NoticePlace, Reason};
 
 use super::{PATH, play_of_conflicts};
@@ -30,7 +28,10 @@ pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Fin
             .iter()
             .filter(|notice| is_about(notice, &standing))
             .collect();
-        if about.iter().any(|notice| is_warning(notice, &standing)) {
+        if about
+            .iter()
+            .any(|notice| is_warning(notice, &standing, &notices.found))
+        {
             findings.examine();
             continue;
         }
@@ -51,7 +52,7 @@ pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Fin
 
 /// Whether a text names the profile, or the member. That it names the one to act on alone means nothing.
 fn is_about(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
-    let is_event = matches!(notice.place, NoticePlace::Event { warning: true, .. });
+    let is_event = warning_reason(notice).is_some();
     let is_other = |name: &String| standing.others.contains(&**name);
     let names_it = |name: &String| **name == *standing.subject.last.metadata.name || name == standing.id;
     notice
@@ -60,18 +61,35 @@ fn is_about(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
         .any(|name| names_it(name) || is_event && is_other(name))
 }
 
-/// Whether a text is surely a warning: an event that says so, or a text that names several profiles of the member and no other.
-fn is_warning(notice: &Notice, standing: &Standing<'_, '_>) -> bool {
-    if let NoticePlace::Event { warning: true, .. } = notice.place {
+/// Whether a text is surely a warning of several profiles: one that names some of the member and no other, or an event that says
+/// so, for a reason that it gives for no other profile.
+fn is_warning(notice: &Notice, standing: &Standing<'_, '_>, all: &[Notice]) -> bool {
+    let own = &*standing.subject.last.metadata.name;
+    let is_of_member = |name: &str| name == own || name == standing.id || standing.others.contains(name);
+    if notice.names.iter().any(|name| !is_of_member(name)) {
+        return false;
+    }
+    let profiles = notice.names.iter().filter(|name| **name != standing.id);
+    if profiles.count() > 1 {
         return true;
     }
-    let own = &*standing.subject.last.metadata.name;
-    let mut profiles: BTreeSet<&str> = notice.names.iter().map(String::as_str).collect();
-    profiles.remove(standing.id);
-    profiles.len() > 1
-        && profiles
-            .iter()
-            .all(|name| *name == own || standing.others.contains(name))
+    let reason = warning_reason(notice);
+    let is_given_elsewhere = |other: &Notice| {
+        warning_reason(other) == reason && !other.names.iter().any(|name| is_of_member(name))
+    };
+    reason.is_some() && !all.iter().any(is_given_elsewhere)
+}
+
+/// The reason of an event that warns.
+fn warning_reason(notice: &Notice) -> Option<&str> {
+    match &notice.place {
+        NoticePlace::Event {
+            reason,
+            warning: true,
+            ..
+        } => Some(reason),
+        _ => None,
+    }
 }
 
 /// Why the consumer may have told of it all the same, if so.

@@ -1,16 +1,20 @@
 //! Profiles of one name in several namespaces, which are several inventories.
 
-use evidence::{Evidence, api::ClusterProfile};
+use std::collections::BTreeSet;
+
+use evidence::{Evidence, Kind, NoticePlace, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, Subject},
+    shared::consumer::{Play, Subject, held_throughout},
     subjects::{Finding, Findings},
     text::counted,
-    time::Micros,
+    time::{Micros, While, timestamp},
 };
 
 /// So many connections more than twice those to any other member tell that the consumer goes to and fro.
 const BY_CHANCE: usize = 3;
+/// Members end connections at the same time if no more is between.
+const TOGETHER: u64 = 1_000_000;
 
 /// `consumer-scope/namespaces-apart`
 ///
@@ -27,9 +31,12 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
         let mut others =
             others.filter(|other| !std::ptr::eq(*other, subject) && other.last.metadata.name == *name);
         let held = subject.timeline.while_(invites);
-        let span = others.find_map(|other| play.chance(&held.and(&other.timeline.while_(invites))));
+        let both = others.find_map(|other| {
+            let both = held.and(&other.timeline.while_(invites));
+            play.chance(&both).map(|span| (span, both, other))
+        });
         let urls = play.own_servers(subject);
-        let Some((from, until)) = span.filter(|_| !urls.is_empty()) else {
+        let Some(((from, until), both, other)) = both.filter(|_| !urls.is_empty()) else {
             continue;
         };
         let finding = |message: &str| {
@@ -50,15 +57,59 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
                         counted(usual, "connection")
                     )));
                 }
+                let of_other = play.own_servers(other);
+                if let Some(end) = given_up(&play, &both, (&urls, &of_other)) {
+                    let message = "the consumer gives one of two profiles of one name up for the other";
+                    findings.report(finding(message).observed(format!(
+                        "no call since {}, when both members ended all connections, and calls of the other",
+                        timestamp(end)
+                    )));
+                }
             }
             Ok(false) => {
                 findings.examine();
                 let message = "the consumer takes profiles of one name in two namespaces for one";
-                findings.report(finding(message).observed("no call"));
+                let finding = finding(message).observed("no call");
+                // Refusing the second, and saying so, harms nobody.
+                let is_told = is_warned_of(evidence, subject.last);
+                findings.report(if is_told { finding.advisory() } else { finding });
             }
             Err(why) => findings.cannot_tell(why),
         }
     }
+}
+
+/// When both members ended all connections, if the consumer came back to the other alone.
+fn given_up(
+    play: &Play<'_>,
+    both: &While,
+    (own, other): (&BTreeSet<&str>, &BTreeSet<&str>),
+) -> Option<Micros> {
+    let of_other = play.ends_of(other);
+    let is_of_both = |end: &Micros| of_other.iter().any(|other| other.abs_diff(*end) <= TOGETHER);
+    let end = play.ends_of(own).into_iter().find(is_of_both)?;
+    let comes_back = |urls: &BTreeSet<&str>| {
+        let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
+        calls.any(|call| call.at.as_microsecond() > end)
+    };
+    let until = end.saturating_add(play.settle);
+    let is_given_up = held_throughout(both, end, until) && comes_back(other) && !comes_back(own);
+    (is_given_up && play.why_missed(Kind::MemberCalls).is_none()).then_some(end)
+}
+
+/// Whether an event of its namespace warns of a profile.
+fn is_warned_of(evidence: &Evidence, profile: &ClusterProfile) -> bool {
+    let found = evidence.notices.iter().flat_map(|notices| &notices.found);
+    let mut warnings = found.filter(|notice| {
+        let NoticePlace::Event {
+            namespace, warning, ..
+        } = &notice.place
+        else {
+            return false;
+        };
+        *warning && **namespace == *profile.metadata.namespace
+    });
+    warnings.any(|notice| notice.names.contains(&*profile.metadata.name))
 }
 
 /// The most connections for a profile of another name, in a closed span.

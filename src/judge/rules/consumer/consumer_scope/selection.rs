@@ -16,14 +16,14 @@ pub(in crate::rules) fn selection_kept(evidence: &Evidence, findings: &mut Findi
     };
     findings.nothing_happened("no profile was staged that the consumer does not select");
     for subject in play.subjects() {
-        let held = subject
-            .timeline
-            .while_(|profile: &ClusterProfile| !play.is_selected(profile));
+        let is_selected = |profile: &ClusterProfile| play.is_selected(profile);
+        let held = subject.timeline.while_(|profile| !is_selected(profile));
         let urls = play.own_servers(subject);
         if urls.is_empty() {
             continue;
         }
-        let Some(call) = play.call_during(&urls, &held) else {
+        let permitted = subject.timeline.while_(is_selected);
+        let Some(call) = play.call_against(subject, &urls, &held, &permitted) else {
             if play.chance(&held).is_some() {
                 match play.why_missed(Kind::MemberCalls) {
                     None => findings.examine(),

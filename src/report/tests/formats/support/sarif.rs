@@ -80,7 +80,7 @@ fn schema() -> Value {
                     "problem.severity": {"enum": ["error", "warning", "recommendation"]},
                     "tags": {"type": "array", "maxItems": 10, "items": text, "uniqueItems": true},
                     "level": {"enum": ["MUST", "SHOULD", "MAY"]},
-                    "basis": {"enum": ["explicit", "derived"]}, "source": text,
+                    "basis": {"enum": ["explicit", "derived", "guide"]}, "source": text,
                 }),
             ),
         }),
