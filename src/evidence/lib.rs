@@ -52,6 +52,7 @@ pub use seen::{
     consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace},
     crd,
     driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
+    hook_call::HookCall,
     member::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,

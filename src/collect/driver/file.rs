@@ -166,6 +166,8 @@ impl text::Hooks {
             (DriverAction::Reschedule, &self.reschedule),
             (DriverAction::Unplace, &self.unplace),
             (DriverAction::Work, &self.work),
+            (DriverAction::Stop, &self.stop),
+            (DriverAction::Start, &self.start),
         ];
         hooks
             .into_iter()
@@ -184,6 +186,9 @@ fn check_together(text: &text::Text) -> Result<(), DriverFileFlaw> {
     }
     if hooks.break_down.is_some() != hooks.heal.is_some() {
         return Err(DriverFileFlaw::BreakAndHeal);
+    }
+    if hooks.stop.is_some() != hooks.start.is_some() {
+        return Err(DriverFileFlaw::StopAndStart);
     }
     if hooks.place.is_some() != hooks.unplace.is_some() {
         return Err(DriverFileFlaw::PlaceAndUnplace);

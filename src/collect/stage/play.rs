@@ -38,6 +38,10 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
         if session.is_stopped() {
             break;
         }
+        let is_possible = scene.hooks.is_empty() || session.is_alive() && session.can(scene.hooks);
+        if !is_possible {
+            continue;
+        }
         session.context.progress.step(&format!("scene {}", scene.name));
         (scene.play)(&session).await;
         session.control(scene).await;

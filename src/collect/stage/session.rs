@@ -1,8 +1,11 @@
 //! State that all scenes of a stage share, and what they do with it.
 
+mod clear;
+mod hooks;
+
 use std::{collections::BTreeSet, time::Duration};
 
-use evidence::{DriverAction, MemberAddress, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
+use evidence::{DriverAction, HookCall, MemberAddress, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
@@ -43,6 +46,9 @@ struct State {
     published: Vec<Profile>,
     /// Namespaces that are not there.
     missing: BTreeSet<String>,
+    hook_calls: Vec<HookCall>,
+    /// Whether the consumer was stopped.
+    is_idle: bool,
 }
 
 /// A profile on the stage.
@@ -187,14 +193,6 @@ impl<'a> Session<'a> {
         None
     }
 
-    /// Deletes a profile before the end.
-    pub async fn withdraw(&self, profile: &Profile) {
-        self.state()
-            .published
-            .retain(|published| published.object.uid != profile.object.uid);
-        self.delete(profile).await;
-    }
-
     /// Gives a profile that status, and the consumer work on its member. False if the hub refuses it.
     pub async fn update(&self, profile: &Profile, status: &Status) -> bool {
         let is_written = self.write(profile, status).await;
@@ -239,10 +237,10 @@ impl<'a> Session<'a> {
         self.warn(&format!("the profile {what} is left out: {failure}"));
     }
 
-    /// Has the consumer work on a member, if it needs to be told.
+    /// Has the consumer work on a member, if it needs to be told, and was not stopped.
     pub async fn work(&self, profile: &ObjectRef) {
         let Some(hooks) = &self.plan.hooks else { return };
-        if hooks.lacking(DriverAction::Work).is_some() {
+        if !self.can(&[DriverAction::Work]) || self.state().is_idle {
             return;
         }
         let member = Member {
@@ -341,40 +339,16 @@ impl<'a> Session<'a> {
 
     /// What was staged.
     pub fn stage(&self) -> Stage {
+        let hooks = self.hooks();
+        let state = self.state();
         Stage {
             run: self.plan.run.clone(),
             consumer: self.plan.claims.clone(),
             addresses: self.plan.calls.addresses(),
-            scenes: self.state().scenes.clone(),
+            scenes: state.scenes.clone(),
+            hooks,
+            hook_calls: state.hook_calls.clone(),
         }
-    }
-
-    /// Deletes all profiles of the stage. A person is told of what cannot be deleted.
-    pub async fn clear(&self) {
-        let published = std::mem::take(&mut self.state().published);
-        let mut is_clear = true;
-        for profile in published {
-            is_clear &= self.delete(&profile).await;
-        }
-        if let (false, Some(journal)) = (is_clear, &self.plan.journal) {
-            self.context.progress.left_over(journal.path());
-        }
-    }
-
-    /// Deletes a profile. False if the hub does not.
-    async fn delete(&self, profile: &Profile) -> bool {
-        let kind = ObjectKind::ClusterProfile;
-        if let Err(failure) = self.writes.delete(kind, &profile.object).await {
-            self.warn(&format!(
-                "{} of the run's own is still there: {failure}",
-                profile.object
-            ));
-            return false;
-        }
-        if let (Some(journal), Some(number)) = (&self.plan.journal, profile.undo) {
-            journal.undone(number);
-        }
-        true
     }
 
     /// Lets time pass, unless the run is to stop.

@@ -202,6 +202,10 @@ pub enum DriverAction {
     PutForeignSlice,
     /// Has a consumer work on a member (hook).
     Work,
+    /// Stops a consumer (hook).
+    Stop,
+    /// Starts it again (hook).
+    Start,
 }
 
 impl Driver {
@@ -247,7 +251,7 @@ impl Scenario {
 
 impl DriverAction {
     /// All actions.
-    pub const ALL: [DriverAction; 18] = [
+    pub const ALL: [DriverAction; 20] = [
         DriverAction::Join,
         DriverAction::Leave,
         DriverAction::Break,
@@ -266,6 +270,8 @@ impl DriverAction {
         DriverAction::EmptySlice,
         DriverAction::PutForeignSlice,
         DriverAction::Work,
+        DriverAction::Stop,
+        DriverAction::Start,
     ];
 
     /// The actions of a run that judges this role.
@@ -273,7 +279,7 @@ impl DriverAction {
         Self::ALL.into_iter().filter(move |action| match action {
             // Stand-ins fill up an inventory that a scheduler selects from.
             DriverAction::Join | DriverAction::Leave | DriverAction::Restart => role != Role::Consumer,
-            DriverAction::Work => role == Role::Consumer,
+            DriverAction::Work | DriverAction::Stop | DriverAction::Start => role == Role::Consumer,
             action => match role {
                 Role::Manager => !action.is_on_placements(),
                 Role::Scheduler => action.is_on_placements(),
@@ -302,7 +308,9 @@ impl DriverAction {
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
             | DriverAction::PutForeigner
-            | DriverAction::Work => false,
+            | DriverAction::Work
+            | DriverAction::Stop
+            | DriverAction::Start => false,
         }
     }
 
@@ -318,7 +326,9 @@ impl DriverAction {
             | DriverAction::Place
             | DriverAction::Reschedule
             | DriverAction::Unplace
-            | DriverAction::Work => false,
+            | DriverAction::Work
+            | DriverAction::Stop
+            | DriverAction::Start => false,
             DriverAction::DeleteProfile
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
@@ -351,6 +361,8 @@ impl DriverAction {
             DriverAction::EmptySlice => "empty-slice",
             DriverAction::PutForeignSlice => "put-foreign-slice",
             DriverAction::Work => "work",
+            DriverAction::Stop => "stop",
+            DriverAction::Start => "start",
         }
     }
 }

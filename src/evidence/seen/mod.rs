@@ -3,6 +3,7 @@
 pub(crate) mod consumer_access;
 pub mod crd;
 pub(crate) mod driver;
+pub(crate) mod hook_call;
 pub(crate) mod member;
 pub(crate) mod notices;
 pub(crate) mod placement_request;

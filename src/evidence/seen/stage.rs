@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::Json;
+use crate::{DriverAction, HookCall, api::Json};
 
 /// A consumer may take at least this many seconds to follow a change: connections that failed are often tried again
 /// from 5 s on, and health is asked every 10 s.
@@ -29,6 +29,12 @@ pub struct Stage {
     pub addresses: Vec<MemberAddress>,
     /// What was staged, in the order of time.
     pub scenes: Vec<Scene>,
+    /// The hooks that its author gives, of those that concern the whole consumer.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub hooks: BTreeSet<DriverAction>,
+    /// The calls of these hooks, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hook_calls: Vec<HookCall>,
 }
 
 /// What a consumer's author says of it. What is not said is not judged.

@@ -240,6 +240,7 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-change/access-revoked" => Fleet(consumer_change::access_revoked),
     "consumer-change/profile-gone" => Fleet(consumer_change::profile_gone),
     "consumer-change/heartbeats-harmless" => Fleet(consumer_change::heartbeats_harmless),
+    "consumer-change/restart-no-orphans" => Fleet(consumer_change::restart_no_orphans),
     "consumer-health/unhealthy-not-dispatched" => Fleet(consumer_health::unhealthy_not_dispatched),
     "consumer-health/unknown-values-tolerated" => Fleet(consumer_health::unknown_values_tolerated),
     "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),

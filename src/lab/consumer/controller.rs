@@ -44,6 +44,8 @@ pub(super) struct Controller {
     log: Lines,
     /// What it has said of profiles that it passes over.
     said: BTreeSet<String>,
+    /// What it had kept of members when it was stopped: for a fault.
+    kept: BTreeMap<String, Access>,
 }
 
 /// A member that it works with.
@@ -57,7 +59,13 @@ struct Engaged {
 }
 
 impl Controller {
-    pub(super) fn new(hub: Hub, world: World, connector: Connector, log: Lines) -> Self {
+    pub(super) fn new(
+        hub: Hub,
+        world: World,
+        connector: Connector,
+        log: Lines,
+        kept: BTreeMap<String, Access>,
+    ) -> Self {
         let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
@@ -69,11 +77,35 @@ impl Controller {
             passed_over: BTreeSet::new(),
             log,
             said: BTreeSet::new(),
+            kept,
+        }
+    }
+
+    /// What it keeps of its members when it is stopped: nothing, but for a fault.
+    pub(super) fn kept(&self) -> BTreeMap<String, Access> {
+        let engaged = self.engaged.iter();
+        let engaged = engaged.filter(|_| self.world.has(Misbehaviour::KeepsOverRestarts));
+        engaged
+            .map(|(key, engaged)| (key.clone(), engaged.access.clone()))
+            .collect()
+    }
+
+    /// Takes up again what it had kept of members that nobody speaks of any more.
+    fn resume(&mut self, there: &BTreeSet<String>) {
+        self.kept.retain(|key, _| !there.contains(key));
+        for (key, access) in &self.kept {
+            let engaged = || Engaged {
+                access: access.clone(),
+                version: String::new(),
+                line: None,
+                checked: Instant::now(),
+            };
+            self.engaged.entry(key.clone()).or_insert_with(engaged);
         }
     }
 
     /// Never ends by itself.
-    pub(super) async fn run(mut self) -> Result<(), RequestError> {
+    pub(super) async fn run(&mut self) -> Result<(), RequestError> {
         loop {
             for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
                 mirror.refresh(&self.hub).await?;
@@ -93,8 +125,11 @@ impl Controller {
             let wanted: BTreeSet<String> = acted_on.iter().copied().map(key).collect();
             let there: BTreeSet<String> = profiles.iter().map(key).collect();
             let keeps_gone = self.world.has(Misbehaviour::KeepsTheGone);
-            self.engaged
-                .retain(|key, _| wanted.contains(key) || keeps_gone && !there.contains(key));
+            self.engaged.retain(|key, _| {
+                let is_gone = keeps_gone && !there.contains(key);
+                wanted.contains(key) || is_gone || self.kept.contains_key(key)
+            });
+            self.resume(&there);
             for profile in acted_on {
                 self.reconcile(profile).await;
             }

@@ -156,6 +156,11 @@ const FAULTS: &[FaultInfo] = &[
         |world| world.misbehave(Misbehaviour::ReconnectsAlways),
     ),
     new(
+        "consumer-change/restart-no-orphans",
+        "keeps the members of profiles that went while it was stopped",
+        |world| world.misbehave(Misbehaviour::KeepsOverRestarts),
+    ),
+    new(
         "consumer-health/unhealthy-not-dispatched",
         "calls members that are not healthy",
         |world| world.misbehave(Misbehaviour::CallsTheSick),

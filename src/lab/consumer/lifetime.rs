@@ -16,6 +16,7 @@ use super::{
     connect::{API_VERSION, Connector},
     controller::Controller,
     faults::Fault,
+    hooks::{ConsumerHooks, Life, Orders, hooks},
     log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
     world::{Habits, World},
@@ -40,6 +41,8 @@ pub struct Consumer {
     calls: Arc<Calls>,
     members: Arc<WithinProcess>,
     log: Lines,
+    hooks: Arc<ConsumerHooks>,
+    orders: Orders,
 }
 
 impl Consumer {
@@ -60,7 +63,10 @@ impl Consumer {
             fault.apply(&mut world);
         }
         let calls = Arc::new(Calls::new(clock));
+        let (hooks, orders) = hooks();
         Self {
+            hooks: Arc::new(hooks),
+            orders,
             world,
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
             calls,
@@ -89,7 +95,7 @@ impl Consumer {
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
             log: Some(Arc::new(self.log.clone())),
-            hooks: None,
+            hooks: Some(Arc::<ConsumerHooks>::clone(&self.hooks)),
             recorder: None,
             patience: PATIENCE,
             journal: None,
@@ -114,14 +120,26 @@ impl Consumer {
         Ok(())
     }
 
-    /// Runs. It never ends by itself: abort it.
+    /// Runs, but for when hooks have stopped it. It never ends by itself: abort it.
     ///
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
-    pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let connector = Connector::new(self.calls, self.members, self.log.clone());
-        Controller::new(Hub::new(client), self.world, connector, self.log)
-            .run()
-            .await
+    pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
+        let hub = Hub::new(client);
+        let mut kept = BTreeMap::new();
+        loop {
+            let log = self.log.clone();
+            let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
+            let mut controller = Controller::new(hub.clone(), self.world.clone(), connector, log, kept);
+            tokio::select! {
+                biased;
+                () = self.orders.are(|life| life != Life::Running) => {}
+                ended = controller.run() => return ended,
+            }
+            kept = controller.kept();
+            self.orders.follow();
+            self.orders.are(|life| life == Life::Running).await;
+            self.orders.follow();
+        }
     }
 }

@@ -8,12 +8,13 @@
 //! * `access`: what a profile says of the way to its member;
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
-//! * `lifetime`: sets it up and runs it.
+//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
 
 mod access;
 mod connect;
 mod controller;
 mod faults;
+mod hooks;
 mod lifetime;
 mod log;
 mod names;

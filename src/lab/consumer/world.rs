@@ -92,6 +92,8 @@ pub(super) enum Misbehaviour {
     CallsTheSick,
     /// It leaves profiles alone that say something undefined.
     KnowsTheDefinedAlone,
+    /// It keeps what it knows of members while it is stopped, and never looks through it.
+    KeepsOverRestarts,
 }
 
 /// What a consumer does.

@@ -59,6 +59,9 @@ pub enum DriverFileFlaw {
     /// Members could break and never heal, or the reverse.
     #[error("give both of the hooks `break` and `heal`, or neither: what is broken must be healed")]
     BreakAndHeal,
+    /// A consumer could be stopped and never be started again, or the reverse.
+    #[error("give both of the hooks `stop` and `start`, or neither: what is stopped must be started again")]
+    StopAndStart,
     /// A scheduler could be asked for clusters, and that never be taken back, or the reverse.
     #[error("give both of the hooks `place` and `unplace`, or neither: what is placed must be taken back")]
     PlaceAndUnplace,

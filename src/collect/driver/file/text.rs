@@ -101,6 +101,8 @@ pub(super) struct Hooks {
     pub reschedule: Option<Hook>,
     pub unplace: Option<Hook>,
     pub work: Option<Hook>,
+    pub stop: Option<Hook>,
+    pub start: Option<Hook>,
 }
 
 /// A command: its words alone, or with more.

@@ -119,7 +119,7 @@ fn first_address(session: &Session<'_>, what: &str) -> Option<MemberAddress> {
 }
 
 /// Publishes a profile, and waits until its member is called.
-async fn called(session: &Session<'_>, what: &str) -> Option<Profile> {
+pub(super) async fn called(session: &Session<'_>, what: &str) -> Option<Profile> {
     let address = session.address(what).await?;
     let status = Status::of([Entry::to(session.provider(), &address)]);
     let profile = session.publish(what, &status).await?;

@@ -4,7 +4,8 @@
 //! * `inventory`: which profiles are the consumer's, and what else they may say; `duplicates`: several of one member;
 //! * `arguments`: what profiles add to a run of the plugin;
 //! * `changes`: where access moves, stays, or ends;
-//! * `failures`: what cannot be used.
+//! * `failures`: what cannot be used;
+//! * `restart`: what changes while the consumer is stopped.
 
 mod access;
 mod arguments;
@@ -12,7 +13,9 @@ mod changes;
 mod duplicates;
 mod failures;
 mod inventory;
+mod restart;
 
+use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
 
 use super::session::Session;
@@ -30,6 +33,8 @@ pub(super) struct SceneOf {
     pub settles: u32,
     /// Whether it may hold up a consumer that does one thing after the other.
     pub hinders: bool,
+    /// The hooks without which it is left out. It needs a consumer that still runs, too.
+    pub hooks: &'static [DriverAction],
 }
 
 /// All scenes, in their order: what may end a consumer comes last.
@@ -52,6 +57,16 @@ pub(super) const SCENES: &[SceneOf] = &[
         settles: 2,
         ..scene("malformed", |session| failures::malformed(session).boxed())
     },
+    SceneOf {
+        // It begins with all profiles anew.
+        hinders: true,
+        hooks: restart::HOOKS,
+        ..scene("restart", |session| restart::restart(session).boxed())
+    },
+    SceneOf {
+        hooks: restart::HOOKS,
+        ..scene("restarted", |session| restart::restarted(session).boxed())
+    },
 ];
 
 /// The last scene, where it is needed: with nothing but a control.
@@ -63,5 +78,6 @@ const fn scene(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFutur
         play,
         settles: 1,
         hinders: false,
+        hooks: &[],
     }
 }

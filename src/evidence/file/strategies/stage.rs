@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{few, text, time, window};
 use crate::{
-    Called, ConsumerClaims, Log, MemberAddress, MemberCall, Notice, NoticePlace, Notices, PluginAnswer,
-    PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
+    Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace, Notices,
+    PluginAnswer, PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
@@ -40,11 +40,25 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         called,
         hindered,
     });
-    (text(), claims, few(address), few(scene)).prop_map(|(run, consumer, addresses, scenes)| Stage {
+    let staged = (text(), claims, few(address), few(scene), few(hook_call()));
+    staged.prop_map(|(run, consumer, addresses, scenes, hook_calls)| Stage {
         run,
         consumer,
         addresses,
         scenes,
+        hooks: hook_calls.iter().map(|call| call.action).collect(),
+        hook_calls,
+    })
+}
+
+fn hook_call() -> impl Strategy<Value = HookCall> {
+    let action = prop_oneof![Just(DriverAction::Stop), Just(DriverAction::Start)];
+    let call = (action, time(), time(), option::of(text()));
+    call.prop_map(|(action, from, until, failure)| HookCall {
+        action,
+        from,
+        until,
+        failure,
     })
 }
 

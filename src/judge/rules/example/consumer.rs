@@ -1,7 +1,10 @@
 //! The stage of an example's consumer, and what was recorded on it.
 
+use std::collections::BTreeSet;
+
 use evidence::{
-    Called, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory, Stage, Window,
+    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory, Stage,
+    Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -38,6 +41,20 @@ pub(super) struct StageText {
     addresses: Vec<Value>,
     /// The scenes, each with `from`, `called` and `until`; by default one, from the beginning to the end.
     scenes: Option<Vec<SceneText>>,
+    /// The hooks of its author; by default those that are called.
+    hooks: Option<BTreeSet<DriverAction>>,
+    /// The calls of its hooks.
+    hook_calls: Vec<HookText>,
+}
+
+/// A call of a hook, which takes a second unless the example says how long.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct HookText {
+    action: DriverAction,
+    at: SignedDuration,
+    took: Option<SignedDuration>,
+    failure: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -50,6 +67,18 @@ struct SceneText {
     until: Option<SignedDuration>,
     #[serde(default)]
     hindered: bool,
+}
+
+impl HookText {
+    fn call(&self) -> HookCall {
+        let took = self.took.unwrap_or(SignedDuration::from_secs(1));
+        HookCall {
+            action: self.action,
+            from: moment(self.at),
+            until: moment(self.at.saturating_add(took)),
+            failure: self.failure.clone(),
+        }
+    }
 }
 
 /// What profiles say of their members, to fill in what an example leaves out.
@@ -104,6 +133,11 @@ impl<'e> Staged<'e> {
             consumer: strictly("consumer", &consumer)?,
             addresses,
             scenes: scenes.collect(),
+            hooks: match &text.hooks {
+                Some(hooks) => hooks.clone(),
+                None => text.hook_calls.iter().map(|call| call.action).collect(),
+            },
+            hook_calls: text.hook_calls.iter().map(HookText::call).collect(),
         })
     }
 

@@ -174,7 +174,9 @@ fn scenario(action: DriverAction) -> Scenario {
         | DriverAction::TamperStatus
         | DriverAction::RemoveLabel
         | DriverAction::SetDisplayName
-        // No step of a driver: a stage calls this hook.
-        | DriverAction::Work => Scenario::Tampering,
+        // No step of a driver: a stage calls these hooks.
+        | DriverAction::Work
+        | DriverAction::Stop
+        | DriverAction::Start => Scenario::Tampering,
     }
 }

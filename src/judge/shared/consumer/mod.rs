@@ -2,6 +2,7 @@
 
 mod called;
 mod entries;
+mod pause;
 mod play;
 mod standing;
 
@@ -10,5 +11,6 @@ pub(crate) use entries::{
     arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,
     tls_name, trusts, unknown, variables,
 };
+pub(crate) use pause::Pause;
 pub(crate) use play::{Play, Subject, held_throughout};
 pub(crate) use standing::{Standing, standings};

@@ -374,7 +374,8 @@ fn is_call(call: &MemberCall) -> bool {
 }
 
 fn is_too_large(evidence: &Evidence, stage: &Stage) -> bool {
-    let counts = [evidence.profiles.len(), stage.addresses.len(), stage.scenes.len()];
+    let steps = stage.scenes.len().max(stage.hook_calls.len());
+    let counts = [evidence.profiles.len(), stage.addresses.len(), steps];
     let calls = [
         events(&evidence.member_calls).count(),
         events(&evidence.plugin_calls).count(),

@@ -161,8 +161,11 @@ fn staged() -> Value {
             "scenes": [
                 {"called": "1s", "until": "50s"}, {"from": "61s", "called": "71s", "until": "300s"},
                 {"from": "310s", "called": "320s", "until": "390s", "hindered": true},
-                {"from": "401s", "called": "410s"},
+                {"from": "401s", "called": "410s", "until": "450s"},
+                {"from": "481s", "called": "482s", "until": "520s", "hindered": true},
+                {"from": "530s", "called": "531s"},
             ],
+            "hookCalls": [{"action": "stop", "at": "451s"}, {"action": "start", "at": "475s"}],
         },
         "profiles": [
             {}, ill, in_both, odd,
@@ -174,6 +177,8 @@ fn staged() -> Value {
             profile("malformed", vec![known("no url", none())]),
             profile("moves", vec![known("https://old:6443", none())]),
             profile("revoked", vec![known("https://revoked:6443", none())]),
+            profile("goes-unseen", vec![known("https://unseen:6443", none())]),
+            profile("moves-unseen", vec![known("https://before:6443", none())]),
             {"metadata": {"name": "a", "namespace": "other"}}, {"metadata": {"namespace": "elsewhere"}},
             one_of("oldest", "-60s", "c1"), one_of("second", "-50s", "c1"), one_of("tied", "-60s", "c2"),
             one_of("as-old", "-60s", "c2"), one_of("empty", "-60s", ""), one_of("as-empty", "-60s", ""),
@@ -186,6 +191,8 @@ fn staged() -> Value {
             {"at": "60s", "delete": "gone"},
             {"at": "300s", "create": fails},
             {"at": "400s", "change": well},
+            {"at": "470s", "delete": "goes-unseen"},
+            {"at": "470s", "change": profile("moves-unseen", vec![known("https://after:6443", none())])},
         ],
         "memberCalls": [
             {"at": "1s", "url": "https://proxy.example:3128", "member": "", "proxied": "a.default.example:6443"},
@@ -201,6 +208,8 @@ fn staged() -> Value {
             {"at": "40s", "of": "revoked", "watch": true}, {"at": "40s", "url": "https://a.other.example:6443"},
             {"at": "40s", "of": "oldest"}, {"at": "40s", "of": "empty"}, {"at": "40s", "of": "as-empty"},
             {"at": "40s", "of": "gone", "watch": true}, {"at": "63s", "of": "next"}, {"at": "40s", "of": "of-two"},
+            {"at": "40s", "of": "goes-unseen"}, {"at": "40s", "of": "moves-unseen"},
+            {"at": "477s", "of": "moves-unseen", "url": "https://after:6443"},
         ],
         "pluginCalls": [
             {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},

@@ -23,6 +23,7 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     }
     if let Some(stage) = &mut late.stage {
         stage.scenes.retain(|scene| scene.from >= began);
+        stage.hook_calls.retain(|call| call.from >= began);
     }
     cut_log(&mut late.member_calls, began, Timestamp::MAX, |call| call.at);
     cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
@@ -72,6 +73,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
             scene.until = scene.until.min(now);
             scene.called = scene.called.filter(|called| *called <= now);
         }
+        stage.hook_calls.retain(|call| call.until <= now);
     }
     cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
     cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
@@ -211,6 +213,10 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut scene.from);
         back(&mut scene.until);
         scene.called.iter_mut().for_each(back);
+    }
+    for call in stage.iter_mut().flat_map(|stage| &mut stage.hook_calls) {
+        back(&mut call.from);
+        back(&mut call.until);
     }
     if let Some(log) = member_calls {
         back(&mut log.covers.from);

@@ -17,7 +17,7 @@ use crate::{
 /// `consumer-change/address-followed`
 ///
 /// When a profile names another server, the consumer calls that one, and the old one no longer. A request that began before is
-/// none.
+/// none. What changed while the consumer was stopped is the subject of another rule.
 pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
@@ -42,7 +42,7 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                     .while_(|profile| servers(profile) == *new && holds(profile));
                 play.chance(&held.without(&since.not()))
             };
-            if old.is_empty() || chance(&|_| true).is_none() {
+            if old.is_empty() || play.may_have_paused(*edge) || chance(&|_| true).is_none() {
                 continue;
             }
             let next = named.get(place + 2);

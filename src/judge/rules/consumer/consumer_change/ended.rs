@@ -5,7 +5,7 @@ use evidence::{Evidence, Kind, MemberCall, api::ClusterProfile};
 use crate::{
     shared::consumer::{Play, Subject, call_in_words, goes_on, known, server},
     subjects::{Finding, Findings},
-    time::While,
+    time::{Micros, Run, Seen, Set, While},
 };
 
 /// `consumer-change/access-revoked`
@@ -38,7 +38,8 @@ pub(in crate::rules) fn access_revoked(evidence: &Evidence, findings: &mut Findi
 
 /// `consumer-change/profile-gone`
 ///
-/// When a profile is deleted, the consumer makes no new call of its member.
+/// When a profile is deleted, the consumer makes no new call of its member. What was deleted while the consumer was stopped is the
+/// subject of another rule.
 pub(in crate::rules) fn profile_gone(evidence: &Evidence, findings: &mut Findings) {
     let what = What {
         never: "no profile was deleted whose member had been called",
@@ -46,9 +47,22 @@ pub(in crate::rules) fn profile_gone(evidence: &Evidence, findings: &mut Finding
         path: "metadata.name",
         expected: "no call once the profile is gone",
     };
-    judge(evidence, findings, &what, |_, subject| Ending {
-        permitted: subject.timeline.while_(|_| true),
-        ended: subject.timeline.absent(),
+    judge(evidence, findings, &what, |play, subject| {
+        let runs = subject.timeline.runs();
+        let ends = runs
+            .iter()
+            .skip(1)
+            .map(|next| next.from.latest)
+            .chain([Micros::MAX]);
+        let is_it = |run: &Run<'_, ClusterProfile>| {
+            matches!(run.seen, Seen::Absence) && play.may_have_paused(run.from)
+        };
+        let unseen = runs.iter().zip(ends).filter(|(run, _)| is_it(run));
+        let unseen = Set::of(unseen.map(|(run, end)| (run.from.earliest, end)));
+        Ending {
+            permitted: subject.timeline.while_(|_| true),
+            ended: subject.timeline.absent().without(&unseen),
+        }
     });
 }
 

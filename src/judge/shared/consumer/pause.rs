@@ -1,0 +1,68 @@
+//! The time in which hooks had stopped the consumer.
+
+use evidence::{DriverAction, HookCall};
+
+use super::Play;
+use crate::time::{Edge, Micros};
+
+/// A time in which the consumer was stopped.
+pub(crate) struct Pause<'e> {
+    /// The call that stopped it.
+    pub(crate) stop: &'e HookCall,
+    /// The call that started it again.
+    pub(crate) start: Option<&'e HookCall>,
+}
+
+impl Pause<'_> {
+    /// From when on it may not have run.
+    pub(crate) fn begins(&self) -> Micros {
+        self.stop.from.as_microsecond()
+    }
+
+    /// From when on it did not run, if the hook did what it should.
+    pub(crate) fn stopped(&self) -> Micros {
+        self.stop.until.as_microsecond()
+    }
+
+    /// Until when it did not run.
+    pub(crate) fn started(&self) -> Micros {
+        self.start
+            .map_or(Micros::MAX, |start| start.from.as_microsecond())
+    }
+
+    /// Until when it may not have run.
+    pub(crate) fn ends(&self) -> Micros {
+        self.start
+            .map_or(Micros::MAX, |start| start.until.as_microsecond())
+    }
+
+    /// Why it is not known that the consumer was stopped and runs again, if so.
+    pub(crate) fn failure(&self) -> Option<(DriverAction, &str)> {
+        let calls = [Some(self.stop), self.start];
+        let mut calls = calls.into_iter().flatten();
+        calls.find_map(|call| Some((call.action, call.failure.as_deref()?)))
+    }
+}
+
+impl<'e> Play<'e> {
+    /// Whenever hooks stopped the consumer.
+    pub(crate) fn pauses(&self) -> impl Iterator<Item = Pause<'e>> {
+        let calls = &self.stage.hook_calls;
+        let stops = calls
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| call.action == DriverAction::Stop);
+        stops.map(|(place, stop)| Pause {
+            stop,
+            start: calls[place..]
+                .iter()
+                .find(|call| call.action == DriverAction::Start),
+        })
+    }
+
+    /// Whether the consumer may not have run when something changed: what it makes of that is the subject of other rules.
+    pub(crate) fn may_have_paused(&self, change: Edge) -> bool {
+        let mut pauses = self.pauses();
+        pauses.any(|pause| pause.begins() <= change.latest && change.earliest <= pause.ends())
+    }
+}
