@@ -52,7 +52,7 @@ const MANY: usize = 20;
 const OFF_BY_DEFAULT: [&str; 1] = ["consumer-exec/profile-args-off-by-default"];
 
 /// Consumers of other habits, of which all rules but these can tell that they are honest.
-fn honest() -> [(&'static str, Habits, &'static [&'static str]); 8] {
+fn honest() -> [(&'static str, Habits, &'static [&'static str]); 9] {
     let habits = Habits::default();
     [
         (
@@ -118,6 +118,14 @@ fn honest() -> [(&'static str, Habits, &'static [&'static str]); 8] {
             "a consumer that warns by events",
             Habits {
                 warns_by_events: true,
+                ..habits.clone()
+            },
+            &OFF_BY_DEFAULT,
+        ),
+        (
+            "a consumer that holds profiles by a finalizer",
+            Habits {
+                finalizes: true,
                 ..habits.clone()
             },
             &OFF_BY_DEFAULT,

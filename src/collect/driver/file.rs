@@ -168,6 +168,7 @@ impl text::Hooks {
             (DriverAction::Work, &self.work),
             (DriverAction::Stop, &self.stop),
             (DriverAction::Start, &self.start),
+            (DriverAction::Uninstall, &self.uninstall),
         ];
         hooks
             .into_iter()

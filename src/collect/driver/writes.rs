@@ -120,6 +120,31 @@ impl<'a> Writes<'a> {
         delete(self.client, &self.path(kind, &key, false), &object.uid).await
     }
 
+    /// Whether an object is there.
+    pub async fn is_there(&self, kind: ObjectKind, object: &ObjectRef) -> Result<bool, Failure> {
+        let path = self.path(kind, &ObjectKey::from(object), false);
+        match get::<Value>(self.client, &path).await {
+            Ok(found) => Ok(found["metadata"]["uid"] == *object.uid),
+            Err(failure) if failure.code() == 404 => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Takes all finalizers off an object that was deleted.
+    pub async fn release(&self, kind: ObjectKind, object: &ObjectRef) -> Result<(), Failure> {
+        let key = ObjectKey::from(object);
+        self.claim(kind, &object.uid, &key)?;
+        let patch = json!([
+            {"op": "test", "path": "/metadata/uid", "value": object.uid},
+            {"op": "remove", "path": "/metadata/finalizers"},
+        ]);
+        match self.patch(&self.path(kind, &key, false), &patch).await {
+            // It is gone, or has none.
+            Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
+            outcome => outcome.map(|_| ()),
+        }
+    }
+
     /// Creates an object under that name, in the version that the run reads. `object` is the rest of it.
     pub async fn create(
         &self,

@@ -1,13 +1,13 @@
 //! Plays the scenes beside the watch.
 
-use evidence::{Log, MemberCall, Notices, PluginCall, Reason, Stage};
+use evidence::{DriverAction, Log, MemberCall, Notices, PluginCall, Reason, Stage};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     StagePlan,
     notices::read_notices,
-    scenes::{END, SCENES},
+    scenes::{END, SCENES, uninstall},
     session::Session,
 };
 use crate::{driver::RunContext, watch::timeline::BRIEF};
@@ -52,6 +52,10 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
     // A consumer that became slower has its chance with all that is still there.
     if !session.is_stopped() && session.is_alive() && !session.is_long_enough() {
         session.control(&END).await;
+    }
+    if !session.is_stopped() && session.is_alive() && session.can(&[DriverAction::Uninstall]) {
+        session.context.progress.step("uninstalling the consumer");
+        uninstall(&session).await;
     }
     let whole = scenes.next().is_none() && !session.is_stopped();
     let (member_calls, plugin_calls, full) = plan.calls.since(from);

@@ -44,6 +44,8 @@ pub(super) struct Session<'a> {
 struct State {
     scenes: Vec<Scene>,
     published: Vec<Profile>,
+    /// Those that were deleted before the end.
+    withdrawn: Vec<Profile>,
     /// Namespaces that are not there.
     missing: BTreeSet<String>,
     hook_calls: Vec<HookCall>,

@@ -206,6 +206,8 @@ pub enum DriverAction {
     Stop,
     /// Starts it again (hook).
     Start,
+    /// Uninstalls it (hook).
+    Uninstall,
 }
 
 impl Driver {
@@ -251,7 +253,7 @@ impl Scenario {
 
 impl DriverAction {
     /// All actions.
-    pub const ALL: [DriverAction; 20] = [
+    pub const ALL: [DriverAction; 21] = [
         DriverAction::Join,
         DriverAction::Leave,
         DriverAction::Break,
@@ -272,6 +274,7 @@ impl DriverAction {
         DriverAction::Work,
         DriverAction::Stop,
         DriverAction::Start,
+        DriverAction::Uninstall,
     ];
 
     /// The actions of a run that judges this role.
@@ -279,7 +282,9 @@ impl DriverAction {
         Self::ALL.into_iter().filter(move |action| match action {
             // Stand-ins fill up an inventory that a scheduler selects from.
             DriverAction::Join | DriverAction::Leave | DriverAction::Restart => role != Role::Consumer,
-            DriverAction::Work | DriverAction::Stop | DriverAction::Start => role == Role::Consumer,
+            DriverAction::Work | DriverAction::Stop | DriverAction::Start | DriverAction::Uninstall => {
+                role == Role::Consumer
+            }
             action => match role {
                 Role::Manager => !action.is_on_placements(),
                 Role::Scheduler => action.is_on_placements(),
@@ -310,7 +315,8 @@ impl DriverAction {
             | DriverAction::PutForeigner
             | DriverAction::Work
             | DriverAction::Stop
-            | DriverAction::Start => false,
+            | DriverAction::Start
+            | DriverAction::Uninstall => false,
         }
     }
 
@@ -328,7 +334,8 @@ impl DriverAction {
             | DriverAction::Unplace
             | DriverAction::Work
             | DriverAction::Stop
-            | DriverAction::Start => false,
+            | DriverAction::Start
+            | DriverAction::Uninstall => false,
             DriverAction::DeleteProfile
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
@@ -363,6 +370,7 @@ impl DriverAction {
             DriverAction::Work => "work",
             DriverAction::Stop => "stop",
             DriverAction::Start => "start",
+            DriverAction::Uninstall => "uninstall",
         }
     }
 }

@@ -213,6 +213,7 @@ const SCHEDULER: &[Binding] = rules! { "scheduler":
 const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-hub/status-not-written" => Fleet(consumer_hub::status_not_written),
     "consumer-hub/profile-not-written" => Fleet(consumer_hub::profile_not_written),
+    "consumer-hub/deletion-not-blocked" => Fleet(consumer_hub::deletion_not_blocked),
     "consumer-scope/namespaces-apart" => Fleet(consumer_scope::namespaces_apart),
     "consumer-scope/selection-kept" => Fleet(consumer_scope::selection_kept),
     "consumer-identity/oldest-wins" => Fleet(consumer_identity::oldest_wins),

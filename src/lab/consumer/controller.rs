@@ -8,12 +8,13 @@ use std::{
 use evidence::api::names;
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{ApiResource, DynamicObject};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
     access::{Access, Unusable, access},
     connect::{Connector, Line},
+    finalizers,
     log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
     selection::{acted_on, key, of_one_member},
@@ -107,11 +108,7 @@ impl Controller {
     /// Never ends by itself.
     pub(super) async fn run(&mut self) -> Result<(), RequestError> {
         loop {
-            for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
-                mirror.refresh(&self.hub).await?;
-            }
-            let mut profiles: Vec<DynamicObject> =
-                self.profiles.values().flat_map(Mirror::all).cloned().collect();
+            let mut profiles = self.read().await?;
             let of_others: Vec<DynamicObject> = self.unselected.all().cloned().collect();
             if self.world.has(Misbehaviour::ReadsAllNamespaces) {
                 profiles.extend(of_others.iter().cloned());
@@ -121,6 +118,12 @@ impl Controller {
             }
             let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
             self.warn(&profiles, &of_others, &acted_on).await?;
+            for profile in &profiles {
+                let is_acted_on = acted_on.iter().any(|acted_on| std::ptr::eq(*acted_on, profile));
+                if let Some(finalizers) = finalizers::wanted(profile, is_acted_on, &self.world) {
+                    self.finalize(profile, &finalizers).await?;
+                }
+            }
             let key = |profile: &DynamicObject| key(profile, &self.world);
             let wanted: BTreeSet<String> = acted_on.iter().copied().map(key).collect();
             let there: BTreeSet<String> = profiles.iter().map(key).collect();
@@ -172,6 +175,33 @@ impl Controller {
             }
         }
         Ok(())
+    }
+
+    /// The profiles of its namespaces, as they are now.
+    async fn read(&mut self) -> Result<Vec<DynamicObject>, RequestError> {
+        for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
+            mirror.refresh(&self.hub).await?;
+        }
+        Ok(self.profiles.values().flat_map(Mirror::all).cloned().collect())
+    }
+
+    /// Takes its finalizers off all profiles.
+    pub(super) async fn uninstall(&mut self) -> Result<(), RequestError> {
+        if self.world.has(Misbehaviour::LeavesFinalizers) {
+            return Ok(());
+        }
+        for profile in self.read().await? {
+            if let Some(finalizers) = finalizers::without(&profile) {
+                self.finalize(&profile, &finalizers).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a profile those finalizers.
+    async fn finalize(&mut self, profile: &DynamicObject, finalizers: &[String]) -> Result<(), RequestError> {
+        let patch = json!({"metadata": {"finalizers": finalizers}});
+        self.patch(profile, Via::Object, &patch).await
     }
 
     /// Connects to a member, if there is cause.
@@ -261,12 +291,6 @@ impl Controller {
 
     /// Writes to a profile, as no consumer should.
     async fn write(&mut self, profile: &DynamicObject) -> Result<(), RequestError> {
-        let namespace = profile.metadata.namespace.clone().unwrap_or_default();
-        let target = Target {
-            resource: profile_resource(),
-            namespace: Some(namespace.clone()),
-            name: profile.metadata.name.clone().unwrap_or_default(),
-        };
         let labels = profile.metadata.labels.as_ref();
         let is_labelled = labels.is_some_and(|labels| labels.contains_key(CONSUMER));
         let is_new = !self.engaged.contains_key(&key(profile, &self.world));
@@ -280,7 +304,18 @@ impl Controller {
         } else {
             return Ok(());
         };
-        match self.hub.patch(&target, CONSUMER, via, &patch).await {
+        self.patch(profile, via, &patch).await
+    }
+
+    /// Merges a patch into a profile.
+    async fn patch(&mut self, profile: &DynamicObject, via: Via, patch: &Value) -> Result<(), RequestError> {
+        let namespace = profile.metadata.namespace.clone().unwrap_or_default();
+        let target = Target {
+            resource: profile_resource(),
+            namespace: Some(namespace.clone()),
+            name: profile.metadata.name.clone().unwrap_or_default(),
+        };
+        match self.hub.patch(&target, CONSUMER, via, patch).await {
             Ok(written) => {
                 if let Some(mirror) = self.profiles.get_mut(&*namespace) {
                     mirror.put(written);

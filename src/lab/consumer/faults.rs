@@ -23,6 +23,12 @@ const FAULTS: &[FaultInfo] = &[
     })
     .in_audit_log_only(),
     new(
+        "consumer-hub/deletion-not-blocked",
+        "leaves its finalizers on profiles when it is uninstalled",
+        |world| world.misbehave(Misbehaviour::LeavesFinalizers),
+    )
+    .in_audit_log_only(),
+    new(
         "consumer-scope/namespaces-apart",
         "knows profiles by their names alone",
         |world| world.misbehave(Misbehaviour::KnowsByNameAlone),

@@ -17,6 +17,8 @@ pub(super) enum Life {
     Running,
     /// It was stopped, and may be started again.
     Stopped,
+    /// It was uninstalled.
+    Uninstalled,
 }
 
 /// The hooks of the consumer.
@@ -40,6 +42,11 @@ impl Orders {
             // Nobody is left who could give orders.
             std::future::pending().await
         }
+    }
+
+    /// Whether the consumer is to be uninstalled.
+    pub(super) fn are_to_uninstall(&self) -> bool {
+        *self.wanted.borrow() == Life::Uninstalled
     }
 
     /// Lives as it is to.
@@ -78,6 +85,7 @@ fn life(action: DriverAction) -> Option<Life> {
     match action {
         DriverAction::Stop => Some(Life::Stopped),
         DriverAction::Start => Some(Life::Running),
+        DriverAction::Uninstall => Some(Life::Uninstalled),
         _ => None,
     }
 }

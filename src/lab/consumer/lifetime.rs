@@ -137,6 +137,9 @@ impl Consumer {
                 ended = controller.run() => return ended,
             }
             kept = controller.kept();
+            if self.orders.are_to_uninstall() {
+                controller.uninstall().await?;
+            }
             self.orders.follow();
             self.orders.are(|life| life == Life::Running).await;
             self.orders.follow();

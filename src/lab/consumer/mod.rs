@@ -7,6 +7,7 @@
 //! * `selection`: which profiles it acts on;
 //! * `access`: what a profile says of the way to its member;
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
+//! * `finalizers`: holds profiles until it has left their members, if it does that;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
 //! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
 
@@ -14,6 +15,7 @@ mod access;
 mod connect;
 mod controller;
 mod faults;
+mod finalizers;
 mod hooks;
 mod lifetime;
 mod log;

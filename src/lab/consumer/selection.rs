@@ -30,7 +30,8 @@ pub(super) fn acted_on<'p>(
     let (first, others): (Vec<_>, Vec<_>) = profiles.iter().partition(is_first);
     passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
     let is_left_out = |profile: &DynamicObject| {
-        (world.has(Misbehaviour::NeverReturns) && passed_over.contains(&key(profile, world)))
+        profile.metadata.deletion_timestamp.is_some()
+            || (world.has(Misbehaviour::NeverReturns) && passed_over.contains(&key(profile, world)))
             || (is_sick(profile) && !world.habits.shows_the_sick && !world.has(Misbehaviour::CallsTheSick))
             || (says_undefined(profile) && world.has(Misbehaviour::KnowsTheDefinedAlone))
     };

@@ -21,6 +21,8 @@ pub struct Habits {
     pub hands_on_nothing: bool,
     /// It tells of profiles that it passes over in events, and not in its log.
     pub warns_by_events: bool,
+    /// It holds each profile by a finalizer until it has left the member.
+    pub finalizes: bool,
 }
 
 /// A kind of misbehaviour.
@@ -92,6 +94,8 @@ pub(super) enum Misbehaviour {
     CallsTheSick,
     /// It leaves profiles alone that say something undefined.
     KnowsTheDefinedAlone,
+    /// It leaves its finalizers behind when it is uninstalled.
+    LeavesFinalizers,
     /// It keeps what it knows of members while it is stopped, and never looks through it.
     KeepsOverRestarts,
 }

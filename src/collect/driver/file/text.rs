@@ -103,6 +103,7 @@ pub(super) struct Hooks {
     pub work: Option<Hook>,
     pub stop: Option<Hook>,
     pub start: Option<Hook>,
+    pub uninstall: Option<Hook>,
 }
 
 /// A command: its words alone, or with more.

@@ -29,6 +29,7 @@ pub(super) async fn address(session: &Session<'_>) {
     }
     if let (Some(profile), Some(now)) = (remade, session.address("remade").await) {
         session.withdraw(&profile).await;
+        session.until_gone(&profile).await;
         let status = Status::of([Entry::to(session.provider(), &now)]);
         session.publish("remade", &status).await;
     }

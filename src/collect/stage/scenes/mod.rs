@@ -5,7 +5,7 @@
 //! * `arguments`: what profiles add to a run of the plugin;
 //! * `changes`: where access moves, stays, or ends;
 //! * `failures`: what cannot be used;
-//! * `restart`: what changes while the consumer is stopped.
+//! * `restart`: what changes while the consumer is stopped; `uninstall`: what it leaves behind.
 
 mod access;
 mod arguments;
@@ -14,9 +14,11 @@ mod duplicates;
 mod failures;
 mod inventory;
 mod restart;
+mod uninstall;
 
 use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
+pub(super) use uninstall::uninstall;
 
 use super::session::Session;
 

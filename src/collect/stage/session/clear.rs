@@ -1,25 +1,37 @@
 //! Deletes what was published.
 
-use evidence::api::ObjectKind;
+use evidence::{DriverAction, api::ObjectKind};
 
-use super::{Profile, Session};
+use super::{Profile, Session, TICK, after};
+
+const KIND: ObjectKind = ObjectKind::ClusterProfile;
 
 impl Session<'_> {
     /// Deletes a profile before the end.
     pub async fn withdraw(&self, profile: &Profile) {
-        self.state()
+        self.forget(profile);
+        self.delete(profile).await;
+    }
+
+    fn forget(&self, profile: &Profile) {
+        let mut state = self.state();
+        state
             .published
             .retain(|published| published.object.uid != profile.object.uid);
-        self.delete(profile).await;
+        state.withdrawn.push(profile.clone());
     }
 
     /// Deletes all profiles of the stage. A person is told of what cannot be deleted.
     pub async fn clear(&self) {
         let published = std::mem::take(&mut self.state().published);
         let mut is_clear = true;
-        for profile in published {
-            is_clear &= self.delete(&profile).await;
+        for profile in &published {
+            is_clear &= self.delete(profile).await;
         }
+        let withdrawn = std::mem::take(&mut self.state().withdrawn);
+        is_clear &= self
+            .release(published.into_iter().chain(withdrawn).collect())
+            .await;
         if let (false, Some(journal)) = (is_clear, &self.plan.journal) {
             self.context.progress.left_over(journal.path());
         }
@@ -27,8 +39,7 @@ impl Session<'_> {
 
     /// Deletes a profile. False if the hub does not.
     async fn delete(&self, profile: &Profile) -> bool {
-        let kind = ObjectKind::ClusterProfile;
-        if let Err(failure) = self.writes.delete(kind, &profile.object).await {
+        if let Err(failure) = self.writes.delete(KIND, &profile.object).await {
             self.warn(&format!(
                 "{} of the run's own is still there: {failure}",
                 profile.object
@@ -39,5 +50,46 @@ impl Session<'_> {
             journal.undone(number);
         }
         true
+    }
+
+    /// Waits until a profile that was deleted is gone, for as long as the consumer may take to let it go.
+    pub async fn until_gone(&self, profile: &Profile) {
+        let deadline = after(self.now(), self.settle());
+        while self.is_there(profile).await && self.now() < deadline && !self.is_stopped() {
+            self.pause(TICK).await;
+        }
+    }
+
+    /// Whether a profile that was deleted waits for its finalizers. What the hub does not tell counts as gone.
+    async fn is_there(&self, profile: &Profile) -> bool {
+        self.writes.is_there(KIND, &profile.object).await.unwrap_or(false)
+    }
+
+    /// Takes the finalizers off profiles that were deleted, where a consumer does not: the hub is to be as it was. False if the hub
+    /// refuses that.
+    async fn release(&self, deleted: Vec<Profile>) -> bool {
+        let calls = &self.state().hook_calls.clone();
+        let is_uninstalled = calls.iter().any(|call| call.action == DriverAction::Uninstall);
+        let mut is_clear = true;
+        for profile in deleted {
+            if !self.is_there(&profile).await {
+                continue;
+            }
+            if !is_uninstalled {
+                self.until_gone(&profile).await;
+                if !self.is_there(&profile).await {
+                    continue;
+                }
+            }
+            self.warn(&format!(
+                "{} of the run's own was deleted and waits for a finalizer: the run takes that away",
+                profile.object
+            ));
+            if let Err(failure) = self.writes.release(KIND, &profile.object).await {
+                self.warn(&format!("{} is still there: {failure}", profile.object));
+                is_clear = false;
+            }
+        }
+        is_clear
     }
 }

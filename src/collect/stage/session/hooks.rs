@@ -9,7 +9,7 @@ use super::Session;
 use crate::driver::Call;
 
 /// The hooks that a stage calls for the whole consumer.
-const OF_ALL: [DriverAction; 2] = [DriverAction::Stop, DriverAction::Start];
+const OF_ALL: [DriverAction; 3] = [DriverAction::Stop, DriverAction::Start, DriverAction::Uninstall];
 
 impl Session<'_> {
     /// Those of these hooks that the consumer's author gives.

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{few, text, time, window};
 use crate::{
-    Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace, Notices,
-    PluginAnswer, PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
+    Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace,
+    Notices, PluginAnswer, PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
@@ -52,7 +52,11 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
 }
 
 fn hook_call() -> impl Strategy<Value = HookCall> {
-    let action = prop_oneof![Just(DriverAction::Stop), Just(DriverAction::Start)];
+    let action = prop_oneof![
+        Just(DriverAction::Stop),
+        Just(DriverAction::Start),
+        Just(DriverAction::Uninstall)
+    ];
     let call = (action, time(), time(), option::of(text()));
     call.prop_map(|(action, from, until, failure)| HookCall {
         action,

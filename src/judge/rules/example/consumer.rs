@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory, Stage,
-    Window,
+    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory,
+    Stage, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;

@@ -177,6 +177,7 @@ fn scenario(action: DriverAction) -> Scenario {
         // No step of a driver: a stage calls these hooks.
         | DriverAction::Work
         | DriverAction::Stop
-        | DriverAction::Start => Scenario::Tampering,
+        | DriverAction::Start
+        | DriverAction::Uninstall => Scenario::Tampering,
     }
 }
