@@ -185,7 +185,8 @@ impl Evidence {
         lives: impl IntoIterator<Item = &'a SliceHistory>,
     ) -> bool {
         let driver = self.driver.as_ref();
-        let own = driver.map(|driver| driver.run.as_str());
+        let stage = self.stage.as_ref().map(|stage| stage.run.as_str());
+        let own = driver.map(|driver| driver.run.as_str()).or(stage);
         let is_other_s = |slice| runs::is_slice_of_other_run(slice, own);
         driver.is_some_and(|driver| {
             !driver.touched_slices.is_empty()

@@ -62,8 +62,8 @@ pub use seen::{
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},
     stage::{
-        Called, ConsumerClaims, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Scene,
-        Stage, StagedCredential,
+        Called, ConsumerClaims, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Reads,
+        Scene, Stage, StagedCredential,
     },
     workload::Workload,
 };

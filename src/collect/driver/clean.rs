@@ -96,7 +96,8 @@ pub async fn clean(
     if claim.edition_of(Role::Scheduler).is_none() {
         claim.also = Role::Scheduler.editions().next();
     }
-    let target = target(&hub.timed(), clock, &hub.source, &claim, api_version).await?;
+    let placements = claim.edition_of(Role::Scheduler);
+    let target = target(&hub.timed(), clock, &hub.source, &claim, placements, api_version).await?;
     clean_by(access, hub, &target, folder, driver_file, stop).await
 }
 

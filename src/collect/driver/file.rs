@@ -10,7 +10,7 @@ use std::{
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{ConsumerClaims, DriverAction, LARGEST_TEXT, read_text, user_file::UserFileError};
+use evidence::{ConsumerClaims, DriverAction, LARGEST_TEXT, Reads, read_text, user_file::UserFileError};
 use schemars::Schema;
 
 use super::{
@@ -250,11 +250,19 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
     {
         return Err(DriverFileFlaw::SelectedAndNot(namespace.clone()));
     }
+    let reads_placements = consumer.reads.contains(&Reads::Placements);
+    if let Some(key) = &consumer.decision
+        && !(reads_placements && is_decision_key(key))
+    {
+        return Err(DriverFileFlaw::Decision(key.clone()));
+    }
     Ok(ConsumerFile {
         claims: ConsumerClaims {
             user: consumer.user.unwrap_or_default(),
             namespaces: consumer.namespaces,
             labels: consumer.labels,
+            reads: consumer.reads,
+            decision: consumer.decision,
             providers: consumer.providers,
             exec_api_version: consumer.exec_api_version,
             fallback: consumer.fallback,
@@ -268,6 +276,17 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
         recorder: folder.join(consumer.recorder),
         logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
     })
+}
+
+/// Whether slices can be named after a key and their index, and labelled by it.
+fn is_decision_key(key: &str) -> bool {
+    let fits = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+    let is_bare = |sign: char| sign != '-';
+    // The longest label, without what similar decisions have besides.
+    (1..=59).contains(&key.len())
+        && key.chars().all(fits)
+        && key.starts_with(is_bare)
+        && key.ends_with(is_bare)
 }
 
 fn members(text: &text::Text, folder: &Path) -> Result<Members, DriverFileFlaw> {

@@ -166,11 +166,16 @@ impl<'a> Writes<'a> {
 
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
+        self.decide(slice, &json!([])).await
+    }
+
+    /// Gives a slice these decisions. Gives its new resourceVersion.
+    pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<String, Failure> {
         let key = ObjectKey::from(slice);
         self.claim(ObjectKind::PlacementDecision, &slice.uid, &key)?;
         let patch = json!([
             {"op": "test", "path": "/metadata/uid", "value": slice.uid},
-            {"op": "add", "path": "/decisions", "value": []},
+            {"op": "add", "path": "/decisions", "value": decisions},
         ]);
         self.patch(&self.path(ObjectKind::PlacementDecision, &key, false), &patch)
             .await

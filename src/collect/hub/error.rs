@@ -48,7 +48,7 @@ pub enum CollectError {
         hub: String,
     },
 
-    /// The hub does not serve PlacementDecisions, which alone are judged.
+    /// The hub does not serve PlacementDecisions, which alone are judged, or by which alone the consumer acts.
     #[error(
         "the hub ({hub}) serves no {plural}.{group}", plural = names::PLACEMENT_PLURAL, group = names::GROUP
     )]

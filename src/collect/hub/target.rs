@@ -41,7 +41,7 @@ pub(crate) struct Target {
     pub served: Vec<ServedVersion>,
     /// How far the clocks are apart.
     pub skew: Skew,
-    /// How the hub serves PlacementDecisions; none if they are not judged, or not served.
+    /// How the hub serves PlacementDecisions; none if they are not wanted, or not served.
     pub placements: Option<PlacementTarget>,
     /// The suite's own policies on the hub; none where it does not show them.
     pub policies: Option<Vec<InstalledPolicy>>,
@@ -109,12 +109,13 @@ fn path(version: &str, namespace: Option<&str>, kind: ObjectKind) -> String {
 ///
 /// # Errors
 /// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
-/// PlacementDecisions where only these are judged.
+/// PlacementDecisions where only these are judged, or nothing can be judged without them.
 pub(crate) async fn target(
     client: &TimedClient,
     clock: Clock,
     hub: &str,
     claim: &Claim,
+    placements: Option<Edition>,
     api_version: Option<&str>,
 ) -> Result<Target, CollectError> {
     let failed =
@@ -166,9 +167,11 @@ pub(crate) async fn target(
             not_served(served, api_version)
         });
     };
-    let placements = placements(client, &listed, claim, api_version).await;
+    let are_judged = claim.edition_of(Role::Scheduler).is_some();
+    let are_needed = claim.edition.role() == Role::Scheduler || (placements.is_some() && !are_judged);
+    let placements = self::placements(client, &listed, placements, api_version).await;
     let placements = placements.map_err(|failure| failed(&failure))?;
-    if placements.is_none() && claim.edition.role() == Role::Scheduler {
+    if placements.is_none() && are_needed {
         return Err(CollectError::PlacementsMissing { hub: hub.to_owned() });
     }
     Ok(Target {
@@ -181,14 +184,14 @@ pub(crate) async fn target(
     })
 }
 
-/// How the hub serves PlacementDecisions, if they are judged and it serves them.
+/// How the hub serves PlacementDecisions, if they are wanted, by that edition, and it serves them.
 async fn placements(
     client: &TimedClient,
     listed: &[String],
-    claim: &Claim,
+    edition: Option<Edition>,
     api_version: Option<&str>,
 ) -> Result<Option<PlacementTarget>, Failure> {
-    let Some(edition) = claim.edition_of(Role::Scheduler) else {
+    let Some(edition) = edition else {
         return Ok(None);
     };
     let (wanted, _) = candidates(listed, api_version, edition);

@@ -55,7 +55,9 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
     let judged = silent_on.into_iter().filter(is_judged);
     gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
-    let is_placement = claim.edition_of(Role::Scheduler).is_some();
+    let stage = evidence.stage.as_ref();
+    let are_staged = stage.is_some_and(|stage| stage.consumer.reads_placements());
+    let is_placement = claim.edition_of(Role::Scheduler).is_some() || are_staged;
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(gaps);
     evidence.requests = Some(requests);

@@ -93,6 +93,11 @@ impl Plan {
             for kind in [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls, Kind::Notices] {
                 asked.insert(kind, staged.clone());
             }
+            if self.stages_placements() {
+                let timeline = asked[&Kind::Timeline].clone();
+                asked.insert(Kind::PlacementDecisions, Asked::Yes);
+                asked.insert(Kind::PlacementTimeline, timeline);
+            }
         }
         if self.claim.edition_of(Role::Scheduler).is_some() {
             let timeline = asked[&Kind::Timeline].clone();

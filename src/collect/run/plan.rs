@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use evidence::{Asked, Claim, Scope, api::Role};
+use evidence::{
+    Asked, Claim, Scope,
+    api::{Edition, Role},
+};
 
 use crate::{
     driver::DriverPlan,
@@ -55,7 +58,29 @@ impl Plan {
 
     /// The roles that are judged, and to whose objects a driver writes if it `may`.
     pub(super) fn written(&self, may: bool) -> Vec<Role> {
-        if may { written(&self.claim) } else { Vec::new() }
+        if !may {
+            return Vec::new();
+        }
+        let mut roles = written(&self.claim);
+        if self.stages_placements() {
+            // The stage plays the scheduler, too.
+            roles.push(Role::Scheduler);
+        }
+        roles
+    }
+
+    /// Whether decisions are staged for a consumer.
+    pub(super) fn stages_placements(&self) -> bool {
+        let stage = self.stage.as_ref();
+        stage.is_some_and(|stage| stage.claims.reads_placements())
+    }
+
+    /// The edition by which decisions are read, if they are judged, or staged for a consumer.
+    pub(super) fn placements(&self) -> Option<Edition> {
+        let staged = self
+            .stages_placements()
+            .then(|| Role::Scheduler.default_edition());
+        self.claim.edition_of(Role::Scheduler).or(staged)
     }
 
     /// What to say of evidence on the whole hub, if the runner of another share reads it.

@@ -76,6 +76,7 @@ impl<'a> Run<'a> {
             clock,
             &hub.source,
             &plan.claim,
+            plan.placements(),
             plan.api_version.as_deref(),
         );
         let target = patience.within(patience.list, target).await;

@@ -91,6 +91,7 @@ pub async fn survey(
             clock,
             &hub.source,
             &plan.claim,
+            plan.placements(),
             plan.api_version.as_deref(),
         ),
     )

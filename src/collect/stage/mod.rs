@@ -4,7 +4,9 @@
 //! members that they describe, and the credential plugin, are the run's own: they record each call. What the calls are
 //! worth is for rules to say.
 
+mod addresses;
 mod calls;
+mod decisions;
 mod members;
 mod notices;
 mod plan;

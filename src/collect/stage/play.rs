@@ -39,7 +39,7 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
             break;
         }
         let is_possible = scene.hooks.is_empty() || session.is_alive() && session.can(scene.hooks);
-        if !is_possible {
+        if !is_possible || !(scene.is_asked)(&plan.claims) {
             continue;
         }
         session.context.progress.step(&format!("scene {}", scene.name));

@@ -89,6 +89,12 @@ impl Place {
         }
     }
 
+    /// Whether the consumer selects a profile there.
+    pub fn is_selected(&self, claims: &ConsumerClaims) -> bool {
+        let has = |(key, value): (&String, &String)| self.labels.get(key) == Some(value);
+        claims.namespaces.contains(&self.namespace) && claims.labels.iter().all(has)
+    }
+
     /// In that namespace.
     pub fn in_namespace(mut self, namespace: &str) -> Self {
         namespace.clone_into(&mut self.namespace);

@@ -5,7 +5,7 @@ mod hooks;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use evidence::{DriverAction, HookCall, MemberAddress, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
+use evidence::{DriverAction, HookCall, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     StagePlan,
-    members::NewAddress,
+    decisions::Decisions,
     profile::{Entry, Place, Status, object},
     scenes::SceneOf,
 };
@@ -36,7 +36,9 @@ pub(super) struct Session<'a> {
     pub context: RunContext<'a>,
     pub plan: &'a StagePlan,
     stop: CancellationToken,
-    writes: Writes<'a>,
+    pub(super) writes: Writes<'a>,
+    /// The slices of decisions, where the consumer reads them.
+    pub(super) decisions: Decisions,
     state: Mutex<State>,
 }
 
@@ -57,8 +59,8 @@ struct State {
 #[derive(Clone)]
 pub(super) struct Profile {
     pub object: ObjectRef,
-    /// Whether it has the labels by which the consumer selects profiles.
-    is_labelled: bool,
+    /// Whether it is where the consumer looks for profiles, and labelled as those are that it selects.
+    pub is_selected: bool,
     since: Timestamp,
     undo: Option<u64>,
 }
@@ -71,6 +73,7 @@ impl<'a> Session<'a> {
             context,
             plan,
             stop,
+            decisions: Decisions::default(),
             state: Mutex::default(),
         }
     }
@@ -84,37 +87,6 @@ impl<'a> Session<'a> {
     /// The name of a profile, and of its member.
     pub fn name(&self, what: &str) -> String {
         format!("conformance-{}-{what}", self.plan.run)
-    }
-
-    /// Opens an address of a member; none if that fails.
-    pub async fn address(&self, what: &str) -> Option<MemberAddress> {
-        self.open(NewAddress {
-            member: self.name(what),
-            ..NewAddress::default()
-        })
-        .await
-    }
-
-    /// Opens such an address; none if that fails.
-    pub async fn open(&self, new: NewAddress) -> Option<MemberAddress> {
-        match self.plan.members.open(&new).await {
-            Ok(address) => Some(address),
-            Err(error) => {
-                self.warn(&format!("the member {} is left out: {error}", new.member));
-                None
-            }
-        }
-    }
-
-    /// Opens a proxy; none if that fails.
-    pub async fn proxy(&self) -> Option<String> {
-        match self.plan.members.open_proxy().await {
-            Ok(url) => Some(url),
-            Err(error) => {
-                self.warn(&format!("the proxy is left out: {error}"));
-                None
-            }
-        }
     }
 
     /// A profile that is still published.
@@ -151,20 +123,7 @@ impl<'a> Session<'a> {
             namespace: place.namespace.clone(),
             name: self.name(what),
         };
-        let undo = UndoEntry::Profile { profile: key.clone() };
-        let undo = match self
-            .plan
-            .journal
-            .as_ref()
-            .map(|journal| journal.record_undo(undo))
-        {
-            Some(Ok(number)) => Some(number),
-            None => None,
-            Some(Err(error)) => {
-                self.warn(&format!("the profile {what} is left out: {error}"));
-                return None;
-            }
-        };
+        let undo = self.write_down(UndoEntry::Profile { profile: key.clone() }, what)?;
         let object = object(&self.plan.run, &key.name, place);
         let created = self.writes.create(ObjectKind::ClusterProfile, &key, object).await;
         let created = match created {
@@ -174,10 +133,9 @@ impl<'a> Session<'a> {
                 return None;
             }
         };
-        let mut claimed = self.plan.claims.labels.iter();
         let profile = Profile {
             object: created,
-            is_labelled: claimed.all(|(key, value)| place.labels.get(key) == Some(value)),
+            is_selected: place.is_selected(&self.plan.claims),
             since: self.now(),
             undo,
         };
@@ -185,9 +143,25 @@ impl<'a> Session<'a> {
         Some(profile)
     }
 
-    /// Gives a profile that was created its status. None if the hub refuses it: then the profile is gone again.
+    /// Writes down what is to be undone, before it is done: with its number where there is a journal. None if that fails.
+    pub(super) fn write_down(&self, undo: UndoEntry, what: &str) -> Option<Option<u64>> {
+        let Some(journal) = &self.plan.journal else {
+            return Some(None);
+        };
+        match journal.record_undo(undo) {
+            Ok(number) => Some(Some(number)),
+            Err(error) => {
+                self.warn(&format!("{what} is left out: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Gives a profile that was created its status, and names it in the decision. None if the hub refuses it: then the
+    /// profile is gone again.
     pub async fn complete(&self, profile: Profile, status: &Status) -> Option<Profile> {
-        if self.update(&profile, status).await {
+        if self.say(&profile, status).await && self.select(&profile).await {
+            self.work(&profile.object).await;
             return Some(profile);
         }
         // Without its status it would ask something else.
@@ -197,18 +171,16 @@ impl<'a> Session<'a> {
 
     /// Gives a profile that status, and the consumer work on its member. False if the hub refuses it.
     pub async fn update(&self, profile: &Profile, status: &Status) -> bool {
-        let is_written = self.write(profile, status).await;
+        let is_said = self.say(profile, status).await;
         // What it does not select, it has no work on.
-        let is_selected =
-            self.plan.claims.namespaces.contains(&profile.object.namespace) && profile.is_labelled;
-        if is_written && is_selected {
+        if is_said && profile.is_selected {
             self.work(&profile.object).await;
         }
-        is_written
+        is_said
     }
 
-    /// Gives a profile that status. False if the hub refuses it.
-    pub async fn write(&self, profile: &Profile, status: &Status) -> bool {
+    /// The same without having the consumer work.
+    pub async fn say(&self, profile: &Profile, status: &Status) -> bool {
         let status = status.since(profile.since);
         if let Err(failure) = self.writes.set_status(&profile.object, &status).await {
             let name = &profile.object.name;

@@ -1,5 +1,6 @@
 //! `rbac`: the permissions that a run needs.
 
+use anyhow::anyhow;
 use clap::Args;
 use collect::{Grants, ServiceAccount, Workloads, member_manifest, member_manifest_bound_to};
 use evidence::api::Role;
@@ -21,6 +22,9 @@ pub struct Rbac {
     /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(Role::ALL))]
     roles: Vec<Role>,
+    /// Grant the decisions of a consumer that reads them: its driver file says `reads: [placements]`
+    #[arg(long)]
+    placements: bool,
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
     consumer_users: bool,
@@ -41,10 +45,10 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
-    #[arg(long, conflicts_with_all = ["consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    #[arg(long, conflicts_with_all = ["placements", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "roles", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "placements", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
     /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
@@ -56,16 +60,22 @@ impl Rbac {
     /// Prints the roles as YAML, with what binds them.
     ///
     /// # Errors
-    /// When standard output cannot be written to.
+    /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
+        if self.placements && !judges(Role::Consumer) {
+            return Err(Failure::usage(anyhow!(
+                "--placements is for a consumer: add --role consumer"
+            )));
+        }
         // Without its own profiles, a run shows a consumer nothing.
         let written = Role::ALL
             .into_iter()
-            .filter(|role| judges(*role) && (self.allow_mutations || *role == Role::Consumer));
+            .filter(|role| judges(*role) && (self.allow_mutations || *role == Role::Consumer))
+            .chain(self.placements.then_some(Role::Scheduler));
         let grants = Grants {
             namespaces: self.namespaces,
-            placements: judges(Role::Scheduler),
+            placements: judges(Role::Scheduler) || self.placements,
             consumer_access: self.consumer_users,
             policies: self.policies,
             workloads: self.workload,

@@ -9,7 +9,10 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DriverAction, HookCall, api::Json};
+use crate::{
+    DriverAction, HookCall,
+    api::{Json, PlacementDecision, names::LABEL_DECISION_KEY},
+};
 
 /// A consumer may take at least this many seconds to follow a change: connections that failed are often tried again
 /// from 5 s on, and health is asked every 10 s.
@@ -50,6 +53,12 @@ pub struct ConsumerClaims {
     /// The labels by which it selects profiles there; empty for all.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+    /// By what it knows on which profiles to act; empty for profiles alone.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub reads: BTreeSet<Reads>,
+    /// The `decision-key` of the one decision that it reads; none for all in its namespaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
     /// The access providers that it has a plugin for.
     pub providers: BTreeSet<String>,
     /// The version of the plugin's protocol in its own file: the `apiVersion` there.
@@ -73,6 +82,16 @@ pub struct ConsumerClaims {
     /// Whether it leaves members alone that are not healthy.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gates_on_health: bool,
+}
+
+/// By what a consumer knows on which profiles to act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Reads {
+    /// By the profiles: it acts on each that it selects.
+    Profiles,
+    /// By PlacementDecisions: it acts on each profile that one of them names.
+    Placements,
 }
 
 /// An address at which a member answered.
@@ -255,6 +274,25 @@ pub enum PluginAnswer {
     Garbage {},
     /// It knows no member of that URL and that server name.
     NoMember {},
+}
+
+impl ConsumerClaims {
+    /// Whether it reads PlacementDecisions.
+    pub fn reads_placements(&self) -> bool {
+        self.reads.contains(&Reads::Placements)
+    }
+
+    /// Whether it acts on the profiles that a PlacementDecision names, and on no other.
+    pub fn acts_on_placements_alone(&self) -> bool {
+        self.reads_placements() && !self.reads.contains(&Reads::Profiles)
+    }
+
+    /// Whether it reads a slice: one of its namespaces and, if it reads one decision alone, of that.
+    pub fn reads_slice(&self, slice: &PlacementDecision) -> bool {
+        let is_near = self.namespaces.is_empty() || self.namespaces.contains(&*slice.metadata.namespace);
+        let key = slice.label(LABEL_DECISION_KEY);
+        is_near && self.decision.as_deref().is_none_or(|own| key == Some(own))
+    }
 }
 
 impl MemberCall {

@@ -127,7 +127,15 @@ impl World {
             also: Role::Scheduler.editions().next(),
             ..Claim::default()
         };
-        let target = target(&self.hub.timed(), Clock::system(), &self.hub.source, &claim, None).await;
+        let target = target(
+            &self.hub.timed(),
+            Clock::system(),
+            &self.hub.source,
+            &claim,
+            claim.edition_of(Role::Scheduler),
+            None,
+        )
+        .await;
         let target = target.expect("a hub with profiles");
         let journals = self.journals();
         let cleaning = clean_by(

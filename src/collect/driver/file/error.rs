@@ -48,6 +48,12 @@ pub enum DriverFileFlaw {
         "consumer.unselected is {0}, which is one of consumer.namespaces, too: name one that the consumer does not read"
     )]
     SelectedAndNot(String),
+    /// No decision can have that key, or the consumer reads none.
+    #[error(
+        "consumer.decision is {0:?}, by which the run cannot publish a decision: it takes `reads: [placements]`, and a key of \
+         small letters, digits and `-`"
+    )]
+    Decision(String),
     /// The consumer has no plugin that the run could be.
     #[error(
         "consumer.providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"

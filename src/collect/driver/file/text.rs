@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{DriverAction, ObjectKey};
+use evidence::{DriverAction, ObjectKey, Reads};
 use jiff::SignedDuration;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
@@ -59,6 +59,13 @@ pub(super) struct Consumer {
     /// Labels by which it selects profiles.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// By what it knows on which profiles to act: `placements` if it acts on those that a PlacementDecision names, and `profiles`
+    /// as well if it acts on others, too. Profiles alone if it is not said.
+    #[serde(default)]
+    pub reads: BTreeSet<Reads>,
+    /// The `decision-key` of the one decision that it reads. The run publishes that. Without it, it reads all decisions of
+    /// its namespaces.
+    pub decision: Option<String>,
     /// The access providers that it has a plugin for: `clusterprofile-conformance plugin`.
     pub providers: BTreeSet<String>,
     /// Where that plugin looks for the run: its `--recorder`.

@@ -52,7 +52,7 @@ pub(super) async fn heartbeats(session: &Session<'_>) {
     for beat in 1..=BEATS {
         session.pause(BEAT).await;
         // It gives nobody work.
-        session.write(&profile, &status.clone().beat(beat)).await;
+        session.say(&profile, &status.clone().beat(beat)).await;
     }
 }
 

@@ -4,6 +4,7 @@
 //! * `inventory`: which profiles are the consumer's, and what else they may say; `duplicates`: several of one member;
 //! * `arguments`: what profiles add to a run of the plugin;
 //! * `changes`: where access moves, stays, or ends;
+//! * `placements`: which profiles decisions name, for a consumer that reads those;
 //! * `failures`: what cannot be used;
 //! * `restart`: what changes while the consumer is stopped; `uninstall`: what it leaves behind.
 
@@ -13,10 +14,11 @@ mod changes;
 mod duplicates;
 mod failures;
 mod inventory;
+mod placements;
 mod restart;
 mod uninstall;
 
-use evidence::DriverAction;
+use evidence::{ConsumerClaims, DriverAction};
 use futures::{FutureExt as _, future::BoxFuture};
 pub(super) use uninstall::uninstall;
 
@@ -31,6 +33,8 @@ pub(super) struct SceneOf {
     pub name: &'static str,
     /// Publishes its profiles.
     pub play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>,
+    /// Whether it is played for a consumer with these claims.
+    pub is_asked: fn(&ConsumerClaims) -> bool,
     /// How many times what the consumer may take it lasts, at least.
     pub settles: u32,
     /// Whether it may hold up a consumer that does one thing after the other.
@@ -49,6 +53,10 @@ pub(super) const SCENES: &[SceneOf] = &[
     scene("address", |session| changes::address(session).boxed()),
     scene("heartbeats", |session| changes::heartbeats(session).boxed()),
     scene("ends", |session| changes::ends(session).boxed()),
+    placements("slices", |session| placements::slices(session).boxed()),
+    placements("references", |session| placements::references(session).boxed()),
+    placements("follows", |session| placements::follows(session).boxed()),
+    placements("withdrawn", |session| placements::withdrawn(session).boxed()),
     SceneOf {
         // The consumer has to do with each of them first.
         settles: 2,
@@ -78,8 +86,17 @@ const fn scene(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFutur
     SceneOf {
         name,
         play,
+        is_asked: |_| true,
         settles: 1,
         hinders: false,
         hooks: &[],
+    }
+}
+
+/// A scene for a consumer that reads decisions.
+const fn placements(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>) -> SceneOf {
+    SceneOf {
+        is_asked: ConsumerClaims::reads_placements,
+        ..scene(name, play)
     }
 }

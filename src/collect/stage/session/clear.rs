@@ -1,6 +1,6 @@
 //! Deletes what was published.
 
-use evidence::{DriverAction, api::ObjectKind};
+use evidence::{DriverAction, ObjectRef, api::ObjectKind};
 
 use super::{Profile, Session, TICK, after};
 
@@ -10,7 +10,8 @@ impl Session<'_> {
     /// Deletes a profile before the end.
     pub async fn withdraw(&self, profile: &Profile) {
         self.forget(profile);
-        self.delete(profile).await;
+        self.deselect(profile).await;
+        self.delete(KIND, &profile.object, profile.undo).await;
     }
 
     fn forget(&self, profile: &Profile) {
@@ -21,12 +22,12 @@ impl Session<'_> {
         state.withdrawn.push(profile.clone());
     }
 
-    /// Deletes all profiles of the stage. A person is told of what cannot be deleted.
+    /// Deletes all decisions and profiles of the stage. A person is told of what cannot be deleted.
     pub async fn clear(&self) {
         let published = std::mem::take(&mut self.state().published);
-        let mut is_clear = true;
+        let mut is_clear = self.clear_decisions().await;
         for profile in &published {
-            is_clear &= self.delete(profile).await;
+            is_clear &= self.delete(KIND, &profile.object, profile.undo).await;
         }
         let withdrawn = std::mem::take(&mut self.state().withdrawn);
         is_clear &= self
@@ -37,16 +38,13 @@ impl Session<'_> {
         }
     }
 
-    /// Deletes a profile. False if the hub does not.
-    async fn delete(&self, profile: &Profile) -> bool {
-        if let Err(failure) = self.writes.delete(KIND, &profile.object).await {
-            self.warn(&format!(
-                "{} of the run's own is still there: {failure}",
-                profile.object
-            ));
+    /// Deletes an object. False if the hub does not.
+    pub async fn delete(&self, kind: ObjectKind, object: &ObjectRef, undo: Option<u64>) -> bool {
+        if let Err(failure) = self.writes.delete(kind, object).await {
+            self.warn(&format!("{object} of the run's own is still there: {failure}"));
             return false;
         }
-        if let (Some(journal), Some(number)) = (&self.plan.journal, profile.undo) {
+        if let (Some(journal), Some(number)) = (&self.plan.journal, undo) {
             journal.undone(number);
         }
         true

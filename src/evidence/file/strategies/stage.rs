@@ -6,13 +6,19 @@ use serde_json::json;
 use super::{few, text, time, window};
 use crate::{
     Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace,
-    Notices, PluginAnswer, PluginCall, PluginCluster, Scene, Stage, StagedCredential, api::Json,
+    Notices, PluginAnswer, PluginCall, PluginCluster, Reads, Scene, Stage, StagedCredential, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
     let claims = (text(), vec(text(), 0..3), option::of(text()), any::<bool>());
     let claims = claims.prop_map(|(user, providers, fallback, claimed)| ConsumerClaims {
         labels: [(user.clone(), user.clone())].into(),
+        reads: if claimed {
+            [Reads::Profiles, Reads::Placements].into()
+        } else {
+            [].into()
+        },
+        decision: fallback.clone(),
         user,
         namespaces: providers.iter().cloned().collect(),
         providers: providers.into_iter().collect(),
