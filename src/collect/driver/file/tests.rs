@@ -226,3 +226,28 @@ fn the_template_can_be_used_as_it_is() {
     assert_eq!(file.members, Members::StandIns);
     assert!(file.hooks.contains_key(&DriverAction::Join));
 }
+
+#[test]
+fn a_consumer_of_decisions_says_which_it_reads() {
+    let consumer =
+        |more: &str| format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, {more}}}");
+    let read = |more: &str| {
+        parse(&consumer(more))
+            .expect(more)
+            .consumer
+            .expect("a consumer")
+            .claims
+    };
+    let claims = read("reads: [placements], decision: web-1");
+    assert!(claims.acts_on_placements_alone());
+    assert_eq!(claims.decision.as_deref(), Some("web-1"));
+    assert!(!read("reads: [placements, profiles]").acts_on_placements_alone());
+    assert!(!read("user: u").reads_placements());
+    for more in [
+        "decision: web",
+        "reads: [placements], decision: Web",
+        "reads: [placements], decision: web-",
+    ] {
+        assert!(refusal(&consumer(more)).contains("reads: [placements]"), "{more}");
+    }
+}
