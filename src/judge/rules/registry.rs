@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use super::{
     consumer::{
         consumer_access, consumer_change, consumer_exec, consumer_health, consumer_hub, consumer_identity,
-        consumer_scope, consumer_secrets,
+        consumer_placement, consumer_scope, consumer_secrets,
     },
     facts::Facts,
     manager::{
@@ -244,6 +244,10 @@ const CONSUMER: &[Binding] = rules! { "consumer":
     "consumer-change/restart-no-orphans" => Fleet(consumer_change::restart_no_orphans),
     "consumer-health/unhealthy-not-dispatched" => Fleet(consumer_health::unhealthy_not_dispatched),
     "consumer-health/unknown-values-tolerated" => Fleet(consumer_health::unknown_values_tolerated),
+    "consumer-placement/all-slices" => Fleet(consumer_placement::all_slices),
+    "consumer-placement/references" => Fleet(consumer_placement::references),
+    "consumer-placement/follows" => Fleet(consumer_placement::follows),
+    "consumer-placement/read-only-and-feedback-elsewhere" => Fleet(consumer_placement::read_only_and_feedback_elsewhere),
     "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
     "consumer-secrets/nothing-secret-in-the-open" => Fleet(consumer_secrets::nothing_secret_in_the_open),
 };

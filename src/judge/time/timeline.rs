@@ -175,6 +175,16 @@ struct Builder<'e, T> {
 impl<'e, T: Tracked> Timeline<'e, T> {
     /// The timeline of one object by its lives.
     pub(crate) fn of(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
+        Self::since(evidence, lives, false)
+    }
+
+    /// The same for what compares objects that come and go: one that the watch saw created was not there before, as far as the
+    /// watch goes back.
+    pub(crate) fn with_absence_before(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
+        Self::since(evidence, lives, true)
+    }
+
+    fn since(evidence: &'e Evidence, lives: &[&'e History<T>], with_absence: bool) -> Self {
         let mut lives = lives.to_vec();
         lives.sort_by_key(|life| life.versions[0].received());
         let metadata = lives[0].first().metadata();
@@ -191,12 +201,18 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             Some(_) => Gaps::of::<T>(evidence, namespace, name),
             None => Gaps::default(),
         };
+        let watched_from = window.filter(|_| with_absence && lives[0].origin == Origin::Created);
+        let before = if watched_from.is_some() {
+            Seen::Absence
+        } else {
+            Seen::Nothing
+        };
         let mut builder = Builder {
             runs: vec![Run {
                 from: Edge::at(Micros::MIN),
                 seen_at: Micros::MIN,
                 stamp: None,
-                seen: Seen::Nothing,
+                seen: before,
             }],
             hidden: Vec::new(),
             gaps,
@@ -210,6 +226,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             builder.life(clock, life, last.map(|last| last.last()));
         }
         let begins = builder.runs.get(1).map_or(Micros::MIN, |run| run.from.latest);
+        let begins = watched_from.map_or(begins, |window| window.from.as_microsecond());
         builder.hidden.push((Micros::MIN, begins));
         let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
         let was_awaited = window.is_some() && evidence.was_awaited::<T>(namespace, name);

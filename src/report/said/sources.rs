@@ -1,6 +1,6 @@
 //! Links a rule's source to the documents that it cites, each at the commit whose text the edition judges by.
 
-use evidence::api::Edition;
+use evidence::api::{Edition, Role};
 
 /// A part of a source, such as `KEP-4322 › Spec › Cluster Manager`, with its address if it cites a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ const HEADINGS: [(&str, &str, Option<Edition>); 6] = [
 
 /// Splits a source into the sections that it cites. A section without a document is of the one before it.
 pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
-    let edition = edition.documents();
+    let documents = edition.documents();
     let mut document = None;
     source
         .split("; ")
@@ -156,7 +156,7 @@ pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
             let address = document.filter(|_| is_section).map(|document| {
                 // Source files have no sections to lead to.
                 let anchor = if document.ends_with(".md") {
-                    anchor(&steps, edition)
+                    anchor(&steps, documents)
                 } else {
                     String::new()
                 };
@@ -174,10 +174,15 @@ pub(crate) fn first_address(source: &str, edition: Edition) -> Option<String> {
 
 /// The text of a document that an edition judges by: the newest of those until then.
 fn address_of(document: &str, edition: Edition) -> Option<&'static str> {
-    let texts = TEXTS.iter().rev();
-    let of_edition = texts.filter(|text| text.since <= edition && text.since.role() == edition.role());
-    let mut of_document = of_edition.filter(|text| text.document == document);
-    of_document.next().map(|text| text.address)
+    let of = |edition: Edition| {
+        let texts = TEXTS.iter().rev();
+        let of_edition = texts.filter(|text| text.since <= edition && text.since.role() == edition.role());
+        let mut of_document = of_edition.filter(|text| text.document == document);
+        of_document.next().map(|text| text.address)
+    };
+    // Consumers may read decisions, too.
+    let of_decisions = || of(Role::Scheduler.default_edition()).filter(|_| edition.role() == Role::Consumer);
+    of(edition.documents()).or_else(of_decisions)
 }
 
 /// The anchor of a section, as GitHub makes it from the heading.

@@ -104,6 +104,12 @@ impl Map {
 }
 
 impl Text {
+    /// Whether an edition judges by it: an edition of consumers by the texts of managers, and by what is named of it besides.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests ask it"))]
+    pub fn is_of(&self, edition: Edition) -> bool {
+        self.editions.contains(&edition) || self.editions.contains(&edition.documents())
+    }
+
     /// The names of its editions.
     pub fn editions(&self) -> String {
         let names: Vec<&str> = self.editions.iter().map(|edition| edition.name()).collect();

@@ -59,7 +59,7 @@ fn has_text(map: &Map, name: &str) -> bool {
 fn is_judged_by(text: &Text, rule: &str) -> bool {
     rules::find(rule).is_some_and(|rule| {
         let mut editions = rule.facts.editions.iter();
-        editions.any(|applies| text.editions.contains(&applies.edition.documents()))
+        editions.any(|applies| text.is_of(applies.edition))
     })
 }
 
@@ -109,7 +109,7 @@ fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) 
         .iter()
         .filter(|map| map.cited.iter().any(|name| name == document));
     let texts = maps.flat_map(|map| map.texts.iter().map(move |text| (map, text)));
-    let texts = texts.filter(|(_, text)| text.editions.contains(&edition.documents()));
+    let texts = texts.filter(|(_, text)| text.is_of(edition));
     let entries = texts.flat_map(|(map, text)| map.entries(&text.name));
     let entries = entries.filter(|(section, _)| is_cited_as(section, path));
     entries.map(|(_, entry)| entry).collect()

@@ -6,5 +6,6 @@ pub(super) mod consumer_exec;
 pub(super) mod consumer_health;
 pub(super) mod consumer_hub;
 pub(super) mod consumer_identity;
+pub(super) mod consumer_placement;
 pub(super) mod consumer_scope;
 pub(super) mod consumer_secrets;

@@ -54,6 +54,8 @@ pub struct World {
     /// How long the run looks on after that.
     settle: Option<SignedDuration>,
     requests: Option<Vec<Value>>,
+    /// Requests on slices, where profiles are judged by the others.
+    slice_requests: Option<Vec<Value>>,
     members: Option<Vec<Value>>,
     endpoint_calls: Option<Vec<Value>>,
     logins: Option<Vec<Value>>,
@@ -198,7 +200,11 @@ impl World {
             .map(|texts| requests::all(texts, window, role))
             .transpose()?;
         let (requests, slice_requests) = match role.objects() {
-            ObjectKind::ClusterProfile => (requests, None),
+            ObjectKind::ClusterProfile => {
+                let texts = self.slice_requests.as_ref();
+                let all = texts.map(|texts| requests::all(texts, window, Role::Scheduler));
+                (requests, all.transpose()?)
+            }
             ObjectKind::PlacementDecision => (None, requests),
         };
         let staged = Staged::new(&profiles, window);
@@ -275,7 +281,10 @@ impl World {
             (Kind::UnlabelledSecrets, true),
             (Kind::Writers, self.writers.is_none()),
             (Kind::Timeline, watched),
-            (Kind::Requests, self.requests.is_some()),
+            (
+                Kind::Requests,
+                self.requests.is_some() || self.slice_requests.is_some(),
+            ),
             (Kind::Probe, self.probes.is_some()),
             (
                 Kind::Members,
@@ -286,8 +295,11 @@ impl World {
                 self.logins.iter().flatten().any(members::is_with_plugin),
             ),
             (Kind::Driver, self.driver.is_some()),
-            (Kind::PlacementDecisions, is_placement),
-            (Kind::PlacementTimeline, is_placement && watched),
+            (Kind::PlacementDecisions, is_placement || self.slices.is_some()),
+            (
+                Kind::PlacementTimeline,
+                (is_placement || self.slices.is_some()) && watched,
+            ),
             (Kind::ConsumerAccess, self.consumer_access.is_some()),
             (Kind::Workloads, self.workloads.is_some()),
             (Kind::Stage, is_staged),

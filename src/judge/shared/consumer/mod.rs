@@ -1,12 +1,15 @@
 //! What the rules on consumers share: what profiles said, who was called, and whether the consumer had its chance.
 
 mod called;
+mod decisions;
 mod entries;
 mod pause;
 mod play;
+mod size;
 mod standing;
 
 pub(crate) use called::{call_in_words, expect_call, goes_on};
+pub(crate) use decisions::{Decisions, Slice};
 pub(crate) use entries::{
     arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,
     tls_name, trusts, unknown, variables,

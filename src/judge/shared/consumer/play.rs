@@ -1,25 +1,24 @@
 //! A consumer on its stage.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use evidence::{
     Called, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason, Stage,
     Version,
-    api::{AccessProvider, ClusterProfile},
+    api::{AccessProvider, ClusterProfile, ClusterProfileReference},
 };
 use jiff::Timestamp;
 
-use super::{entries::is_selected, inviting, is_way_to, known, server};
+use super::{
+    decisions::ever_named, entries::is_selected, inviting, is_way_to, known, server, size::why_too_large,
+};
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
 };
-
-/// The most profiles, addresses and scenes of a stage that are judged. Rules compare each with all calls, and a run has a few
-/// dozen of them: a file with more is none of a run.
-const LARGEST: usize = 500;
-/// The most calls of members, and the most of the plugin.
-const MOST_CALLS: usize = 50_000;
 
 /// A consumer on its stage, with what it could read and whom it called.
 pub(crate) struct Play<'e> {
@@ -31,6 +30,8 @@ pub(crate) struct Play<'e> {
     by_url: HashMap<&'e str, Vec<&'e MemberCall>>,
     /// When members ended all connections to an address.
     ends: HashMap<&'e str, Vec<Micros>>,
+    /// The profiles that decisions named, if the consumer acts on no others.
+    named: Option<BTreeSet<ClusterProfileReference>>,
 }
 
 /// A staged profile: one namespace and name, in all of its lives.
@@ -58,14 +59,15 @@ impl Subject<'_> {
         first.map_or(Micros::MIN, |first| first.from.latest)
     }
 
+    /// The first moment at which it may have been there, if the run saw all that it ever said.
+    pub(crate) fn came(&self) -> Option<Micros> {
+        let first = self.timeline.runs().iter().find(|run| run.version().is_some())?;
+        self.is_seen_from_its_creation().then_some(first.from.earliest)
+    }
+
     /// Whether the run made the profile after a moment.
     pub(crate) fn is_to_come(&self, at: Micros) -> bool {
-        let first = self
-            .timeline
-            .runs()
-            .iter()
-            .find(|run| matches!(run.seen, Seen::Version(_)));
-        self.is_seen_from_its_creation() && first.is_some_and(|first| at < first.from.earliest)
+        self.came().is_some_and(|came| at < came)
     }
 }
 
@@ -73,11 +75,8 @@ impl<'e> Play<'e> {
     /// Reads what was played. None, with a doubt, if the consumer never called a control: it may not run at all.
     pub(crate) fn of(evidence: &'e Evidence, findings: &mut Findings) -> Option<Self> {
         let stage = evidence.stage.as_ref()?;
-        if is_too_large(evidence, stage) {
-            findings.cannot_tell(format!(
-                "the stage is larger than that of any run: it has more than {LARGEST} profiles, addresses or scenes, or \
-                 more than {MOST_CALLS} calls"
-            ));
+        if let Some(why) = why_too_large(evidence, stage) {
+            findings.cannot_tell(why);
             return None;
         }
         if !was_watched_in_part(evidence) {
@@ -117,6 +116,7 @@ impl<'e> Play<'e> {
                 ends.entry(&call.url).or_default().push(call.at.as_microsecond());
             }
         }
+        let claims = &stage.consumer;
         Some(Self {
             evidence,
             stage,
@@ -124,6 +124,9 @@ impl<'e> Play<'e> {
             subjects: subjects.collect(),
             by_url,
             ends,
+            named: claims
+                .acts_on_placements_alone()
+                .then(|| ever_named(evidence, claims)),
         })
     }
 
@@ -188,7 +191,13 @@ impl<'e> Play<'e> {
 
     /// Whether the consumer has no reason to leave a profile alone.
     pub(crate) fn invites(&self, profile: &ClusterProfile) -> bool {
-        inviting(profile, &self.stage.consumer).next().is_some()
+        let is_named = self.named.as_ref().is_none_or(|named| {
+            named.contains(&ClusterProfileReference {
+                name: Arc::clone(&profile.metadata.name),
+                namespace: Arc::clone(&profile.metadata.namespace),
+            })
+        });
+        is_named && inviting(profile, &self.stage.consumer).next().is_some()
     }
 
     /// The servers that a profile ever named for a provider that the consumer has a plugin for, and no other profile.
@@ -198,6 +207,17 @@ impl<'e> Play<'e> {
             .flat_map(|profile| known(profile, &self.stage.consumer));
         let servers = entries.map(server).filter(|url| !url.is_empty());
         servers.filter(|url| !self.is_shared(subject, url)).collect()
+    }
+
+    /// The first call of one of these servers while something held that permits none: for as long as the consumer may go on as
+    /// before, or since the profile is there.
+    pub(crate) fn call_during(
+        &self,
+        subject: &Subject<'e>,
+        urls: &BTreeSet<&str>,
+        held: &While,
+    ) -> Option<&'e MemberCall> {
+        self.call_against(subject, urls, held, &held.not())
     }
 
     /// The first call of one of these servers against what held: for as long as the consumer may go on as before, nothing permitted
@@ -373,16 +393,6 @@ fn is_call(call: &MemberCall) -> bool {
     !matches!(call.what, Called::Ended {})
 }
 
-fn is_too_large(evidence: &Evidence, stage: &Stage) -> bool {
-    let steps = stage.scenes.len().max(stage.hook_calls.len());
-    let counts = [evidence.profiles.len(), stage.addresses.len(), steps];
-    let calls = [
-        events(&evidence.member_calls).count(),
-        events(&evidence.plugin_calls).count(),
-    ];
-    counts.iter().any(|count| *count > LARGEST) || calls.iter().any(|count| *count > MOST_CALLS)
-}
-
 /// Whether something surely held from one moment to another.
 pub(crate) fn held_throughout(held: &While, from: Micros, until: Micros) -> bool {
     let edge = Edge {
@@ -395,41 +405,4 @@ pub(crate) fn held_throughout(held: &While, from: Micros, until: Micros) -> bool
 
 fn events<T>(log: &Option<Log<T>>) -> impl Iterator<Item = &T> {
     log.iter().flat_map(|log| &log.events)
-}
-
-#[cfg(test)]
-mod tests {
-    use evidence::{MemberAddress, Scene};
-
-    use super::*;
-
-    fn doubts(addresses: usize) -> usize {
-        let at = Timestamp::UNIX_EPOCH;
-        let stage = Stage {
-            addresses: vec![MemberAddress::default(); addresses],
-            scenes: vec![Scene {
-                name: String::new(),
-                control: String::new(),
-                from: at,
-                until: at,
-                called: Some(at),
-                hindered: false,
-            }],
-            ..Stage::default()
-        };
-        let mut evidence = Evidence {
-            stage: Some(stage),
-            ..Evidence::default()
-        };
-        evidence.header.asked.insert(Kind::Timeline, evidence::Asked::Yes);
-        let mut findings = Findings::default();
-        assert_eq!(Play::of(&evidence, &mut findings).is_some(), addresses <= LARGEST);
-        findings.conclude().doubts.len()
-    }
-
-    #[test]
-    fn a_stage_that_no_run_has_is_not_judged() {
-        assert_eq!(doubts(LARGEST), 0);
-        assert_eq!(doubts(LARGEST + 1), 1);
-    }
 }

@@ -94,7 +94,7 @@ fn a_conforming_world_trips_no_rule() {
     let named = json!([{"metadata": {"name": "m-1"}}]);
     let profiles = [named, busy, driven()].map(|world| (Role::Manager, world));
     let placements = [placed(), placed_by_driver()].map(|world| (Role::Scheduler, world));
-    let staged = [(Role::Consumer, staged())];
+    let staged = [staged(), staged_by_decisions()].map(|world| (Role::Consumer, world));
     let worlds = profiles.iter().chain(&placements).chain(&staged);
     for (world, edition) in
         worlds.flat_map(|(role, world)| role.editions().map(move |edition| (world, edition)))
@@ -221,6 +221,38 @@ fn staged() -> Value {
             {"place": {"line": {"number": 3}}, "names": ["gone", "next"]},
         ]},
         "requests": [{"at": "10s", "subresource": "status"}],
+    })
+}
+
+/// The stage of a consumer that acts on what decisions name.
+fn staged_by_decisions() -> Value {
+    let run = json!({"conformance.clusterprofile/run": "example"});
+    let web = |index: usize, members: &[&str]| json!({"metadata": {"name": format!("web-{index}")}, "decisions": members});
+    let mut first = web(0, &["default/a", "default/b"]);
+    first["metadata"]["labels"] = run;
+    let profile = |namespace: &str, name: &str| {
+        let server = format!("https://{name}.{namespace}:6443");
+        let cluster = json!({"server": server, "certificate-authority-data": "${CA current}"});
+        let access = json!([{"name": "secretreader", "cluster": cluster}]);
+        json!({"metadata": {"namespace": namespace, "name": name}, "status": {"accessProviders": access}})
+    };
+    let mut without_b = web(0, &["default/a"]);
+    without_b["kind"] = "PlacementDecision".into();
+    json!({
+        "stage": {
+            "consumer": {"reads": ["placements"]},
+            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s"}],
+        },
+        "profiles": [
+            profile("default", "a"), profile("default", "b"), profile("default", "c"), profile("other", "a"),
+        ],
+        "slices": [
+            first, web(1, &[]), web(2, &["default/c"]), {"metadata": {"name": "api-0"}, "decisions": ["a"]},
+        ],
+        "steps": [{"at": "60s", "change": without_b}],
+        "memberCalls": [{"at": "2s", "every": "10s", "times": 20}, {"at": "2s", "of": "b"}, {"at": "40s", "of": "c"}],
+        "requests": [{"at": "10s", "subresource": "status"}],
+        "sliceRequests": [{"at": "10s"}],
     })
 }
 

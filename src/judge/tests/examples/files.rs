@@ -58,6 +58,7 @@ fn suites_stand_in_the_order_of_the_documents() {
         "consumer-exec",
         "consumer-change",
         "consumer-health",
+        "consumer-placement",
         "consumer-secrets",
     ];
     let mut suites: Vec<&str> = rules::all().iter().map(|rule| rule.suite()).collect();

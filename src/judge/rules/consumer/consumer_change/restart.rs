@@ -109,7 +109,7 @@ fn went<'e>(
     findings: &mut Findings,
 ) {
     let urls = BTreeSet::from([url]);
-    if let Some(call) = play.call_against(subject, &urls, gone, &gone.not()) {
+    if let Some(call) = play.call_during(subject, &urls, gone) {
         findings.examine();
         let message = "the consumer calls a server that went while it was stopped";
         findings.report(

@@ -1,0 +1,84 @@
+//! What a consumer writes into slices.
+
+use std::collections::BTreeMap;
+
+use evidence::{Evidence, ObjectRef, Request, api::names, runs::LABEL_RUN};
+
+use super::READS_NONE;
+use crate::{
+    reasons::CONSUMER_NOT_NAMED,
+    shared::{consumer::Play, writes::writes_in_words},
+    subjects::{Finding, Findings},
+    who::{
+        Sender,
+        authors::is_by_program,
+        logged::{Key, logged_key},
+    },
+};
+
+/// `consumer-placement/read-only-and-feedback-elsewhere`
+///
+/// The consumer's user writes nothing to a slice that the run published: what it has to say, it says elsewhere. A refused write,
+/// and a dry run, change nothing. A request on a whole collection is a hint: it may have selected others.
+pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, findings: &mut Findings) {
+    let Some(play) = Play::of(evidence, findings) else {
+        return;
+    };
+    let claims = &play.stage.consumer;
+    if !claims.reads_placements() {
+        findings.not_asked(READS_NONE);
+        return;
+    }
+    let Some(requests) = evidence.slice_requests.as_ref().map(|log| &log.events) else {
+        findings.cannot_tell("the audit log was not read for PlacementDecisions");
+        return;
+    };
+    let is_by_consumer = |request: &&Request| Sender::of(request).name == claims.user;
+    let mut of_run = requests.iter().filter(|request| request.is_the_suites());
+    if claims.user.is_empty() || of_run.any(|request| is_by_consumer(&request)) {
+        findings.not_asked(CONSUMER_NOT_NAMED);
+        return;
+    }
+    // The run wrote each slice.
+    if !requests.iter().any(Request::is_write) {
+        findings
+            .cannot_tell("the audit log has no write on PlacementDecisions at all, so it may leave them out");
+        return;
+    }
+    let staged: Vec<Key<'_>> = evidence
+        .slice_histories()
+        .map(|history| history.last())
+        .filter(|slice| slice.label(LABEL_RUN) == Some(&*play.stage.run))
+        .map(|slice| (&*slice.metadata.namespace, &*slice.metadata.name))
+        .collect();
+    if staged.is_empty() {
+        findings.nothing_happened("no decision was staged");
+        return;
+    }
+    findings.examine();
+    let is_on_staged = |request: &&Request| {
+        let key = logged_key(request);
+        staged.contains(&key) || (key.1.is_empty() && staged.iter().any(|staged| staged.0 == key.0))
+    };
+    let changes = |request: &&Request| request.is_write() && request.changed != Some(false);
+    let writes = requests.iter().filter(changes).filter(is_by_consumer);
+    let mut by_slice: BTreeMap<Key<'_>, Vec<&Request>> = BTreeMap::new();
+    for write in writes.filter(is_on_staged) {
+        by_slice.entry(logged_key(write)).or_default().push(write);
+    }
+    for ((namespace, name), writes) in by_slice {
+        let slice = ObjectRef {
+            kind: names::PLACEMENT_KIND.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            ..ObjectRef::default()
+        };
+        let finding = Finding::on(slice, "the consumer writes a slice of a decision")
+            .at("metadata.resourceVersion")
+            .expected("get, list and watch only")
+            .observed(writes_in_words(&claims.user, &writes));
+        // A person may borrow the consumer's user.
+        let is_sure = !name.is_empty() && writes.iter().any(|write| is_by_program(write));
+        findings.report(if is_sure { finding } else { finding.advisory() });
+    }
+}
