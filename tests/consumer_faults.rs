@@ -16,7 +16,7 @@ use judge::Verdict;
 use lab::consumer::{FaultInfo, Habits, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
 use matrix::{every_rule_has_a_fault, expect_broken, verdicts};
-use observe::{observe, observe_with_log};
+use observe::{observe, observe_until, observe_with_log};
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
@@ -39,6 +39,10 @@ fn main() -> ExitCode {
         "no credential of a member is in the evidence",
         keeps_no_credential,
     ));
+    for seconds in [30, 150, 200, 230, 260] {
+        let name = format!("a run that is stopped after {seconds} s");
+        trials.push(Trial::test(name, move || is_cut(Duration::from_secs(seconds))));
+    }
     for fault in faults() {
         trials.push(Trial::test(fault.id, || breaks_its_rule_alone(fault)));
     }
@@ -51,8 +55,13 @@ const MANY: usize = 20;
 /// Not asked of who hands on what profiles add to the plugin.
 const OFF_BY_DEFAULT: [&str; 1] = ["consumer-exec/profile-args-off-by-default"];
 
+/// Not asked of who reads no decisions.
+fn is_on_placements(rule: &str) -> bool {
+    rule.starts_with("consumer-placement/")
+}
+
 /// Consumers of other habits, of which all rules but these can tell that they are honest.
-fn honest() -> [(&'static str, Habits, &'static [&'static str]); 9] {
+fn honest() -> [(&'static str, Habits, &'static [&'static str]); 10] {
     let habits = Habits::default();
     [
         (
@@ -134,12 +143,20 @@ fn honest() -> [(&'static str, Habits, &'static [&'static str]); 9] {
             "a consumer that hands nothing on to the plugin",
             Habits {
                 hands_on_nothing: true,
-                ..habits
+                ..habits.clone()
             },
             &[
                 "consumer-exec/profile-args-as-told",
                 "consumer-exec/nothing-leaks-between-profiles",
             ],
+        ),
+        (
+            "a consumer that acts on what decisions name",
+            Habits {
+                reads_placements: true,
+                ..habits
+            },
+            &OFF_BY_DEFAULT,
         ),
     ]
 }
@@ -150,7 +167,8 @@ fn conforms(edition: Edition, habits: &Habits, skipped: &[&str]) -> Result<(), F
     let others: Vec<_> = verdicts
         .iter()
         .filter(|(id, verdict, _)| {
-            let expected = if skipped.contains(&&**id) {
+            let is_skipped = skipped.contains(&&**id) || is_on_placements(id) && !habits.reads_placements;
+            let expected = if is_skipped {
                 Verdict::Skipped
             } else {
                 Verdict::Pass
@@ -172,7 +190,8 @@ fn calls_nobody() -> Result<(), Failed> {
     };
     let verdicts = verdicts(&observe(Edition::Consumer2026M07, &habits, &[]));
     let is_undecided = |verdict: &Verdict| *verdict == Verdict::Inconclusive;
-    if verdicts.iter().all(|(_, verdict, _)| is_undecided(verdict)) {
+    let mut asked = verdicts.iter().filter(|(id, ..)| !is_on_placements(id));
+    if asked.all(|(_, verdict, _)| is_undecided(verdict)) {
         return Ok(());
     }
     Err(format!("{verdicts:#?}").into())
@@ -195,6 +214,25 @@ fn keeps_no_credential() -> Result<(), Failed> {
         Some(token) => Err(format!("the evidence has the credential {token}").into()),
         None => Ok(()),
     }
+}
+
+/// Nobody is blamed for what was still to come, and nothing is left on the hub.
+fn is_cut(after: Duration) -> Result<(), Failed> {
+    let habits = Habits {
+        reads_placements: true,
+        ..Habits::default()
+    };
+    let verdicts = verdicts(&observe_until(
+        Edition::Consumer2026M09,
+        &habits,
+        &[],
+        Some(after),
+    ));
+    let is_blamed = |verdict: &Verdict| matches!(verdict, Verdict::Fail | Verdict::Warn);
+    if verdicts.iter().any(|(_, verdict, _)| is_blamed(verdict)) {
+        return Err(format!("{verdicts:#?}").into());
+    }
+    Ok(())
 }
 
 fn breaks_its_rule_alone(fault: &FaultInfo) -> Result<(), Failed> {

@@ -17,6 +17,7 @@ use super::{
     finalizers,
     log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
+    placements::Placements,
     selection::{acted_on, key, of_one_member},
     world::{Misbehaviour, World},
 };
@@ -38,6 +39,8 @@ pub(super) struct Controller {
     profiles: BTreeMap<&'static str, Mirror>,
     /// Those of another namespace, which are none of its business.
     unselected: Mirror,
+    /// The decision by which it acts, if it reads one.
+    placements: Option<Placements>,
     connector: Connector,
     engaged: BTreeMap<String, Engaged>,
     /// Profiles that it once did not act on, as another one was older.
@@ -70,6 +73,7 @@ impl Controller {
         let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
             hub,
+            placements: world.reads_placements().then(Placements::new),
             world,
             profiles: NAMESPACES.map(|namespace| (namespace, mirror(namespace))).into(),
             unselected: mirror(UNSELECTED),
@@ -115,6 +119,9 @@ impl Controller {
             }
             for profile in &profiles {
                 self.write(profile).await?;
+            }
+            if let Some(placements) = &mut self.placements {
+                placements.select(&self.hub, &self.world, &mut profiles).await?;
             }
             let acted_on = acted_on(&profiles, &of_others, &self.world, &mut self.passed_over);
             self.warn(&profiles, &of_others, &acted_on).await?;

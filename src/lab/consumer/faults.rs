@@ -177,6 +177,27 @@ const FAULTS: &[FaultInfo] = &[
         |world| world.misbehave(Misbehaviour::KnowsTheDefinedAlone),
     ),
     new(
+        "consumer-placement/all-slices",
+        "reads the slices of a decision up to the first that is empty",
+        |world| world.misbehave(Misbehaviour::StopsAtAnEmptySlice),
+    ),
+    new(
+        "consumer-placement/references",
+        "takes a profile of another namespace where a reference has none",
+        |world| world.misbehave(Misbehaviour::TakesNamesakes),
+    ),
+    new(
+        "consumer-placement/follows",
+        "keeps the members that have left its decision",
+        |world| world.misbehave(Misbehaviour::KeepsTheRemoved),
+    ),
+    new(
+        "consumer-placement/read-only-and-feedback-elsewhere",
+        "annotates the slices of decisions",
+        |world| world.misbehave(Misbehaviour::WritesSlices),
+    )
+    .in_audit_log_only(),
+    new(
         "consumer-secrets/credential-to-its-member-only",
         "takes one credential to all members",
         |world| world.misbehave(Misbehaviour::SharesCredential),

@@ -1,13 +1,17 @@
 //! The consumer's life, and its stage.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use collect::{
     clock::Clock,
     driver::new_run_id,
     stage::{Calls, StagePlan},
 };
-use evidence::ConsumerClaims;
+use evidence::{ConsumerClaims, Reads};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::ApiResource;
 use serde_json::json;
@@ -18,21 +22,21 @@ use super::{
     faults::Fault,
     hooks::{ConsumerHooks, Life, Orders, hooks},
     log::Lines,
-    names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
+    names::{CONSUMER, DECISION, NAMESPACES, PROVIDER, UNSELECTED},
     world::{Habits, World},
 };
 use crate::{
     client::{Hub, RequestError, Target},
-    crd::{CustomResourceDefinition, cluster_profile, lax},
+    crd::{CustomResourceDefinition, cluster_profile, lax, placement_decision},
     stage::WithinProcess,
 };
 
 /// How long it may take to call a control.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The definitions of a hub for it: those of a hub that has stored what others refuse.
+/// The definitions of a hub for it: those of a hub that has stored what others refuse, and of decisions, which it may read.
 pub fn hub_definitions() -> Vec<CustomResourceDefinition> {
-    vec![lax(cluster_profile())]
+    vec![lax(cluster_profile()), placement_decision()]
 }
 
 /// The reference consumer.
@@ -76,12 +80,19 @@ impl Consumer {
 
     /// The stage on which it is judged.
     pub fn stage(&self) -> StagePlan {
+        let reads_placements = self.world.reads_placements();
         StagePlan {
             run: new_run_id(),
             claims: ConsumerClaims {
                 user: CONSUMER.to_owned(),
                 namespaces: NAMESPACES.map(str::to_owned).into(),
                 labels: BTreeMap::new(),
+                reads: if reads_placements {
+                    [Reads::Placements].into()
+                } else {
+                    BTreeSet::new()
+                },
+                decision: reads_placements.then(|| DECISION.to_owned()),
                 providers: [PROVIDER.to_owned()].into(),
                 exec_api_version: Some(API_VERSION.to_owned()),
                 fallback: None,

@@ -5,6 +5,7 @@
 //! honest consumer.
 //!
 //! * `selection`: which profiles it acts on;
+//! * `placements`: which profiles its decision names, if it reads those;
 //! * `access`: what a profile says of the way to its member;
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
@@ -20,6 +21,7 @@ mod hooks;
 mod lifetime;
 mod log;
 mod names;
+mod placements;
 mod selection;
 mod world;
 

@@ -6,5 +6,7 @@ pub(super) const CONSUMER: &str = "reference-consumer";
 pub(super) const NAMESPACES: [&str; 2] = ["lab-consumer", "lab-consumer-b"];
 /// A namespace whose profiles it does not read.
 pub(super) const UNSELECTED: &str = "lab-elsewhere";
+/// The key of the decision that it reads, if it reads any.
+pub(super) const DECISION: &str = "web";
 /// The provider that it has a plugin for.
 pub(super) const PROVIDER: &str = "recorder";

@@ -23,6 +23,8 @@ pub struct Habits {
     pub warns_by_events: bool,
     /// It holds each profile by a finalizer until it has left the member.
     pub finalizes: bool,
+    /// It acts on the profiles that a decision names, and on no other.
+    pub reads_placements: bool,
 }
 
 /// A kind of misbehaviour.
@@ -98,7 +100,23 @@ pub(super) enum Misbehaviour {
     LeavesFinalizers,
     /// It keeps what it knows of members while it is stopped, and never looks through it.
     KeepsOverRestarts,
+    /// It reads the slices of a decision up to the first that is empty.
+    StopsAtAnEmptySlice,
+    /// It takes a profile of another namespace where a reference has none.
+    TakesNamesakes,
+    /// It keeps the members that have left its decision.
+    KeepsTheRemoved,
+    /// It writes into slices what it thinks of them.
+    WritesSlices,
 }
+
+/// The misbehaviours of one that reads decisions.
+const WITH_PLACEMENTS: [Misbehaviour; 4] = [
+    Misbehaviour::StopsAtAnEmptySlice,
+    Misbehaviour::TakesNamesakes,
+    Misbehaviour::KeepsTheRemoved,
+    Misbehaviour::WritesSlices,
+];
 
 /// What a consumer does.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +135,11 @@ impl World {
 
     pub(super) fn misbehave(&mut self, misbehaviour: Misbehaviour) {
         self.misbehaviours.insert(misbehaviour);
+    }
+
+    /// Whether it acts on the profiles that a decision names, and on no other.
+    pub(super) fn reads_placements(&self) -> bool {
+        self.habits.reads_placements || WITH_PLACEMENTS.iter().any(|misbehaviour| self.has(*misbehaviour))
     }
 
     /// Whether it hands on what profiles add.
