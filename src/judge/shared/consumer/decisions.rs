@@ -169,11 +169,8 @@ impl<'e> Naming<'_, 'e> {
     }
 }
 
-/// Whether a consumer has a decision to act on a profile: some slice that it reads ever named it.
-pub(crate) fn ever_named<'e>(
-    evidence: &'e Evidence,
-    claims: &ConsumerClaims,
-) -> BTreeSet<ClusterProfileReference> {
+/// The profiles that some slice ever named which the consumer reads.
+pub(crate) fn ever_named(evidence: &Evidence, claims: &ConsumerClaims) -> BTreeSet<ClusterProfileReference> {
     let versions = evidence.slice_histories().flat_map(|history| &history.versions);
     let read = versions.filter(|version| claims.reads_slice(&version.object));
     read.flat_map(|version| version.object.references()).collect()
