@@ -58,6 +58,7 @@ pub use seen::{
         Readyz,
     },
     notices::{Notice, NoticePlace, Notices},
+    output::{Output, OutputReader, OutputSnapshot},
     placement_request::{PlacementRequest, PlacementSlices, clusters_of},
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},

@@ -143,7 +143,7 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             Kind::Probe => whole.probes == less.probes,
             Kind::ConsumerAccess => whole.consumer_access == less.consumer_access,
             Kind::Workloads => whole.workloads == less.workloads,
-            Kind::Stage => whole.stage == less.stage,
+            Kind::Stage | Kind::Outputs => whole.stage == less.stage,
             Kind::MemberCalls => whole.member_calls == less.member_calls,
             Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,
             Kind::Notices => whole.notices == less.notices,

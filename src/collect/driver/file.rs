@@ -1,6 +1,7 @@
 //! The driver file: commands that make the implementation act.
 
 pub(super) mod error;
+mod outputs;
 mod text;
 
 use std::{
@@ -17,7 +18,10 @@ use super::{
     hooks::PREFIX,
     plan::{MOST_MEMBERS, OwnMember, PATIENCE, Patience, Scale},
 };
-use crate::plugins::{NoProgram, find_program};
+use crate::{
+    plugins::{NoProgram, find_program},
+    stage::OutputPlace,
+};
 
 /// How long a hook may take, where the file does not say.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -47,6 +51,8 @@ pub struct ConsumerFile {
     pub claims: ConsumerClaims,
     /// A namespace whose profiles it does not read.
     pub unselected: Option<String>,
+    /// Where it makes something of profiles.
+    pub outputs: Vec<OutputPlace>,
     /// Where its plugin looks for the run: absolute.
     pub recorder: PathBuf,
     /// Where its log is: absolute.
@@ -271,7 +277,9 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
             one_shot: consumer.one_shot,
             actions_conflict: consumer.actions_conflict,
             gates_on_health: consumer.gates_on_health,
+            outputs: BTreeSet::new(),
         },
+        outputs: outputs::places(consumer.outputs, folder)?,
         unselected: consumer.unselected,
         recorder: folder.join(consumer.recorder),
         logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),

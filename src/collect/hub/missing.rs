@@ -19,6 +19,11 @@ pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no cre
 pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
 /// The plan has no stage for a consumer.
 pub(crate) const NO_STAGE: Reason = Reason::known(ReasonId::NoDriver, "nothing was staged for a consumer");
+/// The plan does not say where a consumer makes something.
+pub(crate) const NO_OUTPUTS: Reason = Reason::known(
+    ReasonId::NoDriver,
+    "it was not said where the consumer makes something of profiles",
+);
 /// The plan names no user that reads placements.
 pub(crate) const NO_CONSUMER_USERS: Reason =
     Reason::known(ReasonId::NoConsumerUsers, "no consumer of placements was named");

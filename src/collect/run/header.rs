@@ -98,6 +98,8 @@ impl Plan {
                 asked.insert(Kind::PlacementDecisions, Asked::Yes);
                 asked.insert(Kind::PlacementTimeline, timeline);
             }
+            let reads = self.stage.as_ref().is_some_and(|stage| !stage.outputs.is_empty());
+            asked.insert(Kind::Outputs, yes_if(reads, missing::NO_OUTPUTS));
         }
         if self.claim.edition_of(Role::Scheduler).is_some() {
             let timeline = asked[&Kind::Timeline].clone();

@@ -35,6 +35,9 @@ impl Run<'_> {
             self.gap(Kind::MemberCalls, reason.clone());
             self.gap(Kind::PluginCalls, reason);
         }
+        if let Some(why) = played.unread {
+            self.gap(Kind::Outputs, why);
+        }
         if !played.whole {
             self.gap(Kind::Stage, "the run ended before everything was staged");
         }

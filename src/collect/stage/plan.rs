@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use evidence::ConsumerClaims;
 
-use super::{Calls, ConsumerLog, Members, Recorder};
+use super::{Calls, ConsumerLog, Members, OutputPlace, Recorder};
 use crate::driver::{Hooks, Journal};
 
 /// The stage of a run.
@@ -16,6 +16,8 @@ pub struct StagePlan {
     pub claims: ConsumerClaims,
     /// A namespace whose profiles the consumer does not read.
     pub unselected: Option<String>,
+    /// Where the consumer makes something of profiles.
+    pub outputs: Vec<OutputPlace>,
     /// Opens the addresses of members.
     pub members: Arc<dyn Members>,
     /// What they saw, and what the credential plugin saw.

@@ -24,6 +24,8 @@ pub(crate) struct Played {
     pub notices: (Notices, Option<Reason>),
     /// Since when calls are not kept, as there were too many.
     pub full: Option<Timestamp>,
+    /// Why outputs could not be read, if so.
+    pub unread: Option<String>,
     /// Whether all scenes were played.
     pub whole: bool,
 }
@@ -65,6 +67,7 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
     session.pause(BRIEF.unsigned_abs()).await;
     session.clear().await;
     Played {
+        unread: session.unread(),
         stage,
         member_calls,
         plugin_calls,

@@ -2,10 +2,14 @@
 
 mod clear;
 mod hooks;
+mod outputs;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use evidence::{DriverAction, HookCall, ObjectKey, ObjectRef, Scene, Stage, api::ObjectKind};
+use evidence::{
+    ConsumerClaims, DriverAction, HookCall, ObjectKey, ObjectRef, OutputSnapshot, Scene, Stage,
+    api::ObjectKind,
+};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::{select, time::sleep};
@@ -53,6 +57,9 @@ struct State {
     hook_calls: Vec<HookCall>,
     /// Whether the consumer was stopped.
     is_idle: bool,
+    snapshots: Vec<OutputSnapshot>,
+    /// Why outputs could not be read.
+    unread: Option<String>,
 }
 
 /// A profile on the stage.
@@ -260,6 +267,7 @@ impl<'a> Session<'a> {
             self.pause_until(after(called, settle)).await;
             self.pause_until(after(from, settle * settles)).await;
         }
+        self.read_outputs().await;
         if let Some(scene) = self.state().scenes.last_mut() {
             scene.until = self.now();
         }
@@ -313,15 +321,19 @@ impl<'a> Session<'a> {
 
     /// What was staged.
     pub fn stage(&self) -> Stage {
-        let hooks = self.hooks();
+        let (hooks, readers) = (self.hooks(), self.output_readers());
         let state = self.state();
         Stage {
             run: self.plan.run.clone(),
-            consumer: self.plan.claims.clone(),
+            consumer: ConsumerClaims {
+                outputs: readers,
+                ..self.plan.claims.clone()
+            },
             addresses: self.plan.calls.addresses(),
             scenes: state.scenes.clone(),
             hooks,
             hook_calls: state.hook_calls.clone(),
+            outputs: state.snapshots.clone(),
         }
     }
 

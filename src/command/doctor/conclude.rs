@@ -11,7 +11,13 @@ use super::{audit_log, check::Check, document::Diagnosis, driver, examine::Exami
 use crate::command::flags::driver::Driving;
 
 /// What a run sees of a consumer.
-const OF_STAGE: [Kind; 4] = [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls, Kind::Notices];
+const OF_STAGE: [Kind; 5] = [
+    Kind::Stage,
+    Kind::MemberCalls,
+    Kind::PluginCalls,
+    Kind::Notices,
+    Kind::Outputs,
+];
 
 /// Puts together what was found.
 pub fn conclude(

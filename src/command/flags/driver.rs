@@ -239,6 +239,7 @@ impl Driving {
         Ok(Some(StagePlan {
             claims: consumer.claims.clone(),
             unselected: consumer.unselected.clone(),
+            outputs: consumer.outputs.clone(),
             members: Arc::new(OnPorts::new(Arc::clone(&calls))),
             calls,
             log: LogFiles::of(consumer.logs.clone()),

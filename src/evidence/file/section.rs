@@ -42,7 +42,7 @@ impl Section {
             // The same log tells of both kinds of objects.
             Kind::Requests => Section::SliceRequests,
             Kind::Members | Kind::Plugins => Section::Logins,
-            Kind::Driver | Kind::Stage => Section::Driver,
+            Kind::Driver | Kind::Stage | Kind::Outputs => Section::Driver,
             Kind::MemberCalls => Section::MemberCalls,
             Kind::PluginCalls => Section::PluginCalls,
             Kind::Notices => Section::Notices,

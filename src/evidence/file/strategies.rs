@@ -214,6 +214,7 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::MemberCalls,
         Kind::PluginCalls,
         Kind::Notices,
+        Kind::Outputs,
     ])
 }
 

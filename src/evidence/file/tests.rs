@@ -72,7 +72,7 @@ proptest! {
                 Kind::Members => e.members.iter().map(|member| 1 + member.looks.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
                 Kind::Plugins => e.logins.len(),
                 Kind::Driver => e.driver.iter().count(),
-                Kind::Stage => e.stage.iter().count(),
+                Kind::Stage | Kind::Outputs => e.stage.iter().count(),
                 Kind::MemberCalls => e.member_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
                 Kind::PluginCalls => e.plugin_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
                 Kind::Notices => e.notices.iter().count(),

@@ -51,6 +51,8 @@ pub enum Kind {
     PluginCalls,
     /// What the consumer says in events and in its log, and where credentials of the stage are found.
     Notices,
+    /// What the consumer makes of the stage's profiles.
+    Outputs,
 }
 
 /// Whether evidence was requested.
@@ -124,6 +126,7 @@ impl Kind {
             Kind::MemberCalls => "member-calls",
             Kind::PluginCalls => "plugin-calls",
             Kind::Notices => "notices",
+            Kind::Outputs => "outputs",
         }
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod driver;
 pub(crate) mod hook_call;
 pub(crate) mod member;
 pub(crate) mod notices;
+pub(crate) mod output;
 pub(crate) mod placement_request;
 pub(crate) mod probe;
 pub(crate) mod request;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DriverAction, HookCall,
+    DriverAction, HookCall, OutputReader, OutputSnapshot,
     api::{Json, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
@@ -38,6 +38,9 @@ pub struct Stage {
     /// The calls of these hooks, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hook_calls: Vec<HookCall>,
+    /// What the consumer had made, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputSnapshot>,
 }
 
 /// What a consumer's author says of it. What is not said is not judged.
@@ -82,6 +85,9 @@ pub struct ConsumerClaims {
     /// Whether it leaves members alone that are not healthy.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gates_on_health: bool,
+    /// How the run reads what it makes.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub outputs: BTreeSet<OutputReader>,
 }
 
 /// By what a consumer knows on which profiles to act.

@@ -17,6 +17,7 @@ use super::{
     finalizers,
     log::Lines,
     names::{CONSUMER, NAMESPACES, PROVIDER, UNSELECTED},
+    outputs::Outputs,
     placements::Placements,
     selection::{acted_on, key, of_one_member},
     world::{Misbehaviour, World},
@@ -50,6 +51,7 @@ pub(super) struct Controller {
     said: BTreeSet<String>,
     /// What it had kept of members when it was stopped: for a fault.
     kept: BTreeMap<String, Access>,
+    outputs: Outputs,
 }
 
 /// A member that it works with.
@@ -83,6 +85,7 @@ impl Controller {
             log,
             said: BTreeSet::new(),
             kept,
+            outputs: Outputs::default(),
         }
     }
 
@@ -140,6 +143,14 @@ impl Controller {
                 wanted.contains(key) || is_gone || self.kept.contains_key(key)
             });
             self.resume(&there);
+            let outputs = acted_on.iter().filter_map(|profile| {
+                let access = access(profile, PROVIDER, &self.world).ok()?;
+                let name = profile.metadata.name.as_deref().unwrap_or_default();
+                let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
+                Some((format!("cluster-{namespace}-{name}"), access.server))
+            });
+            let outputs = outputs.collect();
+            self.outputs.follow(&self.hub, outputs, &self.world).await?;
             for profile in acted_on {
                 self.reconcile(profile).await;
             }

@@ -167,6 +167,11 @@ const FAULTS: &[FaultInfo] = &[
         |world| world.misbehave(Misbehaviour::KeepsOverRestarts),
     ),
     new(
+        "consumer-change/restart-no-orphans:outputs",
+        "leaves the Secrets of profiles that went while it was stopped",
+        |world| world.misbehave(Misbehaviour::ForgetsOutputs),
+    ),
+    new(
         "consumer-health/unhealthy-not-dispatched",
         "calls members that are not healthy",
         |world| world.misbehave(Misbehaviour::CallsTheSick),

@@ -9,7 +9,7 @@ use std::{
 use collect::{
     clock::Clock,
     driver::new_run_id,
-    stage::{Calls, StagePlan},
+    stage::{Calls, OutputPlace, StagePlan},
 };
 use evidence::{ConsumerClaims, Reads};
 use k8s_openapi::api::core::v1::Namespace;
@@ -22,7 +22,7 @@ use super::{
     faults::Fault,
     hooks::{ConsumerHooks, Life, Orders, hooks},
     log::Lines,
-    names::{CONSUMER, DECISION, NAMESPACES, PROVIDER, UNSELECTED},
+    names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
     world::{Habits, World},
 };
 use crate::{
@@ -101,8 +101,12 @@ impl Consumer {
                 one_shot: false,
                 actions_conflict: !self.world.habits.repeats_itself,
                 gates_on_health: !self.world.habits.shows_the_sick,
+                outputs: BTreeSet::new(),
             },
             unselected: Some(UNSELECTED.to_owned()),
+            outputs: vec![OutputPlace::Argocd {
+                namespace: OUTPUTS.to_owned(),
+            }],
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
             log: Some(Arc::new(self.log.clone())),
@@ -113,13 +117,13 @@ impl Consumer {
         }
     }
 
-    /// Makes its namespaces, and one that it does not read.
+    /// Makes its namespaces, one that it does not read, and one for what it makes.
     ///
     /// # Errors
     /// When the hub refuses that.
     pub async fn set_up(&self, client: &kube::Client) -> Result<(), RequestError> {
         let hub = Hub::new(client.clone());
-        for name in NAMESPACES.into_iter().chain([UNSELECTED]) {
+        for name in NAMESPACES.into_iter().chain([UNSELECTED, OUTPUTS]) {
             let target = Target {
                 resource: ApiResource::erase::<Namespace>(&()),
                 namespace: None,

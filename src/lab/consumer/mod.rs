@@ -8,6 +8,7 @@
 //! * `placements`: which profiles its decision names, if it reads those;
 //! * `access`: what a profile says of the way to its member;
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
+//! * `outputs`: makes a Secret for each profile;
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
 //! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
@@ -21,6 +22,7 @@ mod hooks;
 mod lifetime;
 mod log;
 mod names;
+mod outputs;
 mod placements;
 mod selection;
 mod world;

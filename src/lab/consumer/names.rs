@@ -10,3 +10,5 @@ pub(super) const UNSELECTED: &str = "lab-elsewhere";
 pub(super) const DECISION: &str = "web";
 /// The provider that it has a plugin for.
 pub(super) const PROVIDER: &str = "recorder";
+/// Where it makes Secrets of profiles.
+pub(super) const OUTPUTS: &str = "lab-argocd";

@@ -96,6 +96,8 @@ pub(super) enum Misbehaviour {
     CallsTheSick,
     /// It leaves profiles alone that say something undefined.
     KnowsTheDefinedAlone,
+    /// It never looks for what it had made before it was stopped.
+    ForgetsOutputs,
     /// It leaves its finalizers behind when it is uninstalled.
     LeavesFinalizers,
     /// It keeps what it knows of members while it is stopped, and never looks through it.

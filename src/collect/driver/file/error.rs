@@ -59,6 +59,9 @@ pub enum DriverFileFlaw {
         "consumer.providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"
     )]
     NoProvider,
+    /// A page of outputs has no URL.
+    #[error("consumer.outputs: `{0}` is not a URL that begins with http:// or https://")]
+    NoPage(String),
     /// Members could join and never leave, or the reverse.
     #[error("give both of the hooks `join` and `leave`, or neither: what joins must be able to leave")]
     JoinAndLeave,

@@ -251,3 +251,33 @@ fn a_consumer_of_decisions_says_which_it_reads() {
         assert!(refusal(&consumer(more)).contains("reads: [placements]"), "{more}");
     }
 }
+
+#[test]
+fn a_consumer_says_where_it_makes_something() {
+    let consumer = |outputs: &str| {
+        format!("consumer: {{namespaces: [a], providers: [p], recorder: r, outputs: {outputs}}}\n")
+    };
+    let outputs = "[{argocd: {namespace: argocd}}, {multikueue: {}}, {kubeconfig: {path: c.yaml}}, {http: {url: 'http://h/x', pointer: /y}}]";
+    let file = parse(&consumer(outputs)).expect("a file");
+    let read = file.consumer.expect("a consumer").outputs;
+    assert_eq!(
+        read,
+        [
+            OutputPlace::Argocd {
+                namespace: "argocd".to_owned()
+            },
+            OutputPlace::Multikueue,
+            OutputPlace::Kubeconfig {
+                path: PathBuf::from("/nowhere/c.yaml")
+            },
+            OutputPlace::Http {
+                url: "http://h/x".parse().expect("a URL"),
+                pointer: "/y".to_owned()
+            },
+        ]
+    );
+    let refused = refusal(&consumer("[{http: {url: 'ftp://h'}}]"));
+    assert!(refused.contains("consumer.outputs"), "{refused}");
+    let refused = refusal("hooks: {stop: [a]}\n");
+    assert!(refused.contains("`start`"), "{refused}");
+}

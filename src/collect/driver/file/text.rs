@@ -20,6 +20,7 @@ use serde::{
     },
 };
 
+use super::outputs::Output;
 use crate::driver::named::profile_key;
 
 /// The whole file.
@@ -92,6 +93,9 @@ pub(super) struct Consumer {
     /// Whether it leaves members alone that are not healthy.
     #[serde(default)]
     pub gates_on_health: bool,
+    /// Where it makes something of profiles.
+    #[serde(default)]
+    pub outputs: Vec<Output>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

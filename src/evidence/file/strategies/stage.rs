@@ -6,7 +6,8 @@ use serde_json::json;
 use super::{few, text, time, window};
 use crate::{
     Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace,
-    Notices, PluginAnswer, PluginCall, PluginCluster, Reads, Scene, Stage, StagedCredential, api::Json,
+    Notices, Output, OutputReader, OutputSnapshot, PluginAnswer, PluginCall, PluginCluster, Reads, Scene,
+    Stage, StagedCredential, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
@@ -29,6 +30,7 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         profile_envs: !claimed,
         actions_conflict: claimed,
         gates_on_health: !claimed,
+        outputs: claimed.then_some(OutputReader::Argocd).into_iter().collect(),
     });
     let address = (text(), text(), option::of(text()), text());
     let address = address.prop_map(|(url, member, server_name, ca_data)| MemberAddress {
@@ -46,15 +48,35 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         called,
         hindered,
     });
-    let staged = (text(), claims, few(address), few(scene), few(hook_call()));
-    staged.prop_map(|(run, consumer, addresses, scenes, hook_calls)| Stage {
+    let staged = (
+        text(),
+        claims,
+        few(address),
+        few(scene),
+        few(hook_call()),
+        few(snapshot()),
+    );
+    staged.prop_map(|(run, consumer, addresses, scenes, hook_calls, outputs)| Stage {
         run,
         consumer,
         addresses,
         scenes,
         hooks: hook_calls.iter().map(|call| call.action).collect(),
         hook_calls,
+        outputs,
     })
+}
+
+fn snapshot() -> impl Strategy<Value = OutputSnapshot> {
+    let reader = prop_oneof![Just(OutputReader::Argocd), Just(OutputReader::Http)];
+    let output = (reader, text(), few(text()), few(text()));
+    let output = output.prop_map(|(reader, object, servers, members)| Output {
+        reader,
+        object,
+        servers: servers.into_iter().collect(),
+        members: members.into_iter().collect(),
+    });
+    (time(), few(output)).prop_map(|(at, outputs)| OutputSnapshot { at, outputs })
 }
 
 fn hook_call() -> impl Strategy<Value = HookCall> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, PluginCall, ProfileHistory,
-    Stage, Window,
+    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, Output, OutputReader,
+    OutputSnapshot, PluginCall, ProfileHistory, Stage, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -45,6 +45,22 @@ pub(super) struct StageText {
     hooks: Option<BTreeSet<DriverAction>>,
     /// The calls of its hooks.
     hook_calls: Vec<HookText>,
+    /// What the consumer had made, each with `at`, and `outputs` as they stand in evidence.
+    outputs: Option<Vec<OutputText>>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct OutputText {
+    at: SignedDuration,
+    outputs: Vec<Output>,
+}
+
+impl StageText {
+    /// Whether the run read outputs.
+    pub(super) fn has_outputs(&self) -> bool {
+        self.outputs.is_some()
+    }
 }
 
 /// A call of a hook, which takes a second unless the example says how long.
@@ -95,6 +111,9 @@ impl<'e> Staged<'e> {
     /// The stage.
     pub(super) fn stage(&self, text: &StageText) -> Result<Stage, Flaw> {
         let mut consumer = json!({"user": USER, "providers": [PROVIDER], "namespaces": NAMESPACES});
+        if text.has_outputs() {
+            consumer["outputs"] = json!([OutputReader::Argocd]);
+        }
         if let Some(overlay) = &text.consumer {
             json_patch::merge(&mut consumer, overlay);
         }
@@ -138,6 +157,15 @@ impl<'e> Staged<'e> {
                 None => text.hook_calls.iter().map(|call| call.action).collect(),
             },
             hook_calls: text.hook_calls.iter().map(HookText::call).collect(),
+            outputs: text
+                .outputs
+                .iter()
+                .flatten()
+                .map(|snapshot| OutputSnapshot {
+                    at: moment(snapshot.at),
+                    outputs: snapshot.outputs.clone(),
+                })
+                .collect(),
         })
     }
 

@@ -306,6 +306,10 @@ impl World {
             (Kind::MemberCalls, is_staged),
             (Kind::PluginCalls, is_staged),
             (Kind::Notices, is_staged),
+            (
+                Kind::Outputs,
+                self.stage.as_ref().is_some_and(StageText::has_outputs),
+            ),
         ];
         let asked = given
             .into_iter()

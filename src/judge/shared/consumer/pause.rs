@@ -1,6 +1,6 @@
-//! The time in which hooks had stopped the consumer.
+//! The time in which hooks had stopped the consumer, and what it keeps over that.
 
-use evidence::{DriverAction, HookCall};
+use evidence::{DriverAction, HookCall, Output, OutputSnapshot};
 
 use super::Play;
 use crate::time::{Edge, Micros};
@@ -57,6 +57,16 @@ impl<'e> Play<'e> {
             start: calls[place..]
                 .iter()
                 .find(|call| call.action == DriverAction::Start),
+        })
+    }
+
+    /// The outputs that name a server, each with the time at which it was read.
+    pub(crate) fn outputs_naming(&self, url: &str) -> impl Iterator<Item = (&'e OutputSnapshot, &'e Output)> {
+        let snapshots = self.stage.outputs.iter();
+        snapshots.flat_map(move |snapshot| {
+            let outputs = snapshot.outputs.iter();
+            let named = outputs.filter(move |output| output.servers.contains(url));
+            named.map(move |output| (snapshot, output))
         })
     }
 

@@ -24,6 +24,7 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     if let Some(stage) = &mut late.stage {
         stage.scenes.retain(|scene| scene.from >= began);
         stage.hook_calls.retain(|call| call.from >= began);
+        stage.outputs.retain(|snapshot| snapshot.at >= began);
     }
     cut_log(&mut late.member_calls, began, Timestamp::MAX, |call| call.at);
     cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
@@ -74,6 +75,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
             scene.called = scene.called.filter(|called| *called <= now);
         }
         stage.hook_calls.retain(|call| call.until <= now);
+        stage.outputs.retain(|snapshot| snapshot.at <= now);
     }
     cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
     cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
@@ -218,6 +220,9 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
         back(&mut call.from);
         back(&mut call.until);
     }
+    for snapshot in stage.iter_mut().flat_map(|stage| &mut stage.outputs) {
+        back(&mut snapshot.at);
+    }
     if let Some(log) = member_calls {
         back(&mut log.covers.from);
         back(&mut log.covers.until);
@@ -282,6 +287,11 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         Kind::ConsumerAccess => less.consumer_access.clear(),
         Kind::Workloads => less.workloads.clear(),
         Kind::Stage => less.stage = None,
+        Kind::Outputs => {
+            if let Some(stage) = &mut less.stage {
+                stage.outputs.clear();
+            }
+        }
         Kind::MemberCalls => less.member_calls = None,
         Kind::PluginCalls => less.plugin_calls = None,
         Kind::Notices => less.notices = None,

@@ -7,7 +7,7 @@ use evidence::{Evidence, Kind};
 use super::{finds, less::without, timeline::examples};
 
 /// What may be forbidden to a run, or left out of a dump.
-const KINDS: [Kind; 16] = [
+const KINDS: [Kind; 17] = [
     Kind::Namespaces,
     Kind::Timeline,
     Kind::Secrets,
@@ -24,6 +24,7 @@ const KINDS: [Kind; 16] = [
     Kind::MemberCalls,
     Kind::PluginCalls,
     Kind::Notices,
+    Kind::Outputs,
 ];
 
 /// Kinds and rules that find something without them, and need not.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Called, DriverAction, Evidence, Kind, api::ClusterProfile};
+use evidence::{Called, DriverAction, Evidence, Kind, Reason, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Pause, Play, Subject, call_in_words, expect_call, known, server},
+    shared::consumer::{Pause, Play, Subject, call_in_words, expect_call, held_throughout, known, server},
     subjects::{Finding, Findings},
     text::redacted,
     time::{Edge, Known, Micros, Set, While},
@@ -14,7 +14,8 @@ use crate::{
 /// `consumer-change/restart-no-orphans`
 ///
 /// What changed while the consumer was stopped, it finds out when it starts again: it calls no server that went meanwhile, once it
-/// has settled, and calls those that came. So it does what a consumer does that starts anew.
+/// has settled, and calls those that came. So it does what a consumer does that starts anew. What it makes of profiles tells the same,
+/// where the run reads that.
 pub(in crate::rules) fn restart_no_orphans(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
@@ -109,21 +110,42 @@ fn went<'e>(
     findings: &mut Findings,
 ) {
     let urls = BTreeSet::from([url]);
-    if let Some(call) = play.call_during(subject, &urls, gone) {
-        findings.examine();
-        let message = "the consumer calls a server that went while it was stopped";
-        findings.report(
-            Finding::on(subject.last, message)
-                .at("status.accessProviders[].cluster.server")
-                .expected("no call, as by a consumer that starts anew")
+    let finding = |message: &str| {
+        Finding::on(subject.last, message)
+            .at("status.accessProviders[].cluster.server")
+            .expected("what a consumer does that starts anew")
+    };
+    let call = play.call_during(subject, &urls, gone);
+    let left = play.outputs_naming(url).find(|(snapshot, _)| {
+        let at = snapshot.at.as_microsecond();
+        held_throughout(gone, at.saturating_sub(play.settle), at)
+    });
+    let found = match (call, left) {
+        (Some(call), _) => Some(
+            finding("the consumer calls a server that went while it was stopped")
                 .observed(call_in_words(call)),
-        );
+        ),
+        (None, Some((snapshot, output))) => Some(
+            finding("what the consumer makes names a server that went while it was stopped")
+                .observed(format!("{} at {}", redacted(&output.object), snapshot.at)),
+        ),
+        (None, None) => None,
+    };
+    if let Some(finding) = found {
+        findings.examine();
+        findings.report(finding);
         return;
     }
-    let calls = || play.calls_to(url).iter();
-    if !calls().any(|call| call.at.as_microsecond() <= pause.begins()) {
+    let is_before = |at: jiff::Timestamp| at.as_microsecond() <= pause.begins();
+    let was_known = play.calls_to(url).iter().any(|call| is_before(call.at))
+        || play
+            .outputs_naming(url)
+            .any(|(snapshot, _)| is_before(snapshot.at));
+    if !was_known {
         findings
             .cannot_tell_unless_found("the consumer never called the server that went while it was stopped");
+    } else if let Some(why) = why_unread(play) {
+        findings.cannot_tell(why);
     } else if play.chance(gone).is_none() {
         findings.cannot_tell_unless_found("the consumer had no time to settle once it was started again");
     } else if let Some(why) = play.why_missed(Kind::MemberCalls) {
@@ -144,7 +166,21 @@ fn came_up<'e>(
         return;
     };
     let urls = BTreeSet::from([url]);
-    let called = play.set_out_for(&urls, (pause.started(), until));
+    let is_since = |at: jiff::Timestamp| at.as_microsecond() > pause.started();
+    if play
+        .outputs_naming(url)
+        .any(|(snapshot, _)| is_since(snapshot.at))
+    {
+        findings.examine();
+        return;
+    }
+    let called = match (
+        play.set_out_for(&urls, (pause.started(), until)),
+        why_unread(play),
+    ) {
+        (Ok(false), Some(why)) => Err(why),
+        (called, _) => called,
+    };
     expect_call(called, findings, || {
         let message = "the consumer does not take up what came while it was stopped";
         Finding::on(subject.last, message)
@@ -152,4 +188,10 @@ fn came_up<'e>(
             .expected(format!("a call of {}", redacted(url)))
             .observed("no call")
     });
+}
+
+/// Why the run may not have all that the consumer makes, if it makes something.
+fn why_unread(play: &Play<'_>) -> Option<Reason> {
+    let makes_something = !play.stage.consumer.outputs.is_empty();
+    makes_something.then(|| play.why_missed(Kind::Outputs)).flatten()
 }

@@ -1,0 +1,71 @@
+//! What the consumer makes of profiles: a Secret for each, as Argo CD has them.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::ApiResource;
+use serde_json::json;
+
+use super::{
+    names::{CONSUMER, OUTPUTS},
+    world::{Misbehaviour, World},
+};
+use crate::client::{Hub, RequestError, Target};
+
+/// The Secrets that there are, each with the server that it names.
+#[derive(Debug, Default)]
+pub(super) struct Outputs {
+    /// None until it has looked what it made before it was stopped.
+    made: Option<BTreeMap<String, String>>,
+}
+
+impl Outputs {
+    /// Makes what is wanted, by name and server, and removes all else.
+    pub(super) async fn follow(
+        &mut self,
+        hub: &Hub,
+        wanted: BTreeMap<String, String>,
+        world: &World,
+    ) -> Result<(), RequestError> {
+        let mut made = match self.made.take() {
+            Some(made) => made,
+            None if world.has(Misbehaviour::ForgetsOutputs) => BTreeMap::new(),
+            None => {
+                let (listed, _) = hub.list(&ApiResource::erase::<Secret>(&()), OUTPUTS).await?;
+                let names = listed.into_iter().filter_map(|secret| secret.metadata.name);
+                names.map(|name| (name, String::new())).collect()
+            }
+        };
+        for name in made.keys().filter(|name| !wanted.contains_key(*name)) {
+            hub.delete(&target(name)).await?;
+        }
+        made.retain(|name, _| wanted.contains_key(name));
+        for (name, server) in wanted {
+            if made.get(&name) != Some(&server) {
+                hub.create(&target(&name), CONSUMER, &secret(&name, &server))
+                    .await?;
+                made.insert(name, server);
+            }
+        }
+        self.made = Some(made);
+        Ok(())
+    }
+}
+
+fn target(name: &str) -> Target {
+    Target {
+        resource: ApiResource::erase::<Secret>(&()),
+        namespace: Some(OUTPUTS.to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+fn secret(name: &str, server: &str) -> serde_json::Value {
+    json!({
+        "metadata": {
+            "namespace": OUTPUTS, "name": name, "labels": {"argocd.argoproj.io/secret-type": "cluster"},
+        },
+        "data": {"name": BASE64_STANDARD.encode(name), "server": BASE64_STANDARD.encode(server)},
+    })
+}
