@@ -2,7 +2,7 @@
 # What the consumers' scripts share, beside what ci/managers/lib.sh has. Each consumer's folder has
 #
 #   consumer         a script: `consumer prepare` sets the hub up, `consumer start` runs the consumer in the foreground;
-#                    `consumer work` is the hook of the driver file, where it needs one
+#                    `consumer work`, `consumer stop` and `consumer again` are hooks of the driver file, where it has them
 #   driver.yaml      what the run is told of the consumer, and the hook
 #   conformance.yaml the version that is pinned
 #   run              builds, starts, judges, stops
@@ -45,12 +45,19 @@ as_consumer() {
     sed "s/^  user:$/&\n    as: $user\n    as-groups: ['system:masters']/" "$KUBECONFIG"
 }
 
+# stop_consumer: ends what a hook has started again, and all else.
+stop_consumer() {
+    "$here/$name/consumer" stop >>"$state/stop.log" 2>&1 || true
+    stop_all
+}
+
 # judge_consumer [FLAG...]: starts the consumer, runs the suite, and leaves its reports where those of managers are.
 judge_consumer() {
     "$here/$name/consumer" prepare >"$state/prepare.log"
     # Its file of the way to the run is beside it.
     driver=$state/driver.yaml
-    sed "s|^  work: .*|  work: ['$here/$name/consumer', work]|" "$here/$name/driver.yaml" >"$driver"
+    sed -E "s|\[consumer, ([a-z]+)\]|['$here/$name/consumer', \1]|" "$here/$name/driver.yaml" >"$driver"
+    trap stop_consumer EXIT
     in_background "$state/consumer.log" env KUBECONFIG="$state/consumer.kubeconfig" "$here/$name/consumer" start
     judge "$@"
 }
