@@ -8,6 +8,9 @@ use crate::{
     text::redacted,
 };
 
+/// Why nobody can tell whether a call was permitted.
+pub(crate) const UNSEEN: &str = "nobody watched what permitted a call of the member";
+
 /// Judges whether the consumer set out for a member that it was to call. If it did not, that is a finding.
 pub(crate) fn expect_call(
     called: Result<bool, Reason>,

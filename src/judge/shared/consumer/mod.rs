@@ -8,7 +8,7 @@ mod play;
 mod size;
 mod standing;
 
-pub(crate) use called::{call_in_words, expect_call, goes_on};
+pub(crate) use called::{UNSEEN, call_in_words, expect_call, goes_on};
 pub(crate) use decisions::{Decisions, Slice};
 pub(crate) use entries::{
     arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,

@@ -17,7 +17,9 @@ use super::{
 };
 use crate::{
     subjects::Findings,
-    time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
+    time::{
+        Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, Why, was_watched_in_part, why_incomplete,
+    },
 };
 
 /// A consumer on its stage, with what it could read and whom it called.
@@ -238,6 +240,29 @@ impl<'e> Play<'e> {
                 && held.within(Edge::between(since, since), self.settle) == Known::Yes
         });
         late.min_by_key(|call| call.at)
+    }
+
+    /// Whether a call of one of these servers may be against what held, if a gap hides what permitted it.
+    pub(crate) fn may_be_against(
+        &self,
+        subject: &Subject<'e>,
+        urls: &BTreeSet<&str>,
+        held: &While,
+        permitted: &While,
+    ) -> bool {
+        let mut calls = urls.iter().flat_map(|url| self.calls_to(url));
+        let begin = self.stage.scenes.first().map(|scene| scene.from.as_microsecond());
+        calls.any(|call| {
+            let at = call.at.as_microsecond();
+            let since = at.saturating_sub(self.settle).max(subject.there_since()).min(at);
+            // Before all scenes, the consumer went on as it was.
+            if begin.is_none_or(|begin| since < begin) {
+                return false;
+            }
+            let is_permitted = permitted.within(Edge::at(since), at.saturating_sub(since));
+            held.at(Edge::at(at)) != Known::No
+                && matches!(is_permitted, Known::Unknown(whys) if whys.contains(&Why::Gap))
+        })
     }
 
     /// Whether a profile may have had such an entry of a provider that the consumer has a plugin for, so that the consumer

@@ -14,6 +14,9 @@ use crate::{
     time::{Micros, Set},
 };
 
+/// So many times what a consumer may take for a new profile, it may take for a change.
+const SLOW: Micros = 6;
+
 /// `consumer-change/address-followed`
 ///
 /// When a profile names another server, the consumer calls that one, and the old one no longer. A request that began before is
@@ -60,15 +63,14 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                 let at = call.at.as_microsecond();
                 at < next && !play.permits(at, &call.url)
             });
-            let mut stale: Vec<&&MemberCall> = stale.collect();
-            stale.sort_by_key(|call| call.at);
-            if let (Some(first), Some(last)) = (stale.first(), stale.last()) {
+            if let Some(call) = stale.clone().min_by_key(|call| call.at) {
                 findings.examine();
                 let message = "the consumer calls a server that the profile no longer names";
-                let finding = finding(message).observed(call_in_words(first));
-                // One that follows in the end is slower with changes than with new profiles.
-                let has_followed = reaches(&play, new, (last.at.as_microsecond(), next));
-                findings.report(if has_followed { finding.advisory() } else { finding });
+                let finding = finding(message).observed(call_in_words(call));
+                // One that is slower with changes than with new profiles follows in the end.
+                let slow = edge.latest.saturating_add(play.settle.saturating_mul(SLOW));
+                let is_slow = stale.clone().all(|call| call.at.as_microsecond() <= slow);
+                findings.report(if is_slow { finding.advisory() } else { finding });
                 continue;
             }
             // A consumer may have a reason to leave the member alone.

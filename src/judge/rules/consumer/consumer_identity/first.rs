@@ -4,7 +4,7 @@ use evidence::Evidence;
 
 use super::{PATH, play_of_conflicts};
 use crate::{
-    shared::consumer::{Play, Standing, Subject, call_in_words, expect_call, standings},
+    shared::consumer::{Play, Standing, Subject, UNSEEN, call_in_words, expect_call, standings},
     subjects::{Finding, Findings},
     time::{Micros, While},
 };
@@ -80,6 +80,10 @@ fn judge_call(
     }
     let call = play.call_against(subject, &urls, held, &standing.without(held));
     if call.is_none() {
+        if play.may_be_against(subject, &urls, held, &standing.without(held)) {
+            findings.cannot_tell(UNSEEN);
+            return;
+        }
         let Some(span) = play.chance(held) else { return };
         // A consumer that would not call it anyway tells nothing.
         let is_open = subject.timeline.while_(|profile| play.invites(profile));

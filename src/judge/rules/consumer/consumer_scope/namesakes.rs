@@ -13,6 +13,8 @@ use crate::{
 
 /// So many connections more than twice those to any other member tell that the consumer goes to and fro.
 const BY_CHANCE: usize = 3;
+/// In so many times what it may take, a consumer comes back to a member.
+const LONG: Micros = 3;
 /// Members end connections at the same time if no more is between.
 const TOGETHER: u64 = 1_000_000;
 
@@ -71,7 +73,7 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
                 let message = "the consumer takes profiles of one name in two namespaces for one";
                 let finding = finding(message).observed("no call");
                 // Refusing the second, and saying so, harms nobody.
-                let is_told = is_warned_of(evidence, subject.last);
+                let is_told = is_warned_of(evidence, subject.last) || !evidence.is_whole(Kind::Notices);
                 findings.report(if is_told { finding.advisory() } else { finding });
             }
             Err(why) => findings.cannot_tell(why),
@@ -88,11 +90,12 @@ fn given_up(
     let of_other = play.ends_of(other);
     let is_of_both = |end: &Micros| of_other.iter().any(|other| other.abs_diff(*end) <= TOGETHER);
     let end = play.ends_of(own).into_iter().find(is_of_both)?;
+    // One that is slow to come back has the time for that.
+    let until = end.saturating_add(play.settle.saturating_mul(LONG));
     let comes_back = |urls: &BTreeSet<&str>| {
         let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
-        calls.any(|call| call.at.as_microsecond() > end)
+        calls.any(|call| (end + 1..=until).contains(&call.at.as_microsecond()))
     };
-    let until = end.saturating_add(play.settle);
     let is_given_up = held_throughout(both, end, until) && comes_back(other) && !comes_back(own);
     (is_given_up && play.why_missed(Kind::MemberCalls).is_none()).then_some(end)
 }

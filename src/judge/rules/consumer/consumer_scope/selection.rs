@@ -3,7 +3,7 @@
 use evidence::{Evidence, Kind, api::ClusterProfile};
 
 use crate::{
-    shared::consumer::{Play, call_in_words},
+    shared::consumer::{Play, UNSEEN, call_in_words},
     subjects::{Finding, Findings},
 };
 
@@ -24,7 +24,9 @@ pub(in crate::rules) fn selection_kept(evidence: &Evidence, findings: &mut Findi
         }
         let permitted = subject.timeline.while_(is_selected);
         let Some(call) = play.call_against(subject, &urls, &held, &permitted) else {
-            if play.chance(&held).is_some() {
+            if play.may_be_against(subject, &urls, &held, &permitted) {
+                findings.cannot_tell(UNSEEN);
+            } else if play.chance(&held).is_some() {
                 match play.why_missed(Kind::MemberCalls) {
                     None => findings.examine(),
                     Some(why) => findings.cannot_tell(why),
