@@ -24,6 +24,12 @@ pub(in crate::rules) fn expiry_renewed(evidence: &Evidence, findings: &mut Findi
     let Some(play) = Play::of(evidence, findings) else {
         return;
     };
+    if play.stage.consumer.one_shot {
+        findings.not_asked(
+            "no credential of the consumer is used for long: each piece of its work is a process of its own",
+        );
+        return;
+    }
     findings.nothing_happened("no credential of a member expired");
     let end = end(evidence).unwrap_or(Micros::MAX);
     let mut issued: BTreeMap<&str, Vec<Issued>> = BTreeMap::new();
