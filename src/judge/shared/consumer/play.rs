@@ -242,26 +242,15 @@ impl<'e> Play<'e> {
         late.min_by_key(|call| call.at)
     }
 
-    /// Whether a call of one of these servers may be against what held, if a gap hides what permitted it.
-    pub(crate) fn may_be_against(
-        &self,
-        subject: &Subject<'e>,
-        urls: &BTreeSet<&str>,
-        held: &While,
-        permitted: &While,
-    ) -> bool {
+    /// Whether a call of one of these servers may be against what held: nobody watched at its moment.
+    pub(crate) fn may_be_against(&self, urls: &BTreeSet<&str>, held: &While) -> bool {
         let mut calls = urls.iter().flat_map(|url| self.calls_to(url));
         let begin = self.stage.scenes.first().map(|scene| scene.from.as_microsecond());
         calls.any(|call| {
             let at = call.at.as_microsecond();
-            let since = at.saturating_sub(self.settle).max(subject.there_since()).min(at);
             // Before all scenes, the consumer went on as it was.
-            if begin.is_none_or(|begin| since < begin) {
-                return false;
-            }
-            let is_permitted = permitted.within(Edge::at(since), at.saturating_sub(since));
-            held.at(Edge::at(at)) != Known::No
-                && matches!(is_permitted, Known::Unknown(whys) if whys.contains(&Why::Gap))
+            begin.is_some_and(|begin| at >= begin)
+                && matches!(held.at(Edge::at(at)), Known::Unknown(whys) if whys.contains(&Why::Gap))
         })
     }
 
