@@ -242,15 +242,17 @@ impl<'e> Play<'e> {
         late.min_by_key(|call| call.at)
     }
 
-    /// Whether a call of one of these servers may be against what held: nobody watched at its moment.
-    pub(crate) fn may_be_against(&self, urls: &BTreeSet<&str>, held: &While) -> bool {
+    /// Whether a call of one of these servers may be against what held: nobody watched the profile at its moment.
+    pub(crate) fn may_be_against(&self, subject: &Subject<'e>, urls: &BTreeSet<&str>, held: &While) -> bool {
         let mut calls = urls.iter().flat_map(|url| self.calls_to(url));
         let begin = self.stage.scenes.first().map(|scene| scene.from.as_microsecond());
+        let there = subject.timeline.while_(|_| true);
         calls.any(|call| {
             let at = call.at.as_microsecond();
             // Before all scenes, the consumer went on as it was.
             begin.is_some_and(|begin| at >= begin)
-                && matches!(held.at(Edge::at(at)), Known::Unknown(whys) if whys.contains(&Why::Gap))
+                && held.at(Edge::at(at)) != Known::No
+                && matches!(there.at(Edge::at(at)), Known::Unknown(whys) if whys.contains(&Why::Gap))
         })
     }
 

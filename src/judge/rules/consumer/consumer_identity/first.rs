@@ -80,7 +80,7 @@ fn judge_call(
     }
     let call = play.call_against(subject, &urls, held, &standing.without(held));
     if call.is_none() {
-        if play.may_be_against(&urls, held) {
+        if play.may_be_against(subject, &urls, held) {
             findings.cannot_tell(UNSEEN);
             return;
         }

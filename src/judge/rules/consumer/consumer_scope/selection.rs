@@ -24,7 +24,7 @@ pub(in crate::rules) fn selection_kept(evidence: &Evidence, findings: &mut Findi
         }
         let permitted = subject.timeline.while_(is_selected);
         let Some(call) = play.call_against(subject, &urls, &held, &permitted) else {
-            if play.may_be_against(&urls, &held) {
+            if play.may_be_against(subject, &urls, &held) {
                 findings.cannot_tell(UNSEEN);
             } else if play.chance(&held).is_some() {
                 match play.why_missed(Kind::MemberCalls) {
