@@ -167,17 +167,17 @@ impl Calls {
             return;
         };
         let addresses = state.addresses.iter().filter(|address| address.member == member);
-        let ended: Vec<MemberCall> = addresses
-            .map(|address| MemberCall {
+        let urls: Vec<String> = addresses.map(|address| address.url.clone()).collect();
+        for url in urls {
+            state.keep(MemberCall {
                 at,
-                url: address.url.clone(),
+                url,
                 member: member.to_owned(),
                 connection: 0,
                 server_name: None,
                 what: Called::Ended {},
-            })
-            .collect();
-        state.members.extend(ended);
+            });
+        }
         drop(state);
         end.cancel();
     }
@@ -269,14 +269,8 @@ impl Calls {
     }
 
     fn note(&self, connection: &Connection, what: Called) {
-        let at = self.clock.now();
-        let mut state = self.state.lock();
-        if state.members.len() >= MOST_CALLS {
-            state.full.get_or_insert(at);
-            return;
-        }
-        state.members.push(MemberCall {
-            at,
+        self.state.lock().keep(MemberCall {
+            at: self.clock.now(),
             url: connection.url.clone(),
             member: connection.member.clone(),
             connection: connection.number,
@@ -287,6 +281,15 @@ impl Calls {
 }
 
 impl State {
+    /// Keeps what reached a member, unless there is too much of that.
+    fn keep(&mut self, call: MemberCall) {
+        if self.members.len() < MOST_CALLS {
+            self.members.push(call);
+        } else {
+            self.full.get_or_insert(call.at);
+        }
+    }
+
     /// The member that a plugin is asked about: by its server, and where several are behind one, by the server name or what the
     /// profile says to the plugin.
     fn member_of(&self, cluster: &PluginCluster) -> Option<String> {

@@ -156,7 +156,7 @@ impl Session<'_> {
                 name: member.name.to_string(),
                 ..ObjectRef::default()
             };
-            self.work(&profile).await;
+            self.work_on(&profile).await;
         }
     }
 

@@ -31,7 +31,7 @@ const UNPROCESSABLE: u16 = 422;
 /// There is no such namespace.
 const NOT_FOUND: u16 = 404;
 /// How long the watch may take to bring what was published.
-const A_MOMENT: Duration = Duration::from_secs(1);
+pub(super) const A_MOMENT: Duration = Duration::from_secs(1);
 /// Interval of looking for a call.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -168,7 +168,7 @@ impl<'a> Session<'a> {
     /// profile is gone again.
     pub async fn complete(&self, profile: Profile, status: &Status) -> Option<Profile> {
         if self.say(&profile, status).await && self.select(&profile).await {
-            self.work(&profile.object).await;
+            self.work(&profile).await;
             return Some(profile);
         }
         // Without its status it would ask something else.
@@ -179,9 +179,8 @@ impl<'a> Session<'a> {
     /// Gives a profile that status, and the consumer work on its member. False if the hub refuses it.
     pub async fn update(&self, profile: &Profile, status: &Status) -> bool {
         let is_said = self.say(profile, status).await;
-        // What it does not select, it has no work on.
-        if is_said && profile.is_selected {
-            self.work(&profile.object).await;
+        if is_said {
+            self.work(profile).await;
         }
         is_said
     }
@@ -218,8 +217,15 @@ impl<'a> Session<'a> {
         self.warn(&format!("the profile {what} is left out: {failure}"));
     }
 
+    /// Has the consumer work on the member of a profile. It has no work on one that it does not select.
+    pub async fn work(&self, profile: &Profile) {
+        if profile.is_selected {
+            self.work_on(&profile.object).await;
+        }
+    }
+
     /// Has the consumer work on a member, if it needs to be told, and was not stopped.
-    pub async fn work(&self, profile: &ObjectRef) {
+    pub(super) async fn work_on(&self, profile: &ObjectRef) {
         let Some(hooks) = &self.plan.hooks else { return };
         if !self.can(&[DriverAction::Work]) || self.state().is_idle {
             return;
@@ -334,6 +340,13 @@ impl<'a> Session<'a> {
             hooks,
             hook_calls: state.hook_calls.clone(),
             outputs: state.snapshots.clone(),
+        }
+    }
+
+    /// Ends all connections to these members.
+    pub fn cut(&self, members: &[&str]) {
+        for what in members {
+            self.plan.calls.cut(&self.name(what));
         }
     }
 

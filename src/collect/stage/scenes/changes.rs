@@ -75,33 +75,23 @@ pub(super) async fn ends(session: &Session<'_>) {
     health(session, session.published("unhealthy"), "unhealthy", "True").await;
     // Who acts on what another profile stands for comes back.
     if let Some(oldest) = session.published("oldest-goes") {
-        cut(session, &["a-younger", "tied-a", "tied-b", "next"]);
+        session.cut(&["a-younger", "tied-a", "tied-b", "next"]);
         session.pause(session.settle()).await;
         session.withdraw(&oldest).await;
         if let Some(next) = session.published("next") {
-            session.work(&next.object).await;
+            session.work(&next).await;
         }
     }
     session.pause(session.settle().max(SOON)).await;
-    cut(
-        session,
-        &[
-            "expiring",
-            "revoked",
-            "gone",
-            "sick",
-            "namesake",
-            "other-namesake",
-            "elsewhere",
-        ],
-    );
-}
-
-/// Ends all connections to these members.
-fn cut(session: &Session<'_>, members: &[&str]) {
-    for what in members {
-        session.plan.calls.cut(&session.name(what));
-    }
+    session.cut(&[
+        "expiring",
+        "revoked",
+        "gone",
+        "sick",
+        "namesake",
+        "other-namesake",
+        "elsewhere",
+    ]);
 }
 
 /// Says another health of a member.

@@ -83,17 +83,17 @@ pub(super) async fn follows(session: &Session<'_>) {
     let last = [named("of-last-slice"), moved];
     session.put_and_work(&session.slice(3), &all(last)).await;
     if let Some(comes) = session.published("comes") {
-        session.work(&comes.object).await;
+        session.work(&comes).await;
     }
     session.pause(session.settle()).await;
-    session.plan.calls.cut(&session.name("removed"));
+    session.cut(&["removed"]);
 }
 
 /// The whole decision is deleted, and its members end all connections. Later it comes back with its first slice alone.
 pub(super) async fn withdrawn(session: &Session<'_>) {
     session.withdraw_decision().await;
     session.pause(session.settle()).await;
-    let members = [
+    session.cut(&[
         "of-first-slice",
         "waits",
         "moved",
@@ -101,10 +101,7 @@ pub(super) async fn withdrawn(session: &Session<'_>) {
         "without-namespace",
         "comes",
         "beside-missing",
-    ];
-    for what in members {
-        session.plan.calls.cut(&session.name(what));
-    }
+    ]);
     session.pause(A_WHILE).await;
     session.select_again().await;
 }

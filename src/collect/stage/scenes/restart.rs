@@ -1,13 +1,11 @@
 //! What changes while the consumer is stopped.
 
-use std::time::Duration;
-
 use evidence::DriverAction;
 
 use super::{
     super::{
         profile::{Entry, Status},
-        session::Session,
+        session::{A_MOMENT, Session},
     },
     changes::called,
 };
@@ -15,8 +13,6 @@ use crate::watch::timeline::BRIEF;
 
 /// The hooks that it needs.
 pub(super) const HOOKS: &[DriverAction] = &[DriverAction::Stop, DriverAction::Start];
-/// What the watch may tell a little late.
-const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// The consumer is stopped. A profile is deleted, a member moves, a profile is made; then the consumer is started again.
 pub(super) async fn restart(session: &Session<'_>) {
@@ -43,7 +39,7 @@ pub(super) async fn restart(session: &Session<'_>) {
     session.hook(DriverAction::Start).await;
     for what in ["stopped-moving", "stopped-added"] {
         if let Some(profile) = session.published(what) {
-            session.work(&profile.object).await;
+            session.work(&profile).await;
         }
     }
     if let Some(address) = added {
@@ -53,7 +49,5 @@ pub(super) async fn restart(session: &Session<'_>) {
 
 /// All connections end: who keeps to what went while it was stopped comes back.
 pub(super) async fn restarted(session: &Session<'_>) {
-    for what in ["stopped-gone", "stopped-moving"] {
-        session.plan.calls.cut(&session.name(what));
-    }
+    session.cut(&["stopped-gone", "stopped-moving"]);
 }
