@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{ApiResource, DynamicObject, WatchEvent};
+use serde_json::Value;
 
-use crate::client::{Hub, RequestError};
+use crate::client::{Hub, RequestError, Target, Via};
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
 
@@ -53,6 +54,30 @@ impl Mirror {
         if let Some(name) = object.metadata.name.clone() {
             self.objects.insert(name, object);
         }
+    }
+
+    /// Merges a patch into an object. If it was deleted meanwhile, the watch tells.
+    ///
+    /// # Errors
+    /// When the hub refuses that, or cannot be reached.
+    pub(crate) async fn patch(
+        &mut self,
+        hub: &Hub,
+        by: &str,
+        (name, via): (&str, Via),
+        patch: &Value,
+    ) -> Result<(), RequestError> {
+        let target = Target {
+            resource: self.resource.clone(),
+            namespace: Some(self.namespace.clone()),
+            name: name.to_owned(),
+        };
+        match hub.patch(&target, by, via, patch).await {
+            Ok(written) => self.put(written),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// Forgets an object that was deleted, before the watch reports it.

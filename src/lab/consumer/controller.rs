@@ -327,22 +327,9 @@ impl Controller {
 
     /// Merges a patch into a profile.
     async fn patch(&mut self, profile: &DynamicObject, via: Via, patch: &Value) -> Result<(), RequestError> {
-        let namespace = profile.metadata.namespace.clone().unwrap_or_default();
-        let target = Target {
-            resource: profile_resource(),
-            namespace: Some(namespace.clone()),
-            name: profile.metadata.name.clone().unwrap_or_default(),
-        };
-        match self.hub.patch(&target, CONSUMER, via, patch).await {
-            Ok(written) => {
-                if let Some(mirror) = self.profiles.get_mut(&*namespace) {
-                    mirror.put(written);
-                }
-            }
-            // It was deleted meanwhile: the watch tells.
-            Err(error) if error.is_not_found() => {}
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
+        let name = profile.metadata.name.as_deref().unwrap_or_default();
+        let mirror = self.profiles.get_mut(namespace).unwrap_or(&mut self.unselected);
+        mirror.patch(&self.hub, CONSUMER, (name, via), patch).await
     }
 }

@@ -12,7 +12,7 @@ use super::{
     world::{Misbehaviour, World},
 };
 use crate::{
-    client::{Hub, RequestError, Target, Via, slice_resource},
+    client::{Hub, RequestError, Via, slice_resource},
     mirror::Mirror,
 };
 
@@ -94,7 +94,7 @@ impl Placements {
 
     /// Writes to slices, as no consumer should.
     async fn write(&mut self, hub: &Hub) -> Result<(), RequestError> {
-        for (namespace, mirror) in &mut self.slices {
+        for mirror in self.slices.values_mut() {
             let is_seen = |slice: &&DynamicObject| {
                 let annotations = slice.metadata.annotations.as_ref();
                 annotations.is_some_and(|annotations| annotations.contains_key(CONSUMER))
@@ -105,18 +105,8 @@ impl Placements {
                 .filter_map(|slice| slice.metadata.name.clone())
                 .collect();
             for name in new {
-                let target = Target {
-                    resource: slice_resource(),
-                    namespace: Some((*namespace).to_owned()),
-                    name,
-                };
                 let patch = json!({"metadata": {"annotations": {CONSUMER: "seen"}}});
-                match hub.patch(&target, CONSUMER, Via::Object, &patch).await {
-                    Ok(written) => mirror.put(written),
-                    // It was deleted meanwhile: the watch tells.
-                    Err(error) if error.is_not_found() => {}
-                    Err(error) => return Err(error),
-                }
+                mirror.patch(hub, CONSUMER, (&name, Via::Object), &patch).await?;
             }
         }
         Ok(())
