@@ -69,10 +69,10 @@ pub(crate) const PROFILE_ARGS_NOT_CLAIMED: Reason = Reason::known(
     "the consumer does not claim to hand a profile's arguments or variables to plugins",
 );
 
-/// In which version of the protocol the consumer is to run its plugin was not said.
+/// The consumer does not claim in which version of the protocol it runs its plugin.
 pub(crate) const EXEC_VERSION_NOT_CLAIMED: Reason = Reason::known(
     ReasonId::FeatureNotClaimed,
-    "nobody said which apiVersion the consumer's own file has for its plugin",
+    "the consumer does not claim an apiVersion for its credential plugin",
 );
 
 /// The user declared that the implementation lacks a rule's feature.

@@ -1,13 +1,16 @@
 //! The writes that a watch saw on profiles, and those of a log in words.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Evidence, ProfileHistory, Request, api::ClusterProfile};
+use evidence::{Evidence, ObjectRef, ProfileHistory, Request, api::ClusterProfile};
 
 use crate::{
     text::{counted, redacted},
     time,
-    who::writes_status,
+    who::{
+        logged::{Key, logged_key},
+        writes_status,
+    },
 };
 
 /// A step between two versions of a profile that changed something.
@@ -38,4 +41,25 @@ pub(crate) fn writes_in_words(user: &str, writes: &[&Request]) -> String {
         redacted(user),
         writes[0].at
     )
+}
+
+/// The writes on each object, or on each namespace where the log omits the name.
+pub(crate) fn by_object<'e>(
+    writes: impl Iterator<Item = &'e Request>,
+) -> BTreeMap<Key<'e>, Vec<&'e Request>> {
+    let mut by_object: BTreeMap<Key<'e>, Vec<&Request>> = BTreeMap::new();
+    for write in writes {
+        by_object.entry(logged_key(write)).or_default().push(write);
+    }
+    by_object
+}
+
+/// An object of that kind, as a log names it.
+pub(crate) fn logged_object(kind: &str, (namespace, name): Key<'_>) -> ObjectRef {
+    ObjectRef {
+        kind: kind.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        ..ObjectRef::default()
+    }
 }

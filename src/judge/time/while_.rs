@@ -94,6 +94,13 @@ impl While {
         }
     }
 
+    /// When any of several held; none without any.
+    pub(crate) fn any(several: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let none = several.into_iter().map(|one| one.not());
+        let none = none.reduce(|none, one| none.and(&one));
+        none.map(|none| none.not())
+    }
+
     /// Whether it held when the object was last seen.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open

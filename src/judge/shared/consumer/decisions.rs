@@ -72,7 +72,7 @@ impl<'e> Decisions<'e> {
 
     /// When no slice that the consumer reads named a profile.
     pub(crate) fn unnamed(&self, play: &Play<'e>, subject: &Subject<'e>) -> While {
-        match any(self.read().map(|slice| slice.named(play, subject))) {
+        match While::any(self.read().map(|slice| slice.named(play, subject))) {
             Some(named) => named.not().and(&self.seen),
             None => self.seen.clone(),
         }
@@ -83,7 +83,7 @@ impl<'e> Decisions<'e> {
         let others = self
             .read()
             .filter(|other| !std::ptr::eq(*other, slice) && is_one_decision(slice.last, other.last));
-        any(others.map(|other| other.timeline.while_(|_| true)))
+        While::any(others.map(|other| other.timeline.while_(|_| true)))
     }
 
     /// Whether a slice that the consumer does not read named a profile.
@@ -144,12 +144,9 @@ impl<'e> Slice<'e> {
         let references: BTreeSet<ClusterProfileReference> = versions(&self.timeline)
             .flat_map(|(_, version)| version.references())
             .collect();
-        any(references.iter().filter_map(|reference| {
-            let is_it = |subject: &&Subject<'e>| {
-                let metadata = &subject.last.metadata;
-                metadata.name == reference.name && metadata.namespace == reference.namespace
-            };
-            let subject = play.subjects().iter().find(is_it)?;
+        While::any(references.iter().filter_map(|reference| {
+            let mut subjects = play.subjects().iter();
+            let subject = subjects.find(|subject| refers(reference, subject))?;
             let since = Set::of([(subject.came()?, Micros::MAX)]);
             Some(self.named(play, subject).without(&since))
         }))
@@ -189,12 +186,6 @@ fn seen(play: &Play<'_>) -> While {
     let seen = read.map(|namespace| in_namespace(namespace));
     let all = seen.reduce(|all, seen| all.and(&seen));
     all.unwrap_or_else(|| in_namespace(""))
-}
-
-/// Whether any of several held.
-fn any(several: impl Iterator<Item = While>) -> Option<While> {
-    let none = several.map(|one| one.not()).reduce(|none, one| none.and(&one));
-    none.map(|none| none.not())
 }
 
 /// The versions of a slice, each with its run.

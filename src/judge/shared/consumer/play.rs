@@ -6,8 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Called, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason, Stage,
-    Version,
+    Called, Evidence, Kind, Log, MemberCall, Origin, PluginAnswer, PluginCall, ProfileHistory, Reason,
+    Request, Stage, Version,
     api::{AccessProvider, ClusterProfile, ClusterProfileReference},
 };
 use jiff::Timestamp;
@@ -17,9 +17,8 @@ use super::{
 };
 use crate::{
     subjects::Findings,
-    time::{
-        Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, Why, was_watched_in_part, why_incomplete,
-    },
+    time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
+    who::Sender,
 };
 
 /// A consumer on its stage, with what it could read and whom it called.
@@ -54,7 +53,7 @@ impl Subject<'_> {
 
     /// Since when the profile was surely there: before that, it permitted nothing. The beginning of time if it was there before the
     /// run looked.
-    fn there_since(&self) -> Micros {
+    pub(super) fn there_since(&self) -> Micros {
         let mut runs = self.timeline.runs().iter();
         let first = runs.find(|run| matches!(run.seen, Seen::Version(_)));
         let first = first.filter(|_| self.is_seen_from_its_creation());
@@ -132,14 +131,33 @@ impl<'e> Play<'e> {
         })
     }
 
+    /// The consumer's user, if it is named and none of the run's: then all that it did in a log is the consumer's.
+    pub(crate) fn own_user(&self, requests: &[Request]) -> Option<&'e str> {
+        let user = &*self.stage.consumer.user;
+        let mut of_run = requests.iter().filter(|request| request.is_the_suites());
+        let is_shared = of_run.any(|request| Sender::of(request).name == user);
+        (!user.is_empty() && !is_shared).then_some(user)
+    }
+
     /// The staged profiles.
     pub(crate) fn subjects(&self) -> &[Subject<'e>] {
         &self.subjects
     }
 
+    /// The profile of a member, by its name.
+    pub(crate) fn subject_of(&self, member: &str) -> Option<&Subject<'e>> {
+        let mut subjects = self.subjects.iter();
+        subjects.find(|subject| *subject.last.metadata.name == *member)
+    }
+
     /// What reached an address, in order of time.
     pub(crate) fn calls_to(&self, url: &str) -> &[&'e MemberCall] {
         self.by_url.get(url).map_or(&[], Vec::as_slice)
+    }
+
+    /// What reached any of these addresses, address by address.
+    pub(crate) fn calls_to_any(&self, urls: &BTreeSet<&str>) -> impl Iterator<Item = &'e MemberCall> + Clone {
+        urls.iter().flat_map(|url| self.calls_to(url).iter().copied())
     }
 
     /// When members ended all connections to any of these addresses.
@@ -209,51 +227,6 @@ impl<'e> Play<'e> {
             .flat_map(|profile| known(profile, &self.stage.consumer));
         let servers = entries.map(server).filter(|url| !url.is_empty());
         servers.filter(|url| !self.is_shared(subject, url)).collect()
-    }
-
-    /// The first call of one of these servers while something held that permits none: for as long as the consumer may go on as
-    /// before, or since the profile is there.
-    pub(crate) fn call_during(
-        &self,
-        subject: &Subject<'e>,
-        urls: &BTreeSet<&str>,
-        held: &While,
-    ) -> Option<&'e MemberCall> {
-        self.call_against(subject, urls, held, &held.not())
-    }
-
-    /// The first call of one of these servers against what held: for as long as the consumer may go on as before, nothing permitted
-    /// it. What is new gives no reason to go on.
-    pub(crate) fn call_against(
-        &self,
-        subject: &Subject<'e>,
-        urls: &BTreeSet<&str>,
-        held: &While,
-        permitted: &While,
-    ) -> Option<&'e MemberCall> {
-        let forbidden = permitted.not();
-        let calls = urls.iter().flat_map(|url| self.calls_to(url).iter().copied());
-        let late = calls.filter(|call| {
-            let at = call.at.as_microsecond();
-            let since = at.saturating_sub(self.settle);
-            held_throughout(&forbidden, since.max(subject.there_since()), at)
-                && held.within(Edge::between(since, since), self.settle) == Known::Yes
-        });
-        late.min_by_key(|call| call.at)
-    }
-
-    /// Whether a call of one of these servers may be against what held: nobody watched the profile at its moment.
-    pub(crate) fn may_be_against(&self, subject: &Subject<'e>, urls: &BTreeSet<&str>, held: &While) -> bool {
-        let mut calls = urls.iter().flat_map(|url| self.calls_to(url));
-        let begin = self.stage.scenes.first().map(|scene| scene.from.as_microsecond());
-        let there = subject.timeline.while_(|_| true);
-        calls.any(|call| {
-            let at = call.at.as_microsecond();
-            // Before all scenes, the consumer went on as it was.
-            begin.is_some_and(|begin| at >= begin)
-                && held.at(Edge::at(at)) != Known::No
-                && matches!(there.at(Edge::at(at)), Known::Unknown(whys) if whys.contains(&Why::Gap))
-        })
     }
 
     /// Whether a profile may have had such an entry of a provider that the consumer has a plugin for, so that the consumer

@@ -47,7 +47,8 @@ impl Standing<'_, '_> {
     /// While it was there and something did not hold that keeps it from being acted on.
     pub(crate) fn without(&self, held: &While) -> While {
         let free = self.held.and(&held.not());
-        self.otherwise.not().and(&free.not()).not()
+        let either = While::any([self.otherwise.clone(), free]);
+        either.expect("there are two")
     }
 
     /// While another one was to be acted on.
@@ -96,9 +97,8 @@ pub(crate) fn standings<'p, 'e>(play: &'p Play<'e>) -> Vec<Standing<'p, 'e>> {
                 others.partition(|other| other.last.metadata.namespace == *namespace);
             let competes = |profile: &ClusterProfile| competes(profile, id, play);
             let any = |others: &[&&Subject<'e>], holds: &dyn Fn(&ClusterProfile) -> bool| {
-                let none = others.iter().map(|other| other.timeline.while_(holds).not());
-                let none = none.reduce(|none, other| none.and(&other));
-                none.map_or_else(|| subject.timeline.while_(|_| false), |none| none.not())
+                let any = While::any(others.iter().map(|other| other.timeline.while_(holds)));
+                any.unwrap_or_else(|| subject.timeline.while_(|_| false))
             };
             let own = |compare: fn(&Timestamp, &Timestamp) -> bool| {
                 any(&own_ones, &|profile| {

@@ -27,7 +27,7 @@ pub(in crate::rules) fn no_token_in_the_clear(evidence: &Evidence, findings: &mu
             .flat_map(|profile| known(profile, claims));
         let plain = entries.filter(|entry| is_plain(entry));
         let urls: BTreeSet<&str> = plain.map(server).filter(|url| is_served(url)).collect();
-        let calls = urls.iter().flat_map(|url| play.calls_to(url)).copied();
+        let calls = play.calls_to_any(&urls);
         // Where a redirect leads, the client follows.
         let sent = calls.filter(|call| {
             let names_it =

@@ -60,7 +60,7 @@ pub(in crate::rules) fn no_guess(evidence: &Evidence, findings: &mut Findings) {
         let others = others.filter(|url| !named.contains(url));
         let urls: BTreeSet<&str> = own.map(|address| &*address.url).chain(others).collect();
         let is_its = |at: Timestamp| play.may_have_said(subject, at.as_microsecond(), has_none);
-        let calls = urls.iter().flat_map(|url| play.calls_to(url));
+        let calls = play.calls_to_any(&urls);
         let calls = calls.filter(|call| is_its(call.at));
         if let Some(call) = calls.min_by_key(|call| call.at) {
             findings.report(finding(call_in_words(call)));

@@ -56,8 +56,8 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                     .at("status.accessProviders[].cluster.server")
                     .expected(expected.join(" or "))
             };
-            let calls = old.iter().flat_map(|url| play.calls_to(url));
-            let (mut earlier, later): (Vec<&&MemberCall>, Vec<&&MemberCall>) =
+            let calls = play.calls_to_any(&old);
+            let (mut earlier, later): (Vec<&MemberCall>, Vec<&MemberCall>) =
                 calls.partition(|call| call.at.as_microsecond() <= edge.latest);
             let stale = later.iter().copied().filter(|call| {
                 let at = call.at.as_microsecond();
@@ -128,13 +128,13 @@ fn leads_on(play: &Play<'_>, entry: &AccessProvider) -> bool {
 
 /// Whether the consumer reached one of these servers in a closed span.
 fn reaches(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> bool {
-    let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
+    let mut calls = play.calls_to_any(urls);
     calls.any(|call| call.was_trusted() && (from..=until).contains(&call.at.as_microsecond()))
 }
 
 /// Whether all connections to these servers failed in a closed span, and there were some.
 fn fail(play: &Play<'_>, urls: &BTreeSet<&str>, (from, until): (Micros, Micros)) -> bool {
-    let calls = urls.iter().flat_map(|url| play.calls_to(url));
+    let calls = play.calls_to_any(urls);
     let mut calls = calls
         .filter(|call| (from..=until).contains(&call.at.as_microsecond()))
         .peekable();

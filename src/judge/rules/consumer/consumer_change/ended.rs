@@ -112,8 +112,8 @@ fn judge(
             );
             continue;
         }
-        let calls = urls.iter().flat_map(|url| play.calls_to(url));
-        let earlier: Vec<&&MemberCall> = calls.filter(|call| call.at.as_microsecond() < chance).collect();
+        let calls = play.calls_to_any(&urls);
+        let earlier: Vec<&MemberCall> = calls.filter(|call| call.at.as_microsecond() < chance).collect();
         if earlier.is_empty() {
             unclear = Some("the consumer never called the member to which its access ended");
         } else if !goes_on(&play, &earlier) {

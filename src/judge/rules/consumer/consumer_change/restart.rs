@@ -80,7 +80,7 @@ fn judge(play: &Play<'_>, pause: &Pause<'_>, back: Micros, findings: &mut Findin
                 }
                 (Known::Unknown(_), Known::Yes | Known::No) | (_, Known::Unknown(_)) => findings
                     .cannot_tell_unless_examined(
-                        "nobody saw whether a profile changed while the consumer was stopped",
+                        "the watch did not show whether a profile changed while the consumer was stopped",
                     ),
                 (Known::Yes, Known::Yes) | (Known::No, Known::No) => {}
             }

@@ -102,7 +102,7 @@ fn judge_again(play: &Play<'_>, subject: &Subject<'_>, findings: &mut Findings) 
             findings.cannot_tell("another profile has the server of the member that is healthy again");
             continue;
         }
-        let calls = urls.iter().flat_map(|url| play.calls_to(url)).copied();
+        let calls = play.calls_to_any(&urls);
         let calls: Vec<&MemberCall> = calls
             .filter(|call| call.at.as_microsecond() < end.earliest)
             .collect();

@@ -48,7 +48,9 @@ pub(in crate::rules) fn deletion_not_blocked(evidence: &Evidence, findings: &mut
             Holder::Unknown(_) => !going.told().is_empty(),
         };
         if let (Known::Unknown(_), false) = (&left, is_slow) {
-            findings.cannot_tell("nobody saw whether a profile goes once the consumer was uninstalled");
+            findings.cannot_tell(
+                "the watch did not show whether a profile went once the consumer was uninstalled",
+            );
             continue;
         }
         // A run that ends early takes the finalizers away itself.
@@ -134,12 +136,10 @@ impl<'e> Holder<'e> {
         if !subject.is_seen_from_its_creation() {
             return Self::Unknown("others may have set finalizers on a profile before the run looked".into());
         }
-        let requests = play.evidence.requests.iter().flat_map(|log| &log.events);
-        let user = &*play.stage.consumer.user;
-        let mut of_run = requests.clone().filter(|request| request.is_the_suites());
-        if user.is_empty() || of_run.any(|request| Sender::of(request).name == user) {
+        let requests = play.evidence.requests.as_ref().map_or(&[][..], |log| &log.events);
+        let Some(user) = play.own_user(requests) else {
             return Self::Unknown(CONSUMER_NOT_NAMED);
-        }
+        };
         let metadata = &subject.last.metadata;
         let key: Key<'_> = (&metadata.namespace, &metadata.name);
         let counts = |request: &&Request| {
@@ -150,7 +150,7 @@ impl<'e> Holder<'e> {
                 && matches!(&*request.verb, "create" | "update" | "patch")
                 && !request.is_the_suites()
         };
-        let writes: Vec<&Request> = requests.filter(counts).collect();
+        let writes: Vec<&Request> = requests.iter().filter(counts).collect();
         if writes.iter().any(|write| write.body.is_none()) {
             return Self::Unknown("the audit log has no bodies, which tell who sets finalizers".into());
         }

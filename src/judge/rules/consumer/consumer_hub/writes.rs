@@ -1,20 +1,23 @@
 //! What a consumer writes into profiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use evidence::{
-    Evidence, ObjectRef, Request,
+    Evidence, Request,
     api::{ClusterProfile, names},
 };
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::{consumer::Play, writes::writes_in_words},
+    shared::{
+        consumer::Play,
+        writes::{by_object, logged_object, writes_in_words},
+    },
     subjects::{Finding, Findings},
     who::{
         Effect, Observed, Sender,
         authors::is_by_program,
-        logged::{Key, Logged, logged_key},
+        logged::{Logged, logged_key},
     },
 };
 
@@ -27,10 +30,13 @@ pub(in crate::rules) fn status_not_written(evidence: &Evidence, findings: &mut F
     };
     let writes = writes.into_iter().filter(|write| &*write.subresource == "status");
     for (key, writes) in by_object(writes) {
-        let finding = Finding::on(profile(key), "the consumer writes a profile's status")
-            .at("status")
-            .expected("no write by a consumer")
-            .observed(writes_in_words(Sender::of(writes[0]).name, &writes));
+        let finding = Finding::on(
+            logged_object(names::KIND, key),
+            "the consumer writes a profile's status",
+        )
+        .at("status")
+        .expected("no write by a consumer")
+        .observed(writes_in_words(Sender::of(writes[0]).name, &writes));
         // A person may borrow the consumer's user.
         let is_sure = writes.iter().any(|write| is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
@@ -61,7 +67,7 @@ pub(in crate::rules) fn profile_not_written(evidence: &Evidence, findings: &mut 
         if writes.is_empty() {
             continue;
         }
-        let finding = Finding::on(profile(key), "the consumer writes a profile")
+        let finding = Finding::on(logged_object(names::KIND, key), "the consumer writes a profile")
             .at("metadata.resourceVersion")
             .expected("get, list and watch only")
             .observed(writes_in_words(Sender::of(writes[0]).name, &writes));
@@ -100,13 +106,11 @@ fn differ(one: &ClusterProfile, other: &ClusterProfile) -> bool {
 /// The accepted writes by the consumer's user where the run staged profiles, if the user is named and the log would show them.
 fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec<&'e Request>> {
     let play = Play::of(evidence, findings)?;
-    let user = &*play.stage.consumer.user;
     let requests = &evidence.requests.as_ref()?.events;
-    let mut of_run = requests.iter().filter(|request| request.is_the_suites());
-    if user.is_empty() || of_run.any(|request| Sender::of(request).name == user) {
+    let Some(user) = play.own_user(requests) else {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
-    }
+    };
     // The run wrote each status.
     if !requests.iter().any(Request::is_write) {
         findings
@@ -125,22 +129,4 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
         is_accepted && Sender::of(request).name == user && staged.contains(&*request.namespace)
     };
     Some(requests.iter().filter(counts).collect())
-}
-
-/// The writes on each profile, or on each namespace where the log omits the name.
-fn by_object<'e>(writes: impl Iterator<Item = &'e Request>) -> BTreeMap<Key<'e>, Vec<&'e Request>> {
-    let mut by_object: BTreeMap<Key<'e>, Vec<&Request>> = BTreeMap::new();
-    for write in writes {
-        by_object.entry(logged_key(write)).or_default().push(write);
-    }
-    by_object
-}
-
-fn profile((namespace, name): Key<'_>) -> ObjectRef {
-    ObjectRef {
-        kind: names::KIND.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        ..ObjectRef::default()
-    }
 }

@@ -24,7 +24,7 @@ fn play_of_conflicts<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Opt
         return Some(play);
     }
     findings.not_asked(
-        "nobody said that the consumer's actions on several profiles of one member would conflict: then it may act on each",
+        "the consumer does not claim that its actions on several profiles of one member conflict: then it may act on each",
     );
     None
 }

@@ -98,7 +98,7 @@ fn why_unclear(play: &Play<'_>, has_log: bool, is_named: bool) -> Option<Reason>
         return Some(why);
     }
     if !has_log {
-        return Some("no event names the profile, and nobody said where the consumer's log is".into());
+        return Some("no event names the profile, and the consumer's log was not given".into());
     }
     is_named.then(|| "the consumer names the profile alone, which may be a warning, or not".into())
 }

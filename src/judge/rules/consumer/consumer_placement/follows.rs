@@ -88,7 +88,7 @@ fn judge_removed<'e>(
     let Some((chance, _)) = play.chance(&after) else {
         return;
     };
-    let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
+    let mut calls = play.calls_to_any(urls);
     if calls.any(|call| call.at.as_microsecond() < chance) {
         examine_silence(play, findings);
     } else {

@@ -21,8 +21,8 @@ use crate::{
     time::{Micros, Set, While},
 };
 
-/// What nobody said of a consumer.
-const READS_NONE: &str = "nobody said that the consumer reads PlacementDecisions";
+/// The consumer does not read decisions.
+const READS_NONE: &str = "the consumer does not claim to read PlacementDecisions";
 /// What a consumer does not do.
 const NO_CALL: &str = "no call";
 
@@ -91,7 +91,7 @@ fn judge_stray<'e>(
         findings.report(finding(&call_in_words(call)));
     } else {
         findings.cannot_tell(
-            "a decision may have named the profile before the run looked, or while nobody watched",
+            "a decision may have named the profile before the run looked, or in a gap of the watch",
         );
     }
     None

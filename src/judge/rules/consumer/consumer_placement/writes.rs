@@ -1,13 +1,14 @@
 //! What a consumer writes into slices.
 
-use std::collections::BTreeMap;
-
-use evidence::{Evidence, ObjectRef, Request, api::names, runs::LABEL_RUN};
+use evidence::{Evidence, Request, api::names, runs::LABEL_RUN};
 
 use super::READS_NONE;
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
-    shared::{consumer::Play, writes::writes_in_words},
+    shared::{
+        consumer::Play,
+        writes::{by_object, logged_object, writes_in_words},
+    },
     subjects::{Finding, Findings},
     who::{
         Sender,
@@ -33,12 +34,10 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
         findings.cannot_tell("the audit log was not read for PlacementDecisions");
         return;
     };
-    let is_by_consumer = |request: &&Request| Sender::of(request).name == claims.user;
-    let mut of_run = requests.iter().filter(|request| request.is_the_suites());
-    if claims.user.is_empty() || of_run.any(|request| is_by_consumer(&request)) {
+    let Some(user) = play.own_user(requests) else {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return;
-    }
+    };
     // The run wrote each slice.
     if !requests.iter().any(Request::is_write) {
         findings
@@ -61,24 +60,16 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
         staged.contains(&key) || (key.1.is_empty() && staged.iter().any(|staged| staged.0 == key.0))
     };
     let changes = |request: &&Request| request.is_write() && request.changed != Some(false);
-    let writes = requests.iter().filter(changes).filter(is_by_consumer);
-    let mut by_slice: BTreeMap<Key<'_>, Vec<&Request>> = BTreeMap::new();
-    for write in writes.filter(is_on_staged) {
-        by_slice.entry(logged_key(write)).or_default().push(write);
-    }
-    for ((namespace, name), writes) in by_slice {
-        let slice = ObjectRef {
-            kind: names::PLACEMENT_KIND.to_owned(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            ..ObjectRef::default()
-        };
+    let writes = requests.iter().filter(changes).filter(is_on_staged);
+    let writes = writes.filter(|request| Sender::of(request).name == user);
+    for (key, writes) in by_object(writes) {
+        let slice = logged_object(names::PLACEMENT_KIND, key);
         let finding = Finding::on(slice, "the consumer writes a slice of a decision")
             .at("metadata.resourceVersion")
             .expected("get, list and watch only")
-            .observed(writes_in_words(&claims.user, &writes));
+            .observed(writes_in_words(user, &writes));
         // A person may borrow the consumer's user.
-        let is_sure = !name.is_empty() && writes.iter().any(|write| is_by_program(write));
+        let is_sure = !key.1.is_empty() && writes.iter().any(|write| is_by_program(write));
         findings.report(if is_sure { finding } else { finding.advisory() });
     }
 }

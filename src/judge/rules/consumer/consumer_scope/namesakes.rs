@@ -93,7 +93,7 @@ fn given_up(
     // One that is slow to come back has the time for that.
     let until = end.saturating_add(play.settle.saturating_mul(LONG));
     let comes_back = |urls: &BTreeSet<&str>| {
-        let mut calls = urls.iter().flat_map(|url| play.calls_to(url));
+        let mut calls = play.calls_to_any(urls);
         calls.any(|call| (end + 1..=until).contains(&call.at.as_microsecond()))
     };
     let is_given_up = held_throughout(both, end, until) && comes_back(other) && !comes_back(own);

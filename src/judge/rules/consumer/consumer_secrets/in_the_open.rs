@@ -55,9 +55,7 @@ pub(in crate::rules) fn nothing_secret_in_the_open(evidence: &Evidence, findings
 
 /// The profile of a member, as the run staged it.
 fn profile_of(play: &Play<'_>, member: &str) -> ObjectRef {
-    let mut subjects = play.subjects().iter();
-    let subject = subjects.find(|subject| *subject.last.metadata.name == *member);
-    subject.map_or_else(
+    play.subject_of(member).map_or_else(
         || ObjectRef {
             kind: names::KIND.to_owned(),
             name: member.to_owned(),

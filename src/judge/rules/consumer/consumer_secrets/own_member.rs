@@ -44,11 +44,10 @@ pub(in crate::rules) fn credential_to_its_member_only(evidence: &Evidence, findi
         if !told.insert((member, &call.member)) {
             continue;
         }
-        let subject = play
-            .subjects()
-            .iter()
-            .find(|subject| *subject.last.metadata.name == **member);
-        let object = subject.or(play.subjects().first()).map(|subject| subject.last);
+        let object = play
+            .subject_of(member)
+            .or(play.subjects().first())
+            .map(|subject| subject.last);
         let Some(object) = object else { continue };
         findings.report(
             Finding::on(object, "a member's credential goes to another one")
