@@ -50,9 +50,11 @@ pub use secrets::{
 };
 pub use seen::{
     consumer_access::{AllowedWrite, ConsumerAccess, ReadableNamespace},
+    consumer_rights::ConsumerRights,
     crd,
     driver::{Change, Driver, DriverAction, DriverStep, ObjectKey, Scenario, StepOutcome},
     hook_call::HookCall,
+    hub_read::HubRead,
     member::{
         ClusterProperty, EndpointCall, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart,
         Readyz,
@@ -63,9 +65,10 @@ pub use seen::{
     probe::{Probe, ProbeMethod, ProbeOutcome},
     request::{Log, Request, RequestBody, Requests},
     stage::{
-        Called, ConsumerClaims, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster, Reads,
-        Scene, Stage, StagedCredential,
+        Called, ConsumerClaims, HubCut, MemberAddress, MemberCall, PluginAnswer, PluginCall, PluginCluster,
+        Reads, Scene, Stage, StagedCredential,
     },
+    taken_name::{TakenName, TakenNameFound, TakenNameLook},
     workload::Workload,
 };
 pub use shares::{

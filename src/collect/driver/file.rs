@@ -55,6 +55,8 @@ pub struct ConsumerFile {
     pub outputs: Vec<OutputPlace>,
     /// Where its plugin looks for the run: absolute.
     pub recorder: PathBuf,
+    /// Its kubeconfig, and where the run writes the same by way of the run: absolute.
+    pub hub: Option<(PathBuf, PathBuf)>,
     /// Where its log is: absolute.
     pub logs: Vec<PathBuf>,
 }
@@ -282,6 +284,9 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
         outputs: outputs::places(consumer.outputs, folder)?,
         unselected: consumer.unselected,
         recorder: folder.join(consumer.recorder),
+        hub: consumer
+            .hub
+            .map(|hub| (folder.join(hub.kubeconfig), folder.join(hub.through))),
         logs: consumer.logs.iter().map(|log| folder.join(log)).collect(),
     })
 }

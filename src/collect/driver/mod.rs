@@ -35,4 +35,4 @@ pub(super) use journal::UndoEntry;
 pub use journal::{Head, Journal};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub(super) use run_context::RunContext;
-pub(super) use writes::{OURSELVES, Writes};
+pub(super) use writes::{OURSELVES, Writes, secret_path};

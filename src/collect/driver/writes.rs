@@ -26,6 +26,8 @@ use crate::{
 /// The manager of a profile that the run creates, and the field manager of all that it writes.
 pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
+const SECRET: &str = "Secret";
+
 /// The writer.
 pub(crate) struct Writes<'a> {
     client: &'a TimedClient,
@@ -164,6 +166,24 @@ impl<'a> Writes<'a> {
         Ok(created)
     }
 
+    /// Creates a Secret of the run under that name. `object` is the rest of it.
+    pub async fn create_secret(&self, key: &ObjectKey, mut object: Value) -> Result<ObjectRef, Failure> {
+        object["apiVersion"] = "v1".into();
+        object["kind"] = SECRET.into();
+        let path = format!("{}?fieldManager={OURSELVES}", secrets(&key.namespace));
+        let created: Value = call(self.client, Method::POST, &path, Some(&object)).await?;
+        let created = ObjectRef::of_value(&created, SECRET);
+        self.allow(&created);
+        Ok(created)
+    }
+
+    /// Deletes a Secret of the run, unless another one has taken its name.
+    pub async fn delete_secret(&self, secret: &ObjectRef) -> Result<(), Failure> {
+        self.check(secret)
+            .map_err(|error| Failure::broken(error.to_string()))?;
+        delete(self.client, &secret_path(&ObjectKey::from(secret)), &secret.uid).await
+    }
+
     /// Takes all clusters out of a slice. Gives its new resourceVersion.
     pub async fn empty(&self, slice: &ObjectRef) -> Result<String, Failure> {
         self.decide(slice, &json!([])).await
@@ -219,6 +239,16 @@ impl<'a> Writes<'a> {
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))
     }
+}
+
+/// The path of a namespace's Secrets.
+fn secrets(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{}/secrets", segment(namespace))
+}
+
+/// The path of a Secret.
+pub(crate) fn secret_path(key: &ObjectKey) -> String {
+    format!("{}/{}", secrets(&key.namespace), segment(&key.name))
 }
 
 /// Deletes what is at `path`, where it has that uid. That it is gone already is as good.
@@ -278,12 +308,22 @@ pub(super) async fn undo_creation(
     key: &ObjectKey,
 ) -> Result<(), Failure> {
     let path = Writes::new(client, target).path(kind, key, false);
-    let found: Value = match get(client, &path).await {
+    undo_creation_at(client, run, &path).await
+}
+
+/// The same for a Secret.
+pub(super) async fn undo_secret(client: &TimedClient, run: &str, key: &ObjectKey) -> Result<(), Failure> {
+    undo_creation_at(client, run, &secret_path(key)).await
+}
+
+async fn undo_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<(), Failure> {
+    let found: Value = match get(client, path).await {
         Err(failure) if failure.code() == 404 => return Ok(()),
         found => found?,
     };
     if found["metadata"]["labels"][LABEL_RUN] != run {
         return Ok(());
     }
-    delete(client, &path, &ObjectRef::of_value(&found, kind.name()).uid).await
+    let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
+    delete(client, path, uid).await
 }

@@ -8,6 +8,7 @@ pub(crate) mod permissions;
 mod policies;
 pub(crate) mod probe;
 pub(crate) mod rbac;
+pub(crate) mod reviews;
 pub(crate) mod secrets;
 pub(crate) mod target;
 pub(crate) mod wanted;

@@ -14,6 +14,7 @@ pub use manifest::{ServiceAccount, ServiceAccountError};
 
 use self::manifest::RbacRole;
 use super::wanted::Workloads;
+use crate::stage::OutputPlace;
 
 /// The evidence that a role gives access to, beside the profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Grants {
     pub namespaces: Vec<String>,
     /// Read placement decisions.
     pub placements: bool,
-    /// Ask what consumers of placements may do (SubjectAccessReviews), which needs a role for the cluster.
+    /// Ask what consumers may do (SubjectAccessReviews), which needs a role for the cluster.
     pub consumer_access: bool,
     /// Read the consumers' Secrets. RBAC knows no labels, so this grants access to all Secrets.
     pub secrets: bool,
@@ -35,12 +36,16 @@ pub struct Grants {
     /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
     /// these from other objects.
     pub mutations: Vec<Role>,
+    /// Where a consumer makes something of profiles, which a run reads.
+    pub outputs: Vec<OutputPlace>,
     /// True if the role is for a monitor. It has another name than that of a run.
     pub monitor: bool,
 }
 
 /// How the names of the roles of a monitor begin, and of their bindings.
 const MONITOR: &str = "clusterprofile-conformance-monitor";
+/// How the names of the roles for what a consumer makes begin, and of their bindings.
+const OUTPUTS: &str = "clusterprofile-conformance-outputs";
 /// How the names of the role on a member begin, and of its binding.
 const MEMBER: &str = "clusterprofile-conformance-member";
 
@@ -60,11 +65,13 @@ impl Grants {
     }
 
     fn roles(&self) -> Vec<RbacRole<'_>> {
+        let outputs = self.outputs.iter().filter_map(output_role);
         if self.namespaces.is_empty() {
-            return vec![self.role(None)];
+            return std::iter::once(self.role(None)).chain(outputs).collect();
         }
         let namespaces = self.namespaces.iter();
-        namespaces.map(|namespace| self.role(Some(namespace))).collect()
+        let roles = namespaces.map(|namespace| self.role(Some(namespace)));
+        roles.chain(outputs).collect()
     }
 
     fn role<'a>(&self, namespace: Option<&'a str>) -> RbacRole<'a> {
@@ -87,7 +94,7 @@ impl Grants {
             rule(None, names::GROUP, names::PLACEMENT_PLURAL, None, "list, watch");
         }
         if self.consumer_access && namespace.is_none() {
-            let comment = "For asking what consumers of placements may do: it changes nothing.";
+            let comment = "For asking what consumers may do: it changes nothing.";
             let resource = "subjectaccessreviews";
             rule(Some(comment), "authorization.k8s.io", resource, None, "create");
         }
@@ -174,6 +181,27 @@ impl Grants {
             rules,
         }
     }
+}
+
+/// The role for reading what a consumer makes, if that is on the hub.
+fn output_role(place: &OutputPlace) -> Option<RbacRole<'_>> {
+    let (namespace, rules) = match place {
+        OutputPlace::Argocd { namespace } => (
+            Some(&**namespace),
+            "# For the consumer's Secrets, and for one of the run's own whose name the consumer would choose.\n\
+             - apiGroups: [\"\"]\n  resources: [secrets]\n  verbs: [get, list, create, delete]\n",
+        ),
+        OutputPlace::Multikueue => (
+            None,
+            "- apiGroups: [kueue.x-k8s.io]\n  resources: [multikueueclusters]\n  verbs: [list]\n",
+        ),
+        OutputPlace::Kubeconfig { .. } | OutputPlace::Http { .. } => return None,
+    };
+    Some(RbacRole {
+        of: OUTPUTS,
+        namespace,
+        rules: rules.to_owned(),
+    })
 }
 
 /// Writes the role for querying a member, in YAML. A comment shows how to bind it.

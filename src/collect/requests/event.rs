@@ -149,6 +149,20 @@ impl Event<'_> {
         )
     }
 
+    /// Whether it is about a request that reads.
+    pub fn is_read(&self) -> bool {
+        matches!(self.verb.as_deref(), Some("get" | "list" | "watch"))
+    }
+
+    /// Whether it is about a request that gets one object, or the first page of a list.
+    pub fn begins_to_read(&self) -> bool {
+        let is_further_page = self
+            .request_uri
+            .as_deref()
+            .is_some_and(|uri| uri.contains("continue="));
+        matches!(self.verb.as_deref(), Some("get" | "list")) && !is_further_page
+    }
+
     /// Whether the request, in which this was sent, asked for nothing to be stored. Deletions may say so in their
     /// options.
     pub fn is_dry_run(&self, sent: &Value) -> bool {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evidence::{
-    Gap, Request, Window,
+    Gap, HubRead, Request, Window,
     api::ObjectKind,
     leak::{Grade, leaks_in_text},
     redact::without_credentials,
@@ -22,6 +22,7 @@ use super::{
     changes::tell_changes,
     coverage::gap,
     event::{Event, Head, is_foreign, object},
+    reads::Reads,
 };
 
 /// How long the hub may take to answer: a request is given up after 60 s.
@@ -39,6 +40,8 @@ pub(super) struct Events {
     names: HashMap<String, Arc<str>>,
     /// The kinds of objects that any event is about.
     known: HashSet<ObjectKind>,
+    /// Who read what.
+    pub(super) reads: Reads,
     /// What the hub's own policies found in the writes.
     pub(super) broken: Broken,
 }
@@ -83,6 +86,7 @@ impl Events {
             self.known.insert(kind);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
+                stage if event.is_read() => self.take_read(event, kind, stage),
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
                     let answered = self.answered(event, kind, logged);
@@ -103,6 +107,29 @@ impl Events {
             }),
             bad: None,
         }
+    }
+
+    /// Takes a request that reads profiles.
+    fn take_read(&mut self, event: &Event<'_>, kind: ObjectKind, stage: Option<&str>) {
+        if kind != ObjectKind::ClusterProfile {
+            return;
+        }
+        let user = self.shared(event.username());
+        self.reads.readers.insert(Arc::clone(&user));
+        let id = event.audit_id.as_deref().unwrap_or_default();
+        let is_answered = stage == Some("ResponseComplete") && event.begins_to_read();
+        let at = event.request_received_timestamp.or(event.stage_timestamp);
+        let (true, Some(at)) = (is_answered, at) else {
+            return;
+        };
+        if !id.is_empty() && !self.seen.insert(id.to_owned()) {
+            return;
+        }
+        let target = event.object_ref.as_ref();
+        let part = |part: Option<&Cow<'_, str>>| part.map_or_else(String::new, ToString::to_string);
+        let namespace = self.shared(&part(target.and_then(|target| target.namespace.as_ref())));
+        let name = self.shared(&part(target.and_then(|target| target.name.as_ref())));
+        self.reads.take(user, HubRead { at, namespace, name });
     }
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {

@@ -12,6 +12,7 @@ use super::{
     files::find,
     lines::Lines,
     reading::Reading,
+    reads::Reads,
 };
 
 /// How often a log's files are looked for: while they are read, the API server may begin a new one.
@@ -32,6 +33,8 @@ pub struct AuditLog {
     pub cut_short: bool,
     /// How long the log may be silent without anything missing.
     pub silence: SignedDuration,
+    /// Who read what of profiles.
+    pub(super) reads: Reads,
     /// What the suite's policies on the hub found in the writes, whenever they were made.
     pub broken: Broken,
     /// Remarks for a person: which files were read besides those given, and what was left out.
@@ -107,9 +110,11 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
         )),
     }
     let broken = std::mem::take(&mut reading.events.broken);
+    let reads = std::mem::take(&mut reading.events.reads);
     let (profiles, slices) = reading.events.into_requests();
     Some(AuditLog {
         broken,
+        reads,
         silent_on,
         slice_requests: Requests {
             covers,

@@ -25,6 +25,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         cut_short,
         silence,
         broken,
+        reads,
         notes: _,
     } = log;
     if evidence.stage.is_none() {
@@ -34,12 +35,19 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             requests.events.retain(|request| !request.is_the_suites());
         }
     }
+    let mut reads = evidence
+        .stage
+        .as_ref()
+        .and_then(|stage| reads.of(&stage.consumer.user));
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
         for requests in [&mut requests, &mut slice_requests] {
             requests
                 .events
                 .retain(|request| window.from <= request.at && request.at <= window.until);
+        }
+        for reads in &mut reads {
+            reads.retain(|read| window.from <= read.at && read.at <= window.until);
         }
         gaps.retain(|gap| overlaps(gap, window));
         gaps.extend(uncovered(requests.covers, window, silence, cut_short));
@@ -49,6 +57,9 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
             until: within(requests.covers.until),
         };
         slice_requests.covers = requests.covers;
+    }
+    if let Some(stage) = &mut evidence.stage {
+        stage.reads = reads;
     }
     evidence.header.hub.policy_failures = broken.by_rule(&evidence.header.scope);
     let claim = &evidence.header.claim;

@@ -18,6 +18,7 @@ mod lines;
 mod log;
 mod merge;
 mod reading;
+mod reads;
 mod sample;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 mod addresses;
 mod calls;
 mod decisions;
+mod hub_way;
 mod members;
 mod notices;
 mod outputs;
@@ -16,10 +17,12 @@ mod plugin;
 mod profile;
 mod random;
 mod recorder;
+mod relay;
 mod scenes;
 mod session;
 
 pub use calls::{Calls, Connection, MemberRequest};
+pub use hub_way::HubWay;
 pub use members::{Members, NewAddress};
 pub use notices::{ConsumerLog, LogFiles};
 pub use outputs::OutputPlace;
@@ -28,3 +31,4 @@ pub(super) use play::{Played, play};
 pub use plugin::{PluginPlan, PluginReply, PluginRun};
 pub use profile::is_staged_variable;
 pub use recorder::{Recorder, RecorderError, tell_recorder};
+pub use relay::{Relay, RelayError};

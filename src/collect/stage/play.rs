@@ -35,13 +35,14 @@ pub(crate) struct Played {
 pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: CancellationToken) -> Played {
     let session = Session::new(context, plan, stop);
     let from = session.now();
+    session.ask_rights().await;
     let mut scenes = SCENES.iter();
     for scene in scenes.by_ref() {
         if session.is_stopped() {
             break;
         }
         let is_possible = scene.hooks.is_empty() || session.is_alive() && session.can(scene.hooks);
-        if !is_possible || !(scene.is_asked)(&plan.claims) {
+        if !is_possible || !(scene.is_asked)(plan) {
             continue;
         }
         session.context.progress.step(&format!("scene {}", scene.name));

@@ -2,16 +2,20 @@
 
 mod clear;
 mod hooks;
+mod hub;
 mod outputs;
+mod rights;
+mod taken_names;
 
 use std::{collections::BTreeSet, time::Duration};
 
 use evidence::{
-    ConsumerClaims, DriverAction, HookCall, ObjectKey, ObjectRef, OutputSnapshot, Scene, Stage,
-    api::ObjectKind,
+    ConsumerClaims, ConsumerRights, DriverAction, HookCall, HubCut, ObjectKey, ObjectRef, OutputSnapshot,
+    Scene, Stage, api::ObjectKind,
 };
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
+use taken_names::Taken;
 use tokio::{select, time::sleep};
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +62,9 @@ struct State {
     /// Whether the consumer was stopped.
     is_idle: bool,
     snapshots: Vec<OutputSnapshot>,
+    taken_names: Vec<Taken>,
+    rights: Option<ConsumerRights>,
+    hub_cuts: Vec<HubCut>,
     /// Why outputs could not be read.
     unread: Option<String>,
 }
@@ -274,6 +281,7 @@ impl<'a> Session<'a> {
             self.pause_until(after(from, settle * settles)).await;
         }
         self.read_outputs().await;
+        self.look_at_taken_names().await;
         if let Some(scene) = self.state().scenes.last_mut() {
             scene.until = self.now();
         }
@@ -340,6 +348,12 @@ impl<'a> Session<'a> {
             hooks,
             hook_calls: state.hook_calls.clone(),
             outputs: state.snapshots.clone(),
+            taken_names: state.taken_names.iter().map(|taken| taken.seen.clone()).collect(),
+            relayed: self.plan.is_relayed(),
+            hub_cuts: state.hub_cuts.clone(),
+            // The audit log tells, when the run is over.
+            reads: None,
+            rights: state.rights.clone(),
         }
     }
 

@@ -14,7 +14,7 @@ use collect::{
 use evidence::Evidence;
 use tokio::time::timeout;
 
-use super::{check::Check, document::Hub, hub};
+use super::{check::Check, document::Hub, hub, outputs::of_consumer};
 use crate::command::{
     flags::{
         driver::Driving,
@@ -128,7 +128,7 @@ async fn ask(
     let members = reach_members(&plan.members, &plan.scope, clock, limit);
     let (surveyed, reached) = futures::join!(survey(connection, &plan, writes, clock, limit), members);
     let manager = plan.scope.cluster_manager.clone();
-    let (hub, evidence, checks) = match surveyed {
+    let (hub, evidence, mut checks) = match surveyed {
         Ok(found) => (
             hub::describe(connection, &found),
             Some(found.evidence.clone()),
@@ -142,6 +142,9 @@ async fn ask(
             (known, None, hub::failed(connection, error))
         }
     };
+    if evidence.is_some() {
+        checks.extend(of_consumer(connection, driving, limit).await);
+    }
     Examined {
         hub,
         checks,

@@ -14,6 +14,7 @@ mod gain;
 mod hub;
 mod kinds;
 mod members;
+mod outputs;
 
 pub use command::Doctor;
 pub use document::schema;

@@ -17,7 +17,7 @@ use collect::{
     driver::{
         Commands, DriverFile, DriverPlan, Fleet, Head, Hooks, Journal, Members, Patience, Scale, new_run_id,
     },
-    stage::{Calls, LogFiles, Recorder, StagePlan},
+    stage::{Calls, HubWay, LogFiles, Recorder, Relay, StagePlan},
 };
 use evidence::{Claim, DriverAction, api::Role};
 use lab::{
@@ -236,6 +236,13 @@ impl Driving {
                 )
             })
             .map_err(Failure::could_not_run)?;
+        let way = match &consumer.hub {
+            Some((kubeconfig, through)) => {
+                let relay = Relay::listen(kubeconfig, through).await;
+                Some(Arc::new(relay.map_err(Failure::could_not_run)?) as Arc<dyn HubWay>)
+            }
+            None => None,
+        };
         Ok(Some(StagePlan {
             claims: consumer.claims.clone(),
             unselected: consumer.unselected.clone(),
@@ -245,6 +252,7 @@ impl Driving {
             log: LogFiles::of(consumer.logs.clone()),
             hooks: Some(Arc::new(hooks(file, access, &run)?)),
             recorder: Some(Arc::new(recorder)),
+            hub: way,
             patience: file.patience.usual,
             journal: Some(Arc::new(journal(file, journals, hub, access, &run, clock)?)),
             run,

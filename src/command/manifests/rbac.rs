@@ -1,8 +1,14 @@
 //! `rbac`: the permissions that a run needs.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use clap::Args;
-use collect::{Grants, ServiceAccount, Workloads, member_manifest, member_manifest_bound_to};
+use collect::{
+    Grants, ServiceAccount, Workloads,
+    driver::{ConsumerFile, DriverFile},
+    member_manifest, member_manifest_bound_to,
+};
 use evidence::api::Role;
 
 use crate::command::{
@@ -22,9 +28,9 @@ pub struct Rbac {
     /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = roles::parser(Role::ALL))]
     roles: Vec<Role>,
-    /// Grant the decisions of a consumer that reads them: its driver file says `reads: [placements]`
-    #[arg(long)]
-    placements: bool,
+    /// Grant what the run of a consumer with this driver file needs besides: its decisions, and reading what it makes
+    #[arg(long, value_name = "FILE")]
+    driver: Option<PathBuf>,
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
     consumer_users: bool,
@@ -45,10 +51,10 @@ pub struct Rbac {
     #[arg(long)]
     allow_mutations: bool,
     /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
-    #[arg(long, conflicts_with_all = ["placements", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
+    #[arg(long, conflicts_with_all = ["driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "roles", "placements", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
     /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
@@ -63,26 +69,24 @@ impl Rbac {
     /// When the flags contradict each other, or standard output cannot be written to.
     pub fn execute(self) -> Result<Exit, Failure> {
         let judges = |role| self.roles.contains(&role);
-        if self.placements && !judges(Role::Consumer) {
-            return Err(Failure::usage(anyhow!(
-                "--placements is for a consumer: add --role consumer"
-            )));
-        }
+        let consumer = self.consumer()?.unwrap_or_default();
+        let reads_placements = consumer.claims.reads_placements();
         // Without its own profiles, a run shows a consumer nothing.
         let written = Role::ALL
             .into_iter()
             .filter(|role| judges(*role) && (self.allow_mutations || *role == Role::Consumer))
-            .chain(self.placements.then_some(Role::Scheduler));
+            .chain(reads_placements.then_some(Role::Scheduler));
         let grants = Grants {
             namespaces: self.namespaces,
-            placements: judges(Role::Scheduler) || self.placements,
-            consumer_access: self.consumer_users,
+            placements: judges(Role::Scheduler) || reads_placements,
+            consumer_access: self.consumer_users || judges(Role::Consumer),
             policies: self.policies,
             workloads: self.workload,
             // No rule on placements needs Secrets or dry runs.
             secrets: !self.no_secrets && !self.monitor && judges(Role::Manager),
             probe: !self.no_probe && !self.monitor && judges(Role::Manager),
             mutations: written.collect(),
+            outputs: consumer.outputs,
             monitor: self.monitor,
         };
         let manifest = match (&self.bind, self.members) {
@@ -92,5 +96,19 @@ impl Rbac {
             (Some(account), true) => member_manifest_bound_to(account),
         };
         print(&manifest).map(|()| Exit::Success)
+    }
+
+    /// What the driver file says of its consumer.
+    fn consumer(&self) -> Result<Option<ConsumerFile>, Failure> {
+        let Some(path) = &self.driver else {
+            return Ok(None);
+        };
+        if !self.roles.contains(&Role::Consumer) {
+            return Err(Failure::usage(anyhow!(
+                "--driver is for a consumer: add --role consumer"
+            )));
+        }
+        let file = DriverFile::read(path).map_err(Failure::usage)?;
+        Ok(file.consumer)
     }
 }

@@ -20,7 +20,7 @@ pub struct ConsumerAccess {
     pub profiles: Vec<ReadableNamespace>,
 }
 
-/// A write on PlacementDecisions that the hub allows.
+/// A write in a namespace that the hub allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AllowedWrite {

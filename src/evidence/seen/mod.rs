@@ -1,9 +1,11 @@
 //! What was seen beside profiles and slices.
 
 pub(crate) mod consumer_access;
+pub(crate) mod consumer_rights;
 pub mod crd;
 pub(crate) mod driver;
 pub(crate) mod hook_call;
+pub(crate) mod hub_read;
 pub(crate) mod member;
 pub(crate) mod notices;
 pub(crate) mod output;
@@ -11,4 +13,5 @@ pub(crate) mod placement_request;
 pub(crate) mod probe;
 pub(crate) mod request;
 pub(crate) mod stage;
+pub(crate) mod taken_name;
 pub(crate) mod workload;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DriverAction, HookCall, OutputReader, OutputSnapshot,
+    ConsumerRights, DriverAction, HookCall, HubRead, OutputReader, OutputSnapshot, TakenName,
     api::{Json, PlacementDecision, names::LABEL_DECISION_KEY},
 };
 
@@ -41,6 +41,21 @@ pub struct Stage {
     /// What the consumer had made, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<OutputSnapshot>,
+    /// Objects of the run under names that the consumer would give to what it makes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taken_names: Vec<TakenName>,
+    /// Whether the consumer's way to the hub leads through the run, so that the run can close it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub relayed: bool,
+    /// When the run had closed that way, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hub_cuts: Vec<HubCut>,
+    /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Vec<HubRead>>,
+    /// What the hub lets its user do; none if the hub did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rights: Option<ConsumerRights>,
 }
 
 /// What a consumer's author says of it. What is not said is not judged.
@@ -138,6 +153,20 @@ pub struct Scene {
     /// the consumer takes else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hindered: bool,
+}
+
+/// A time in which the run had closed the consumer's way to the hub.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HubCut {
+    /// When it was closed, by the runner's clock.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub from: Timestamp,
+    /// When it was open again.
+    #[schemars(with = "crate::json_schema::Time")]
+    pub until: Timestamp,
+    /// How many connections ended by that.
+    pub connections: u64,
 }
 
 /// Something that reached an address of a member.

@@ -29,6 +29,22 @@ const FAULTS: &[FaultInfo] = &[
     )
     .in_audit_log_only(),
     new(
+        "consumer-hub/least-privilege",
+        "has the right to write profiles, and to read all Secrets",
+        |world| world.misbehave(Misbehaviour::MayTooMuch),
+    ),
+    new(
+        "consumer-hub/watches",
+        "lists all profiles whenever one is written",
+        |world| world.misbehave(Misbehaviour::ListsAtEachWrite),
+    )
+    .in_audit_log_only(),
+    new(
+        "consumer-hub/no-missed-event",
+        "never looks what it has missed while it did not reach the hub",
+        |world| world.misbehave(Misbehaviour::MissesEvents),
+    ),
+    new(
         "consumer-scope/namespaces-apart",
         "knows profiles by their names alone",
         |world| world.misbehave(Misbehaviour::KnowsByNameAlone),
@@ -37,6 +53,11 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-scope/selection-kept",
         "reads the profiles of all namespaces",
         |world| world.misbehave(Misbehaviour::ReadsAllNamespaces),
+    ),
+    new(
+        "consumer-scope/foreign-objects-untouched",
+        "writes over the Secrets of others",
+        |world| world.misbehave(Misbehaviour::TakesSecretsOver),
     ),
     in_2026_09(
         "consumer-identity/oldest-wins",
@@ -145,7 +166,8 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-change/address-followed",
         "keeps the first address of a member",
         |world| world.misbehave(Misbehaviour::KeepsAddress),
-    ),
+    )
+    .also(&["consumer-hub/no-missed-event"]),
     new(
         "consumer-change/access-revoked",
         "keeps to access that was taken back",
@@ -155,7 +177,8 @@ const FAULTS: &[FaultInfo] = &[
         "consumer-change/profile-gone",
         "keeps the members of profiles that are gone",
         |world| world.misbehave(Misbehaviour::KeepsTheGone),
-    ),
+    )
+    .also(&["consumer-hub/no-missed-event"]),
     new(
         "consumer-change/heartbeats-harmless",
         "reconnects whenever a profile is written",

@@ -21,9 +21,11 @@ use super::{
     controller::Controller,
     faults::Fault,
     hooks::{ConsumerHooks, Life, Orders, hooks},
+    hub_way::WithinProcessHubWay,
     log::Lines,
     names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
-    world::{Habits, World},
+    rights,
+    world::{Habits, Misbehaviour, World},
 };
 use crate::{
     client::{Hub, RequestError, Target},
@@ -46,6 +48,7 @@ pub struct Consumer {
     members: Arc<WithinProcess>,
     log: Lines,
     hooks: Arc<ConsumerHooks>,
+    hub: Arc<WithinProcessHubWay>,
     orders: Orders,
 }
 
@@ -70,6 +73,7 @@ impl Consumer {
         let (hooks, orders) = hooks();
         Self {
             hooks: Arc::new(hooks),
+            hub: Arc::default(),
             orders,
             world,
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
@@ -111,6 +115,7 @@ impl Consumer {
             calls: Arc::clone(&self.calls),
             log: Some(Arc::new(self.log.clone())),
             hooks: Some(Arc::<ConsumerHooks>::clone(&self.hooks)),
+            hub: Some(Arc::<WithinProcessHubWay>::clone(&self.hub)),
             recorder: None,
             patience: PATIENCE,
             journal: None,
@@ -132,6 +137,9 @@ impl Consumer {
             let namespace = json!({"metadata": {"name": name}});
             hub.create(&target, CONSUMER, &namespace).await?;
         }
+        if self.world.has(Misbehaviour::MayTooMuch) {
+            rights::grant_too_much(&hub).await?;
+        }
         Ok(())
     }
 
@@ -140,7 +148,7 @@ impl Consumer {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(client);
+        let hub = Hub::new(self.hub.lead(client));
         let mut kept = BTreeMap::new();
         loop {
             let log = self.log.clone();

@@ -10,8 +10,9 @@
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `outputs`: makes a Secret for each profile;
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
+//! * `rights`: what a role gives it that it does not need;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
-//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it.
+//! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it; `hub_way`: its way to the hub.
 
 mod access;
 mod connect;
@@ -19,11 +20,13 @@ mod controller;
 mod faults;
 mod finalizers;
 mod hooks;
+mod hub_way;
 mod lifetime;
 mod log;
 mod names;
 mod outputs;
 mod placements;
+mod rights;
 mod selection;
 mod world;
 

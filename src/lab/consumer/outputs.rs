@@ -1,10 +1,13 @@
-//! What the consumer makes of profiles: a Secret for each, as Argo CD has them.
+//! What the consumer makes of profiles: a Secret for each, as Argo CD has them. It leaves those of others alone.
 
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::ApiResource;
+use kube::{
+    ResourceExt as _,
+    api::{ApiResource, DynamicObject},
+};
 use serde_json::json;
 
 use super::{
@@ -12,6 +15,10 @@ use super::{
     world::{Misbehaviour, World},
 };
 use crate::client::{Hub, RequestError, Target};
+
+/// The label of what it makes, and its value.
+const LABEL: &str = "argocd.argoproj.io/secret-type";
+const VALUE: &str = "cluster";
 
 /// The Secrets that there are, each with the server that it names.
 #[derive(Debug, Default)]
@@ -33,8 +40,10 @@ impl Outputs {
             None if world.has(Misbehaviour::ForgetsOutputs) => BTreeMap::new(),
             None => {
                 let (listed, _) = hub.list(&ApiResource::erase::<Secret>(&()), OUTPUTS).await?;
-                let names = listed.into_iter().filter_map(|secret| secret.metadata.name);
-                names.map(|name| (name, String::new())).collect()
+                let own = listed.into_iter().filter(is_own);
+                own.filter_map(|secret| secret.metadata.name)
+                    .map(|name| (name, String::new()))
+                    .collect()
             }
         };
         for name in made.keys().filter(|name| !wanted.contains_key(*name)) {
@@ -43,6 +52,9 @@ impl Outputs {
         made.retain(|name, _| wanted.contains_key(name));
         for (name, server) in wanted {
             if made.get(&name) != Some(&server) {
+                if !world.has(Misbehaviour::TakesSecretsOver) && is_taken(hub, &name).await? {
+                    continue;
+                }
                 hub.create(&target(&name), CONSUMER, &secret(&name, &server))
                     .await?;
                 made.insert(name, server);
@@ -51,6 +63,19 @@ impl Outputs {
         self.made = Some(made);
         Ok(())
     }
+}
+
+/// Whether somebody else has a Secret of that name.
+async fn is_taken(hub: &Hub, name: &str) -> Result<bool, RequestError> {
+    Ok(hub
+        .find(&target(name))
+        .await?
+        .is_some_and(|secret| !is_own(&secret)))
+}
+
+/// Whether it made that Secret.
+fn is_own(secret: &DynamicObject) -> bool {
+    secret.labels().get(LABEL).is_some_and(|value| value == VALUE)
 }
 
 fn target(name: &str) -> Target {
@@ -64,7 +89,7 @@ fn target(name: &str) -> Target {
 fn secret(name: &str, server: &str) -> serde_json::Value {
     json!({
         "metadata": {
-            "namespace": OUTPUTS, "name": name, "labels": {"argocd.argoproj.io/secret-type": "cluster"},
+            "namespace": OUTPUTS, "name": name, "labels": {LABEL: VALUE},
         },
         "data": {"name": BASE64_STANDARD.encode(name), "server": BASE64_STANDARD.encode(server)},
     })

@@ -9,6 +9,42 @@ fn rules(grants: &Grants) -> Vec<Value> {
 }
 
 #[test]
+fn what_a_consumer_makes_has_a_role_where_it_is() {
+    let grants = Grants {
+        namespaces: vec!["inventory".to_owned()],
+        mutations: vec![Role::Consumer],
+        outputs: vec![
+            OutputPlace::Argocd {
+                namespace: "argocd".to_owned(),
+            },
+            OutputPlace::Multikueue,
+            OutputPlace::Kubeconfig { path: "/a".into() },
+        ],
+        ..Grants::default()
+    };
+    let roles = rules(&grants);
+    assert_eq!(roles.len(), 3);
+    assert!(!roles[0].to_string().contains("secrets"), "{}", roles[0]);
+    let place = |role: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&role["kind"]), text(&role["metadata"]["namespace"]))
+    };
+    assert_eq!(place(&roles[1]), ("Role".to_owned(), "argocd".to_owned()));
+    assert_eq!(place(&roles[2]), ("ClusterRole".to_owned(), String::new()));
+    let account = "ci:runner".parse().expect("an account");
+    let bound: Vec<Value> = serde_saphyr::from_multiple(&grants.manifest_bound_to(&account)).expect("YAML");
+    let names: std::collections::BTreeSet<String> = bound
+        .iter()
+        .map(|object| format!("{} {}", object["kind"], object["metadata"]))
+        .collect();
+    assert_eq!(
+        names.len(),
+        7,
+        "an account, and three roles and bindings that share no name: {names:?}"
+    );
+}
+
+#[test]
 fn asks_for_no_more_than_is_used() {
     let roles = rules(&Grants::default());
     assert_eq!(roles.len(), 1);

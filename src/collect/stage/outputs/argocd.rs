@@ -25,13 +25,15 @@ pub(super) async fn read(hub: &TimedClient, namespace: &str) -> Result<Vec<Found
 }
 
 fn found(secret: &Value) -> Found {
-    let field = |name: &&str| {
-        let bytes = BASE64_STANDARD.decode(secret["data"][*name].as_str()?).ok()?;
-        String::from_utf8(bytes).ok()
-    };
     let metadata = |name: &str| secret["metadata"][name].as_str().unwrap_or_default();
     Found {
         object: format!("Secret {}/{}", metadata("namespace"), metadata("name")),
-        texts: FIELDS.iter().filter_map(field).collect(),
+        texts: FIELDS.iter().filter_map(|name| field(secret, name)).collect(),
     }
+}
+
+/// A field of a Secret that holds text.
+pub(super) fn field(secret: &Value, name: &str) -> Option<String> {
+    let bytes = BASE64_STANDARD.decode(secret["data"][name].as_str()?).ok()?;
+    String::from_utf8(bytes).ok()
 }

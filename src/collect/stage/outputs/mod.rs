@@ -8,8 +8,9 @@ mod multikueue;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use evidence::{MemberAddress, Output, OutputReader};
+use serde_json::Value;
 
-use crate::connect::call::TimedClient;
+use crate::connect::{Connection, call::TimedClient};
 
 /// Where an output is, by how it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,14 @@ impl OutputPlace {
         }
     }
 
+    /// Checks that outputs can be read. None of what they hold is looked at.
+    ///
+    /// # Errors
+    /// When they cannot be read; the reason has no text of theirs.
+    pub async fn check(&self, hub: &Connection) -> Result<(), String> {
+        self.read(&hub.timed(), &[]).await.map(drop)
+    }
+
     /// Reads the outputs that speak of these addresses.
     ///
     /// # Errors
@@ -92,6 +101,24 @@ impl OutputPlace {
             members: members.cloned().collect::<BTreeSet<_>>(),
         }
     }
+}
+
+/// The URLs of staged members in what a Secret holds.
+pub(super) fn servers_named(secret: &Value, addresses: &[MemberAddress]) -> BTreeSet<String> {
+    let fields = secret["data"].as_object().into_iter().flatten();
+    let texts: Vec<String> = fields
+        .filter_map(|(name, _)| argocd::field(secret, name))
+        .collect();
+    let urls = addresses.iter().map(|address| &address.url);
+    urls.filter(|url| texts.iter().any(|text| names(text, url)))
+        .cloned()
+        .collect()
+}
+
+/// Whether a text names a URL, rather than one whose port is longer.
+fn names(text: &str, url: &str) -> bool {
+    let mut ends = text.match_indices(url).map(|(at, _)| at + url.len());
+    ends.any(|end| !text[end..].starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// A URL without the slash at its end, which means nothing.

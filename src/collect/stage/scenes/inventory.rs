@@ -11,8 +11,8 @@ use super::super::{
 /// More properties than any other profile has.
 const MANY: usize = 150;
 
-/// Profiles of one name in two namespaces, others that the consumer does not select, one of a member that is not healthy, and
-/// one with undefined values.
+/// Profiles of one name in two namespaces, others that the consumer does not select, one whose output would have a name that is
+/// taken, one of a member that is not healthy, and one with undefined values.
 pub(super) async fn inventory(session: &Session<'_>) {
     let claims = &session.plan.claims;
     let selected = session.place();
@@ -30,6 +30,9 @@ pub(super) async fn inventory(session: &Session<'_>) {
         let mut unlabelled = selected.clone();
         unlabelled.labels.clear();
         place(session, &unlabelled, "unlabelled", "unlabelled").await;
+    }
+    if session.take_name("taken").await {
+        place(session, &selected, "taken", "taken").await;
     }
     if let Some(address) = session.address("unhealthy").await {
         let status = Status::of([Entry::to(session.provider(), &address)]).healthy("False");

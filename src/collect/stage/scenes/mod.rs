@@ -6,23 +6,23 @@
 //! * `changes`: where access moves, stays, or ends;
 //! * `placements`: which profiles decisions name, for a consumer that reads those;
 //! * `failures`: what cannot be used;
-//! * `restart`: what changes while the consumer is stopped; `uninstall`: what it leaves behind.
+//! * `away`: what changes while the consumer is stopped, or does not reach the hub; `uninstall`: what it leaves behind.
 
 mod access;
 mod arguments;
+mod away;
 mod changes;
 mod duplicates;
 mod failures;
 mod inventory;
 mod placements;
-mod restart;
 mod uninstall;
 
-use evidence::{ConsumerClaims, DriverAction};
+use evidence::DriverAction;
 use futures::{FutureExt as _, future::BoxFuture};
 pub(super) use uninstall::uninstall;
 
-use super::session::Session;
+use super::{StagePlan, session::Session};
 
 /// A provider that no consumer has a plugin for.
 const UNKNOWN: &str = "unknown.conformance.example";
@@ -33,8 +33,8 @@ pub(super) struct SceneOf {
     pub name: &'static str,
     /// Publishes its profiles.
     pub play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>,
-    /// Whether it is played for a consumer with these claims.
-    pub is_asked: fn(&ConsumerClaims) -> bool,
+    /// Whether it is played by this plan.
+    pub is_asked: fn(&StagePlan) -> bool,
     /// How many times what the consumer may take it lasts, at least.
     pub settles: u32,
     /// Whether it may hold up a consumer that does one thing after the other.
@@ -53,6 +53,17 @@ pub(super) const SCENES: &[SceneOf] = &[
     scene("address", |session| changes::address(session).boxed()),
     scene("heartbeats", |session| changes::heartbeats(session).boxed()),
     scene("ends", |session| changes::ends(session).boxed()),
+    SceneOf {
+        // It may take its time until it tries to reach the hub again.
+        hinders: true,
+        is_asked: StagePlan::is_relayed,
+        ..scene("cut-off", |session| away::cut_off(session).boxed())
+    },
+    SceneOf {
+        is_asked: StagePlan::is_relayed,
+        settles: 3,
+        ..scene("reconnected", |session| away::reconnected(session).boxed())
+    },
     placements("slices", |session| placements::slices(session).boxed()),
     placements("references", |session| placements::references(session).boxed()),
     placements("follows", |session| placements::follows(session).boxed()),
@@ -70,12 +81,12 @@ pub(super) const SCENES: &[SceneOf] = &[
     SceneOf {
         // It begins with all profiles anew.
         hinders: true,
-        hooks: restart::HOOKS,
-        ..scene("restart", |session| restart::restart(session).boxed())
+        hooks: away::HOOKS,
+        ..scene("restart", |session| away::restart(session).boxed())
     },
     SceneOf {
-        hooks: restart::HOOKS,
-        ..scene("restarted", |session| restart::restarted(session).boxed())
+        hooks: away::HOOKS,
+        ..scene("restarted", |session| away::restarted(session).boxed())
     },
 ];
 
@@ -96,7 +107,7 @@ const fn scene(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFutur
 /// A scene for a consumer that reads decisions.
 const fn placements(name: &'static str, play: for<'s> fn(&'s Session<'_>) -> BoxFuture<'s, ()>) -> SceneOf {
     SceneOf {
-        is_asked: ConsumerClaims::reads_placements,
+        is_asked: |plan| plan.claims.reads_placements(),
         ..scene(name, play)
     }
 }

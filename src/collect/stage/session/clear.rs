@@ -26,6 +26,7 @@ impl Session<'_> {
     pub async fn clear(&self) {
         let published = std::mem::take(&mut self.state().published);
         let mut is_clear = self.clear_decisions().await;
+        is_clear &= self.clear_taken_names().await;
         for profile in &published {
             is_clear &= self.delete(KIND, &profile.object, profile.undo).await;
         }
@@ -44,10 +45,15 @@ impl Session<'_> {
             self.warn(&format!("{object} of the run's own is still there: {failure}"));
             return false;
         }
+        self.undone(undo);
+        true
+    }
+
+    /// Writes down that something is undone.
+    pub(super) fn undone(&self, undo: Option<u64>) {
         if let (Some(journal), Some(number)) = (&self.plan.journal, undo) {
             journal.undone(number);
         }
-        true
     }
 
     /// Waits until a profile that was deleted is gone, for as long as the consumer may take to let it go.

@@ -5,9 +5,10 @@ use serde_json::json;
 
 use super::{few, text, time, window};
 use crate::{
-    Called, ConsumerClaims, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notice, NoticePlace,
-    Notices, Output, OutputReader, OutputSnapshot, PluginAnswer, PluginCall, PluginCluster, Reads, Scene,
-    Stage, StagedCredential, api::Json,
+    AllowedWrite, Called, ConsumerClaims, ConsumerRights, DriverAction, HookCall, HubCut, HubRead, Log,
+    MemberAddress, MemberCall, Notice, NoticePlace, Notices, Output, OutputReader, OutputSnapshot,
+    PluginAnswer, PluginCall, PluginCluster, Reads, Scene, Stage, StagedCredential, TakenName,
+    TakenNameFound, TakenNameLook, api::Json,
 };
 
 pub(super) fn stage() -> impl Strategy<Value = Stage> {
@@ -55,15 +56,71 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         few(scene),
         few(hook_call()),
         few(snapshot()),
+        few(taken_name()),
+        option::of(rights()),
+        few((time(), time(), any::<u64>())),
+        option::of(few((time(), text(), text()))),
     );
-    staged.prop_map(|(run, consumer, addresses, scenes, hook_calls, outputs)| Stage {
-        run,
-        consumer,
-        addresses,
-        scenes,
-        hooks: hook_calls.iter().map(|call| call.action).collect(),
-        hook_calls,
-        outputs,
+    staged.prop_map(|staged| {
+        let (run, consumer, addresses, scenes, hook_calls, outputs, taken_names, rights, cuts, reads) =
+            staged;
+        let cuts = cuts.into_iter();
+        Stage {
+            run,
+            consumer,
+            addresses,
+            scenes,
+            hooks: hook_calls.iter().map(|call| call.action).collect(),
+            hook_calls,
+            outputs,
+            taken_names,
+            relayed: cuts.len() > 0,
+            hub_cuts: cuts
+                .map(|(from, until, connections)| HubCut {
+                    from,
+                    until,
+                    connections,
+                })
+                .collect(),
+            reads: reads.map(|reads| {
+                let reads = reads.into_iter();
+                reads
+                    .map(|(at, namespace, name)| HubRead {
+                        at,
+                        namespace: namespace.into(),
+                        name: name.into(),
+                    })
+                    .collect()
+            }),
+            rights,
+        }
+    })
+}
+
+fn taken_name() -> impl Strategy<Value = TakenName> {
+    let found = prop_oneof![
+        Just(TakenNameFound::Unchanged {}),
+        Just(TakenNameFound::Gone {}),
+        (few(text()), any::<bool>()).prop_map(|(servers, owned)| TakenNameFound::Changed {
+            servers: servers.into_iter().collect(),
+            owned,
+        }),
+    ];
+    let look = (time(), found).prop_map(|(at, found)| TakenNameLook { at, found });
+    (text(), text(), few(look)).prop_map(|(object, profile, looks)| TakenName {
+        reader: OutputReader::Argocd,
+        object,
+        profile,
+        looks,
+    })
+}
+
+fn rights() -> impl Strategy<Value = ConsumerRights> {
+    let write = || (text(), text()).prop_map(|(namespace, verb)| AllowedWrite { namespace, verb });
+    (few(write()), few(write()), any::<bool>()).prop_map(|(profiles, statuses, all_secrets)| ConsumerRights {
+        profiles: profiles.into_iter().collect(),
+        statuses: statuses.into_iter().collect(),
+        all_secrets,
     })
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Called, DriverAction, HookCall, Log, MemberAddress, MemberCall, Notices, Output, OutputReader,
-    OutputSnapshot, PluginCall, ProfileHistory, Stage, Window,
+    Called, ConsumerRights, DriverAction, HookCall, HubCut, HubRead, Log, MemberAddress, MemberCall, Notices,
+    Output, OutputReader, OutputSnapshot, PluginCall, ProfileHistory, Stage, TakenName, TakenNameFound,
+    TakenNameLook, Window,
     api::{AccessProvider, ClusterProfile, names},
 };
 use jiff::SignedDuration;
@@ -47,6 +48,62 @@ pub(super) struct StageText {
     hook_calls: Vec<HookText>,
     /// What the consumer had made, each with `at`, and `outputs` as they stand in evidence.
     outputs: Option<Vec<OutputText>>,
+    /// The objects under names that the consumer would choose, of profiles, each with the run's looks at it.
+    taken_names: Vec<TakenNameText>,
+    /// When the run had closed the consumer's way to the hub; without it, that does not lead through the run.
+    hub_cuts: Option<Vec<HubCutText>>,
+    /// What the consumer read from the hub, each with `at`, and a `name` if it is no list; none if the audit log has no read of it.
+    reads: Option<Vec<Map<String, Value>>>,
+    /// What the hub lets the consumer's user do, as it stands in evidence.
+    rights: Option<ConsumerRights>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TakenNameText {
+    profile: String,
+    #[serde(default)]
+    looks: Vec<TakenNameLookText>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TakenNameLookText {
+    at: SignedDuration,
+    found: TakenNameFound,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct HubCutText {
+    from: SignedDuration,
+    until: SignedDuration,
+    connections: Option<u64>,
+}
+
+impl HubCutText {
+    fn cut(&self) -> HubCut {
+        HubCut {
+            from: moment(self.from),
+            until: moment(self.until),
+            connections: self.connections.unwrap_or(1),
+        }
+    }
+}
+
+impl TakenNameText {
+    fn taken(&self) -> TakenName {
+        let looks = self.looks.iter().map(|look| TakenNameLook {
+            at: moment(look.at),
+            found: look.found.clone(),
+        });
+        TakenName {
+            reader: OutputReader::Argocd,
+            object: format!("Secret argocd/cluster-{}", self.profile),
+            profile: self.profile.clone(),
+            looks: looks.collect(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -166,6 +223,11 @@ impl<'e> Staged<'e> {
                     outputs: snapshot.outputs.clone(),
                 })
                 .collect(),
+            taken_names: text.taken_names.iter().map(TakenNameText::taken).collect(),
+            relayed: text.hub_cuts.is_some(),
+            hub_cuts: text.hub_cuts.iter().flatten().map(HubCutText::cut).collect(),
+            reads: text.reads.as_deref().map(reads).transpose()?,
+            rights: text.rights.clone(),
         })
     }
 
@@ -340,6 +402,21 @@ impl<'e> Staged<'e> {
         json_patch::merge(&mut whole, &call.into());
         strictly("plugin call", &whole)
     }
+}
+
+/// What the consumer read, by default of the first of its namespaces.
+fn reads(texts: &[Map<String, Value>]) -> Result<Vec<HubRead>, Flaw> {
+    let mut reads: Vec<HubRead> = Vec::new();
+    for text in texts {
+        let mut fields = text.clone();
+        for at in Repeats::take(&mut fields)?.moments() {
+            let mut whole = json!({"at": moment(at), "namespace": NAMESPACES[0]});
+            json_patch::merge(&mut whole, &fields.clone().into());
+            reads.push(strictly("read", &whole)?);
+        }
+    }
+    reads.sort_by_key(|read| read.at);
+    Ok(reads)
 }
 
 /// What was found: a merge patch onto a log in which nothing was.

@@ -1,5 +1,6 @@
 //! What the rules on consumers share: what profiles said, who was called, and whether the consumer had its chance.
 
+mod away;
 mod called;
 mod decisions;
 mod entries;
@@ -8,6 +9,7 @@ mod play;
 mod size;
 mod standing;
 
+pub(crate) use away::{Away, follows_what_changed};
 pub(crate) use called::{UNSEEN, call_in_words, expect_call, goes_on};
 pub(crate) use decisions::{Decisions, Slice};
 pub(crate) use entries::{

@@ -1,4 +1,4 @@
-//! The time in which hooks had stopped the consumer, and what it keeps over that.
+//! The time in which hooks had stopped the consumer or the run had closed its way to the hub, and what it keeps over that.
 
 use evidence::{DriverAction, HookCall, Output, OutputSnapshot};
 
@@ -70,9 +70,16 @@ impl<'e> Play<'e> {
         })
     }
 
-    /// Whether the consumer may not have run when something changed: what it makes of that is the subject of other rules.
-    pub(crate) fn may_have_paused(&self, change: Edge) -> bool {
-        let mut pauses = self.pauses();
-        pauses.any(|pause| pause.begins() <= change.latest && change.earliest <= pause.ends())
+    /// Whenever the consumer may not have learnt what profiles say: it was stopped, or its way to the hub was closed.
+    pub(crate) fn times_away(&self) -> impl Iterator<Item = (Micros, Micros)> {
+        let pauses = self.pauses().map(|pause| (pause.begins(), pause.ends()));
+        let cuts = self.stage.hub_cuts.iter();
+        pauses.chain(cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond())))
+    }
+
+    /// Whether the consumer may not have learnt of a change: what it makes of that is the subject of other rules.
+    pub(crate) fn may_have_missed(&self, change: Edge) -> bool {
+        let mut away = self.times_away();
+        away.any(|(begins, ends)| begins <= change.latest && change.earliest <= ends)
     }
 }

@@ -264,7 +264,7 @@ impl<'e> Play<'e> {
         at: Micros,
         permits: impl Fn(&ClusterProfile) -> bool,
     ) -> bool {
-        let since = at.saturating_sub(self.settle);
+        let since = self.known_since(at);
         if since < subject.unknown_until {
             return true;
         }
@@ -274,6 +274,17 @@ impl<'e> Play<'e> {
             Seen::Absence => false,
             Seen::Version(version) => permits(&version.object),
         })
+    }
+
+    /// Since when the consumer must have learnt what profiles said: by a moment, it may go on as before any later change. While it
+    /// does not reach the hub, it learns nothing; one that is stopped does nothing.
+    fn known_since(&self, at: Micros) -> Micros {
+        let since = at.saturating_sub(self.settle);
+        let cuts = self.stage.hub_cuts.iter();
+        let cuts = cuts.map(|cut| (cut.from.as_microsecond(), cut.until.as_microsecond()));
+        let unlearnt = cuts.filter(|(from, until)| *from <= at && since <= *until);
+        let earliest = unlearnt.map(|(from, _)| from.saturating_sub(self.settle)).min();
+        earliest.map_or(since, |earliest| earliest.min(since))
     }
 
     /// Whether a profile may have named that server for a provider that the consumer has a plugin for, so that the consumer

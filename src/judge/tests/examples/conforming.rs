@@ -166,6 +166,7 @@ fn staged() -> Value {
                 {"from": "530s", "called": "531s"},
             ],
             "hookCalls": [{"action": "stop", "at": "451s"}, {"action": "start", "at": "475s"}],
+            "rights": {}, "reads": [{"at": "1s"}],
         },
         "profiles": [
             {}, ill, in_both, odd,
@@ -220,7 +221,7 @@ fn staged() -> Value {
             {"place": {"line": {"number": 2}}, "names": ["tied", "as-old"]},
             {"place": {"line": {"number": 3}}, "names": ["gone", "next"]},
         ]},
-        "requests": [{"at": "10s", "subresource": "status"}],
+        "requests": [{"at": "10s", "every": "2s", "times": 12, "subresource": "status"}],
     })
 }
 
@@ -241,7 +242,9 @@ fn staged_by_decisions() -> Value {
     json!({
         "stage": {
             "consumer": {"reads": ["placements"]},
-            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s"}],
+            "scenes": [{"called": "1s", "until": "50s"}, {"from": "61s", "called": "62s", "until": "300s"}, {"from": "340s", "called": "341s"}],
+            "outputs": [], "rights": {}, "reads": [], "hubCuts": [{"from": "305s", "until": "330s"}],
+            "takenNames": [{"profile": "b", "looks": [{"at": "40s", "found": {"unchanged": {}}}]}],
         },
         "profiles": [
             profile("default", "a"), profile("default", "b"), profile("default", "c"), profile("other", "a"),
@@ -249,7 +252,7 @@ fn staged_by_decisions() -> Value {
         "slices": [
             first, web(1, &[]), web(2, &["default/c"]), {"metadata": {"name": "api-0"}, "decisions": ["a"]},
         ],
-        "steps": [{"at": "60s", "change": without_b}],
+        "steps": [{"at": "60s", "change": without_b}, {"at": "320s", "delete": "c"}],
         "memberCalls": [{"at": "2s", "every": "10s", "times": 20}, {"at": "2s", "of": "b"}, {"at": "40s", "of": "c"}],
         "requests": [{"at": "10s", "subresource": "status"}],
         "sliceRequests": [{"at": "10s"}],

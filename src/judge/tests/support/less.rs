@@ -25,6 +25,14 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
         stage.scenes.retain(|scene| scene.from >= began);
         stage.hook_calls.retain(|call| call.from >= began);
         stage.outputs.retain(|snapshot| snapshot.at >= began);
+        stage
+            .reads
+            .iter_mut()
+            .for_each(|reads| reads.retain(|read| read.at >= began));
+        stage.hub_cuts.retain(|cut| cut.until >= began);
+        for taken in &mut stage.taken_names {
+            taken.looks.retain(|look| look.at >= began);
+        }
     }
     cut_log(&mut late.member_calls, began, Timestamp::MAX, |call| call.at);
     cut_log(&mut late.plugin_calls, began, Timestamp::MAX, |call| call.at);
@@ -76,6 +84,17 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
         }
         stage.hook_calls.retain(|call| call.until <= now);
         stage.outputs.retain(|snapshot| snapshot.at <= now);
+        stage
+            .reads
+            .iter_mut()
+            .for_each(|reads| reads.retain(|read| read.at <= now));
+        stage.hub_cuts.retain(|cut| cut.from <= now);
+        for cut in &mut stage.hub_cuts {
+            cut.until = cut.until.min(now);
+        }
+        for taken in &mut stage.taken_names {
+            taken.looks.retain(|look| look.at <= now);
+        }
     }
     cut_log(&mut then.member_calls, Timestamp::MIN, now, |call| call.at);
     cut_log(&mut then.plugin_calls, Timestamp::MIN, now, |call| call.at);
@@ -223,6 +242,14 @@ pub fn set_back(evidence: &Evidence, by: SignedDuration) -> Evidence {
     for snapshot in stage.iter_mut().flat_map(|stage| &mut stage.outputs) {
         back(&mut snapshot.at);
     }
+    for cut in stage.iter_mut().flat_map(|stage| &mut stage.hub_cuts) {
+        back(&mut cut.from);
+        back(&mut cut.until);
+    }
+    let taken = stage.iter_mut().flat_map(|stage| &mut stage.taken_names);
+    for look in taken.flat_map(|taken| &mut taken.looks) {
+        back(&mut look.at);
+    }
     if let Some(log) = member_calls {
         back(&mut log.covers.from);
         back(&mut log.covers.until);
@@ -290,6 +317,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         Kind::Outputs => {
             if let Some(stage) = &mut less.stage {
                 stage.outputs.clear();
+                stage.taken_names.clear();
             }
         }
         Kind::MemberCalls => less.member_calls = None,

@@ -45,7 +45,7 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                     .while_(|profile| servers(profile) == *new && holds(profile));
                 play.chance(&held.without(&since.not()))
             };
-            if old.is_empty() || play.may_have_paused(*edge) || chance(&|_| true).is_none() {
+            if old.is_empty() || play.may_have_missed(*edge) || chance(&|_| true).is_none() {
                 continue;
             }
             let next = named.get(place + 2);

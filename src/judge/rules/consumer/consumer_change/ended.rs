@@ -38,8 +38,8 @@ pub(in crate::rules) fn access_revoked(evidence: &Evidence, findings: &mut Findi
 
 /// `consumer-change/profile-gone`
 ///
-/// When a profile is deleted, the consumer makes no new call of its member. What was deleted while the consumer was stopped is the
-/// subject of another rule.
+/// When a profile is deleted, the consumer makes no new call of its member. What was deleted while the consumer was stopped or
+/// did not reach the hub is the subject of other rules.
 pub(in crate::rules) fn profile_gone(evidence: &Evidence, findings: &mut Findings) {
     let what = What {
         never: "no profile was deleted whose member had been called",
@@ -55,7 +55,7 @@ pub(in crate::rules) fn profile_gone(evidence: &Evidence, findings: &mut Finding
             .map(|next| next.from.latest)
             .chain([Micros::MAX]);
         let is_it = |run: &Run<'_, ClusterProfile>| {
-            matches!(run.seen, Seen::Absence) && play.may_have_paused(run.from)
+            matches!(run.seen, Seen::Absence) && play.may_have_missed(run.from)
         };
         let unseen = runs.iter().zip(ends).filter(|(run, _)| is_it(run));
         let unseen = Set::of(unseen.map(|(run, end)| (run.from.earliest, end)));

@@ -105,8 +105,7 @@ pub(in crate::rules) fn deletion_not_blocked(evidence: &Evidence, findings: &mut
 /// When the consumer was there and ran, as far as hooks say.
 fn times_of_presence(play: &Play<'_>, uninstall: Option<&HookCall>) -> Set {
     let gone = uninstall.map(|call| (call.from.as_microsecond(), Micros::MAX));
-    let paused = play.pauses().map(|pause| (pause.begins(), pause.ends()));
-    Set::of(paused.chain(gone)).not()
+    Set::of(play.times_away().chain(gone)).not()
 }
 
 /// While a profile was about to go, and nobody was left who would let it.

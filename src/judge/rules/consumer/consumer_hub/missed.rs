@@ -1,0 +1,47 @@
+//! What changed while the consumer did not reach the hub.
+
+use evidence::{Evidence, HubCut};
+
+use crate::{
+    shared::consumer::{Away, Play, follows_what_changed},
+    subjects::Findings,
+};
+
+/// `consumer-hub/no-missed-event`
+///
+/// What changed while the consumer did not reach the hub, it finds out when it does again: it calls no server that went meanwhile,
+/// once it has settled, and calls those that came. A slow one has three times as long as else.
+pub(in crate::rules) fn no_missed_event(evidence: &Evidence, findings: &mut Findings) {
+    let Some(play) = Play::of(evidence, findings) else {
+        return;
+    };
+    if !play.stage.relayed {
+        findings
+            .not_asked("the consumer's way to the hub does not lead through the run, which cannot close it");
+        return;
+    }
+    findings.nothing_happened("no profile changed while the consumer did not reach the hub");
+    for cut in &play.stage.hub_cuts {
+        match away(&play, cut) {
+            Ok(away) => follows_what_changed(&play, &away, findings),
+            Err(why) => findings.cannot_tell(why),
+        }
+    }
+}
+
+fn away(play: &Play<'_>, cut: &HubCut) -> Result<Away, &'static str> {
+    if cut.connections == 0 {
+        return Err("the consumer had no connection to the hub that led through the run");
+    }
+    let called = play.stage.scenes.iter().filter_map(|scene| scene.called);
+    let back = called.filter(|called| *called >= cut.until).min();
+    let back = back.ok_or("the consumer called no control once it could reach the hub again")?;
+    Ok(Away {
+        begins: cut.from.as_microsecond(),
+        from: cut.from.as_microsecond(),
+        until: cut.until.as_microsecond(),
+        back: back.as_microsecond(),
+        when: "while it did not reach the hub",
+        again: "once it could reach the hub again",
+    })
+}

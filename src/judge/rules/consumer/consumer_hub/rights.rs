@@ -1,0 +1,78 @@
+//! What the hub lets the consumer do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use evidence::{AllowedWrite, Evidence, ObjectRef};
+
+use crate::{
+    reasons::CONSUMER_NOT_NAMED,
+    subjects::{Finding, Findings},
+    text::redacted,
+};
+
+/// `consumer-hub/least-privilege`
+///
+/// The hub does not let the consumer's user create or delete profiles, write their status, or list the Secrets of all namespaces.
+/// It may update profiles: consumers set the display name and finalizers. No document limits its rights, and some have a need for
+/// more: what is found is a hint.
+pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Findings) {
+    let Some(stage) = &evidence.stage else {
+        return;
+    };
+    let user = &stage.consumer.user;
+    if user.is_empty() {
+        findings.not_asked(CONSUMER_NOT_NAMED);
+        return;
+    }
+    let Some(rights) = &stage.rights else {
+        findings.cannot_tell("the hub did not say what the consumer's user may do");
+        return;
+    };
+    findings.examine();
+    let all_secrets = rights.all_secrets.then(|| "list in all namespaces".to_owned());
+    let too_much = [
+        (
+            "the hub lets the consumer create or delete profiles",
+            "clusterprofiles",
+            in_words(&rights.profiles),
+        ),
+        (
+            "the hub lets the consumer write the status of profiles",
+            "clusterprofiles/status",
+            in_words(&rights.statuses),
+        ),
+        (
+            "the hub lets the consumer read all Secrets",
+            "secrets",
+            all_secrets,
+        ),
+    ];
+    for (message, resource, allowed) in too_much {
+        let Some(allowed) = allowed else { continue };
+        let user = ObjectRef {
+            kind: "User".to_owned(),
+            name: redacted(user),
+            ..ObjectRef::default()
+        };
+        findings.report(
+            Finding::on(user, message)
+                .at(resource)
+                .expected("the rights alone that it needs")
+                .observed(allowed)
+                .advisory(),
+        );
+    }
+}
+
+/// Which verbs are allowed where; none if there are none.
+fn in_words(writes: &BTreeSet<AllowedWrite>) -> Option<String> {
+    let mut verbs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for write in writes {
+        verbs.entry(&write.namespace).or_default().push(&write.verb);
+    }
+    let told = verbs
+        .iter()
+        .map(|(namespace, verbs)| format!("{} in {namespace}", verbs.join(", ")));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
