@@ -63,6 +63,11 @@ envtest:
 action:
     ci/action/try
 
+# Package the crates that stand alone, and compile what crates.io would get.
+packages:
+    cargo package --locked -p kube-envtest
+    cargo package --locked -p in-process-apiserver
+
 # Dependencies: licences, bans, sources, and known advisories (needs the network).
 audit:
     cargo deny check
