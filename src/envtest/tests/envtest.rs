@@ -2,6 +2,8 @@
 //!
 //! The trials are ignored, with the reason, where there are no programs to start.
 
+mod readme;
+
 use std::{
     env, fs, future,
     io::{BufRead as _, BufReader, Write as _},
@@ -28,7 +30,8 @@ fn main() -> ExitCode {
     if let Some(folder) = env::var_os(ONLY_START) {
         runtime().block_on(start_and_wait(Path::new(&folder)));
     }
-    let trials = vec![
+    readme::run_if_asked();
+    let mut trials = vec![
         trial("serves_its_users_and_leaves_nothing_behind", |assets| {
             runtime().block_on(serves_its_users_and_leaves_nothing_behind(assets));
         }),
@@ -37,10 +40,22 @@ fn main() -> ExitCode {
             runtime().block_on(says_why_it_does_not_start(assets));
         }),
     ];
+    trials.push(Trial::test("readme::names_this_version", || {
+        readme::names_this_version();
+        Ok(())
+    }));
+    for program in readme::PROGRAMS {
+        let name = |what: &str| format!("readme::{}::{what}", program.name);
+        trials.push(Trial::test(name("stands_in_the_readme"), || {
+            program.stands_in_the_readme();
+            Ok(())
+        }));
+        trials.push(trial(&name("runs"), |assets| program.runs(&assets)));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-fn trial(name: &str, test: fn(Assets)) -> Trial {
+fn trial(name: &str, test: impl FnOnce(Assets) + Send + 'static) -> Trial {
     Trial::ignorable_test(name, move || -> Result<Completion, Failed> {
         match Assets::find(Some(Path::new(BUILDS))) {
             Ok(assets) => {
