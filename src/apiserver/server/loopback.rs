@@ -32,17 +32,6 @@ use crate::request::reply::ResponseBody;
 const ADDRESS: &str = "127.0.0.1";
 
 /// A port of 127.0.0.1 with a TLS certificate of its own.
-///
-/// ```no_run
-/// # async fn example() -> std::io::Result<()> {
-/// use apiserver::{ApiServer, Clock, Loopback};
-///
-/// let loopback = Loopback::bind("test", 0).await?;
-/// std::fs::write("kubeconfig", loopback.endpoint().kubeconfig_as(ApiServer::ADMIN))?;
-/// loopback.serve(ApiServer::new(Clock::system())).await;
-/// # Ok(())
-/// # }
-/// ```
 pub struct Loopback {
     /// Accepts connections on the port.
     pub listener: TcpListener,

@@ -12,6 +12,7 @@ mod go;
 mod hubs;
 mod kube_rs;
 mod normal;
+mod readme;
 mod script;
 #[path = "../support/scripts.rs"]
 mod scripts;
@@ -36,6 +37,9 @@ use table::Table;
 /// Where `ci/envtest/build` puts the API server's programs.
 const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
 
+/// Why what needs kubectl is ignored.
+const NO_KUBECTL: &str = "there is no kubectl beside kube-apiserver";
+
 /// Both hubs. The first trial that needs them starts them.
 static OURS: OnceLock<Hub> = OnceLock::new();
 static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
@@ -43,6 +47,7 @@ static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
 
 fn main() -> ExitCode {
+    readme::serve_if_asked();
     let arguments = Arguments::from_args();
     let scripts = Script::all();
     let table = Arc::new(Table::read(&scripts));
@@ -63,6 +68,7 @@ fn main() -> ExitCode {
         trials.push(on_ours(format!("kube_rs::{name}::ours"), test));
     }
     trials.extend([go_trial("ours"), go_trial("real")]);
+    trials.extend(readme_trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Statics are not dropped.
     let real = REAL.get().and_then(|real| real.as_ref().ok());
@@ -83,18 +89,20 @@ fn ours() -> &'static Hub {
 
 /// The real hub, or the reason why it is missing.
 fn real() -> Result<&'static Hub, String> {
-    let start = || {
-        let assets = Assets::find(Some(Path::new(BUILDS)))
-            .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))?;
-        Ok(RUNTIME.block_on(Hub::real(&assets)))
-    };
+    let start = || Ok(RUNTIME.block_on(Hub::real(&assets()?)));
     REAL.get_or_init(start).as_ref().map_err(Clone::clone)
+}
+
+/// The programs of a real API server, or the reason why they are missing.
+fn assets() -> Result<Assets, String> {
+    Assets::find(Some(Path::new(BUILDS)))
+        .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))
 }
 
 fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed> {
     let tools = real().and_then(|real| {
         let kubectl = real.kubectl.clone();
-        Ok((real, kubectl.ok_or("there is no kubectl beside kube-apiserver")?))
+        Ok((real, kubectl.ok_or(NO_KUBECTL)?))
     });
     let (real, kubectl) = match tools {
         Ok(tools) => tools,
@@ -153,4 +161,26 @@ fn go_trial(hub: &'static str) -> Trial {
             Err(reason) => Ok(Completion::ignored_with(reason)),
         }
     })
+}
+
+fn readme_trials() -> [Trial; 3] {
+    [
+        Trial::test("readme::names_this_version", || {
+            readme::names_this_version();
+            Ok(())
+        }),
+        Trial::test("readme::has_the_program", || {
+            readme::has_the_program();
+            Ok(())
+        }),
+        Trial::ignorable_test("readme::kubectl_works", || {
+            let kubectl = assets().and_then(|assets| assets.kubectl().ok_or(NO_KUBECTL.to_owned()));
+            match kubectl {
+                Ok(kubectl) => RUNTIME
+                    .block_on(readme::kubectl_works(&kubectl))
+                    .map(|()| Completion::Completed),
+                Err(reason) => Ok(Completion::ignored_with(reason)),
+            }
+        }),
+    ]
 }

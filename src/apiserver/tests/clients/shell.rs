@@ -37,11 +37,7 @@ pub async fn play(script: &Script, hub: &Hub, kubectl: &Path) -> Vec<Answer> {
     for (name, text) in &script.files {
         std::fs::write(folder.join(name), text).expect("a file can be written");
     }
-    let shell = Shell {
-        path: path_with(kubectl),
-        folder,
-        namespace: script.name.clone(),
-    };
+    let shell = Shell::new(&folder, kubectl, &script.name);
     hub.create_namespace(json!({"name": script.name})).await;
     let mut answers = Vec::new();
     for step in &script.commands {
@@ -57,14 +53,25 @@ pub async fn play(script: &Script, hub: &Hub, kubectl: &Path) -> Vec<Answer> {
     answers
 }
 
-struct Shell {
+/// A shell in a folder, whose kubeconfig is the file `config` in it.
+pub struct Shell {
     path: String,
     folder: PathBuf,
     namespace: String,
 }
 
 impl Shell {
-    async fn run(&self, command: &str) -> (i32, String, String) {
+    /// `$NS` is the namespace.
+    pub fn new(folder: &Path, kubectl: &Path, namespace: &str) -> Self {
+        Self {
+            path: path_with(kubectl),
+            folder: folder.to_owned(),
+            namespace: namespace.to_owned(),
+        }
+    }
+
+    /// Returns the exit code, and what the command printed to stdout and to stderr.
+    pub async fn run(&self, command: &str) -> (i32, String, String) {
         let running = Command::new("sh")
             .args(["-c", command])
             .current_dir(&self.folder)
