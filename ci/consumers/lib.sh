@@ -24,6 +24,17 @@ build_program() {
     export version module
 }
 
+# use_programs NAME...: takes the programs of a consumer at the version that is pinned from the folder PROGRAMS. They are built elsewhere.
+use_programs() {
+    local program
+    for program; do
+        [ -x "${PROGRAMS:-}/$program" ] || fail "PROGRAMS is to name a folder with $program: see $0"
+    done
+    PROGRAMS=$(cd "$PROGRAMS" && pwd)
+    version=$(pinned_version)
+    export PROGRAMS version
+}
+
 # start_consumer_hub: a real API server with the suite's CRDs, and a kubeconfig for the consumer's own user.
 start_consumer_hub() {
     state=$(mktemp -d)
