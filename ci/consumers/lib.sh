@@ -47,13 +47,15 @@ start_consumer_hub() {
     wait_for "the hub" test -s "$KUBECONFIG"
     wait_for "the API" kubectl get clusterprofiles -A
     as_consumer >"$state/consumer.kubeconfig"
+    grep -q '^    as: ' "$state/consumer.kubeconfig" || fail "the consumer would be the hub's administrator"
 }
 
 # as_consumer: prints the hub's kubeconfig for the user that driver.yaml names.
 as_consumer() {
     local user
     user=$(sed -n 's/^  user: //p' "$here/$name/driver.yaml")
-    sed "s/^  user:$/&\n    as: $user\n    as-groups: ['system:masters']/" "$KUBECONFIG"
+    # The hub may write JSON: kubectl prints YAML.
+    kubectl config view --raw | sed "s/^  user:$/&\n    as: $user\n    as-groups: ['system:masters']/"
 }
 
 # stop_consumer: ends what a hook has started again, and all else.
