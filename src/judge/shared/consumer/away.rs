@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use evidence::{Kind, Reason, api::ClusterProfile};
+use evidence::{Kind, MemberCall, Reason, api::ClusterProfile};
 
-use super::{Play, Subject, call_in_words, expect_call, held_throughout, known, server};
+use super::{Play, Subject, call_in_words, comes_back_within, expect_call, held_throughout, known, server};
 use crate::{
     subjects::{Finding, Findings},
     text::redacted,
@@ -151,6 +151,10 @@ fn came_up<'e>(
     }
     let called = match (play.set_out_for(&urls, (away.until, until)), why_unread(play)) {
         (Ok(false), Some(why)) => Err(why),
+        // A control is new: it does not tell how soon the consumer comes back to a member that it knows.
+        (Ok(false), None) if was_there(subject, away) && !comes_back(play, away, until) => {
+            Err("the consumer calls members that it knows less often than the run waited".into())
+        }
         (called, _) => called,
     };
     expect_call(called, findings, || {
@@ -160,6 +164,22 @@ fn came_up<'e>(
             .expected(format!("a call of {}", redacted(url)))
             .observed("no call")
     });
+}
+
+/// Whether a profile was there when that time began.
+fn was_there(subject: &Subject<'_>, away: &Away) -> bool {
+    !subject.is_to_come(away.begins)
+}
+
+/// Whether the consumer, before that time, came back to any member in less time than it had since.
+fn comes_back(play: &Play<'_>, away: &Away, until: Micros) -> bool {
+    play.subjects().iter().any(|subject| {
+        let urls = play.own_servers(subject);
+        let calls = play.calls_to_any(&urls);
+        let before = calls.filter(|call| call.at.as_microsecond() <= away.begins);
+        let before: Vec<&MemberCall> = before.collect();
+        comes_back_within(until.saturating_sub(away.until), play, &before)
+    })
 }
 
 /// Why the run may not have all that the consumer makes, if it makes something.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     subjects::{Finding, Findings},
     text::redacted,
-    time::{Edge, Known, While, Why},
+    time::{Edge, Known, Micros, While, Why},
 };
 
 /// Why it is unknown whether a call was permitted.
@@ -40,8 +40,19 @@ pub(crate) fn goes_on(play: &Play<'_>, calls: &[&MemberCall]) -> bool {
         .max()
         .zip(times().min())
         .map_or(0, |(last, first)| last - first);
-    let is_watch = |call: &&MemberCall| matches!(call.what, Called::Request { watch: true, .. });
-    lasted > play.settle || calls.iter().any(is_watch)
+    lasted > play.settle || calls.iter().any(|call| is_watch(call))
+}
+
+/// The same, and it never left the member alone for longer than that.
+pub(crate) fn comes_back_within(span: Micros, play: &Play<'_>, calls: &[&MemberCall]) -> bool {
+    let mut times: Vec<Micros> = calls.iter().map(|call| call.at.as_microsecond()).collect();
+    times.sort_unstable();
+    let is_often = times.windows(2).all(|pair| pair[1] - pair[0] <= span);
+    goes_on(play, calls) && (is_often || calls.iter().any(|call| is_watch(call)))
+}
+
+fn is_watch(call: &MemberCall) -> bool {
+    matches!(call.what, Called::Request { watch: true, .. })
 }
 
 impl<'e> Play<'e> {

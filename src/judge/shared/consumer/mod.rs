@@ -10,7 +10,7 @@ mod size;
 mod standing;
 
 pub(crate) use away::{Away, follows_what_changed};
-pub(crate) use called::{UNSEEN, call_in_words, expect_call, goes_on};
+pub(crate) use called::{UNSEEN, call_in_words, comes_back_within, expect_call, goes_on};
 pub(crate) use decisions::{Decisions, Slice};
 pub(crate) use entries::{
     arguments, extension, inviting, is_malformed, is_plain, is_way_to, known, may_ask_for, proxy, server,
