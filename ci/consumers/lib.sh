@@ -47,6 +47,11 @@ start_consumer_hub() {
     wait_for "the hub" test -s "$KUBECONFIG"
     wait_for "the API" kubectl get clusterprofiles -A
     as_consumer >"$state/consumer.kubeconfig"
+    CONSUMER_KUBECONFIG=$state/consumer.kubeconfig
+    if grep -q '^  hub: ' "$here/$name/driver.yaml"; then
+        CONSUMER_KUBECONFIG=$state/relay.kubeconfig
+    fi
+    export CONSUMER_KUBECONFIG
     grep -q '^    as: ' "$state/consumer.kubeconfig" || fail "the consumer would be the hub's administrator"
 }
 
@@ -71,6 +76,6 @@ judge_consumer() {
     driver=$state/driver.yaml
     sed -E "s|\[consumer, ([a-z]+)\]|['$here/$name/consumer', \1]|" "$here/$name/driver.yaml" >"$driver"
     trap stop_consumer EXIT
-    in_background "$state/consumer.log" env KUBECONFIG="$state/consumer.kubeconfig" "$here/$name/consumer" start
+    in_background "$state/consumer.log" "$here/lifetime" first "$here/$name/consumer"
     judge "$@"
 }

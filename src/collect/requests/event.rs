@@ -53,6 +53,8 @@ pub(super) struct Event<'a> {
 pub(super) struct User<'a> {
     #[serde(borrow)]
     pub username: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    pub groups: Vec<Cow<'a, str>>,
 }
 
 /// What a request is about.
@@ -179,14 +181,23 @@ impl Event<'_> {
 
     /// Whom the hub took the request to be from.
     pub fn username(&self) -> &str {
-        let name = |user: &Option<User<'_>>| user.as_ref().is_some_and(|user| user.username.is_some());
-        let user = if name(&self.impersonated_user) {
-            &self.impersonated_user
-        } else {
-            &self.user
-        };
-        user.as_ref()
+        self.sender()
             .and_then(|user| user.username.as_deref())
             .unwrap_or_default()
+    }
+
+    /// The groups of whom the hub took the request to be from.
+    pub fn groups(&self) -> impl Iterator<Item = &str> {
+        self.sender()
+            .into_iter()
+            .flat_map(|user| user.groups.iter().map(|group| &**group))
+    }
+
+    fn sender(&self) -> Option<&User<'_>> {
+        let impersonated = self
+            .impersonated_user
+            .as_ref()
+            .filter(|user| user.username.is_some());
+        impersonated.or(self.user.as_ref())
     }
 }

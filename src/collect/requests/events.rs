@@ -115,7 +115,12 @@ impl Events {
             return;
         }
         let user = self.shared(event.username());
-        self.reads.readers.insert(Arc::clone(&user));
+        let groups = self.reads.readers.entry(Arc::clone(&user)).or_default();
+        for group in event.groups() {
+            if !groups.contains(group) {
+                groups.insert(without_tokens(group).into_owned());
+            }
+        }
         let id = event.audit_id.as_deref().unwrap_or_default();
         let is_answered = stage == Some("ResponseComplete") && event.begins_to_read();
         let at = event.request_received_timestamp.or(event.stage_timestamp);

@@ -46,7 +46,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
                 .events
                 .retain(|request| window.from <= request.at && request.at <= window.until);
         }
-        for reads in &mut reads {
+        if let Some((reads, _)) = &mut reads {
             reads.retain(|read| window.from <= read.at && read.at <= window.until);
         }
         gaps.retain(|gap| overlaps(gap, window));
@@ -59,7 +59,9 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         slice_requests.covers = requests.covers;
     }
     if let Some(stage) = &mut evidence.stage {
+        let (reads, groups) = reads.unzip();
         stage.reads = reads;
+        stage.groups = groups.unwrap_or_default();
     }
     evidence.header.hub.policy_failures = broken.by_rule(&evidence.header.scope);
     let claim = &evidence.header.claim;

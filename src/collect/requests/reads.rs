@@ -1,6 +1,9 @@
 //! What users read of profiles.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use evidence::HubRead;
 
@@ -12,8 +15,8 @@ const MOST: usize = 200_000;
 pub(super) struct Reads {
     /// Gets and lists, each with its user.
     pub(super) kept: Vec<(Arc<str>, HubRead)>,
-    /// All who read anything, also by a watch.
-    pub(super) readers: HashSet<Arc<str>>,
+    /// All who read anything, also by a watch, each with the groups.
+    pub(super) readers: HashMap<Arc<str>, BTreeSet<String>>,
 }
 
 impl Reads {
@@ -24,14 +27,12 @@ impl Reads {
         }
     }
 
-    /// Those of a user, in the order of time. None if the log knows no read of that user.
-    pub(super) fn of(self, user: &str) -> Option<Vec<HubRead>> {
-        if !self.readers.contains(user) {
-            return None;
-        }
+    /// Those of a user, in the order of time, and the user's groups. None if the log knows no read of that user.
+    pub(super) fn of(mut self, user: &str) -> Option<(Vec<HubRead>, BTreeSet<String>)> {
+        let groups = self.readers.remove(user)?;
         let own = self.kept.into_iter().filter(|(by, _)| **by == *user);
         let mut own: Vec<HubRead> = own.map(|(_, read)| read).collect();
         own.sort_by_key(|read| read.at);
-        Some(own)
+        Some((own, groups))
     }
 }

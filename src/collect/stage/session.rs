@@ -353,6 +353,7 @@ impl<'a> Session<'a> {
             hub_cuts: state.hub_cuts.clone(),
             // The audit log tells, when the run is over.
             reads: None,
+            groups: BTreeSet::new(),
             rights: state.rights.clone(),
         }
     }

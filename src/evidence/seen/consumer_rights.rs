@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::AllowedWrite;
 
-/// What the hub lets the consumer's user do beyond what a consumer needs (SubjectAccessReviews). Rights that it has by a group are
+/// What the hub lets the consumer's user do beyond what a consumer needs (SubjectAccessReviews). Rights by a group are
 /// among them only if each user, or each service account, is in that group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -53,6 +53,9 @@ pub struct Stage {
     /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reads: Option<Vec<HubRead>>,
+    /// The groups of its user, by the audit log.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub groups: BTreeSet<String>,
     /// What the hub lets its user do; none if the hub did not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rights: Option<ConsumerRights>,

@@ -60,9 +60,10 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         option::of(rights()),
         few((time(), time(), any::<u64>())),
         option::of(few((time(), text(), text()))),
+        few(text()),
     );
     staged.prop_map(|staged| {
-        let (run, consumer, addresses, scenes, hook_calls, outputs, taken_names, rights, cuts, reads) =
+        let (run, consumer, addresses, scenes, hook_calls, outputs, taken_names, rights, cuts, reads, groups) =
             staged;
         let cuts = cuts.into_iter();
         Stage {
@@ -92,6 +93,7 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
                     })
                     .collect()
             }),
+            groups: groups.into_iter().collect(),
             rights,
         }
     })

@@ -52,8 +52,12 @@ pub(super) struct StageText {
     taken_names: Vec<TakenNameText>,
     /// When the run had closed the consumer's way to the hub; without it, that does not lead through the run.
     hub_cuts: Option<Vec<HubCutText>>,
-    /// What the consumer read from the hub, each with `at`, and a `name` if it is no list; none if the audit log has no read of it.
-    reads: Option<Vec<Map<String, Value>>>,
+    /// What the consumer read from the hub, each with `at`, and a `name` if it is no list.
+    reads: Vec<Map<String, Value>>,
+    /// The groups of the consumer's user.
+    groups: BTreeSet<String>,
+    /// Whether the audit log has no read of the consumer's user.
+    reads_unknown: bool,
     /// What the hub lets the consumer's user do, as it stands in evidence.
     rights: Option<ConsumerRights>,
 }
@@ -226,7 +230,12 @@ impl<'e> Staged<'e> {
             taken_names: text.taken_names.iter().map(TakenNameText::taken).collect(),
             relayed: text.hub_cuts.is_some(),
             hub_cuts: text.hub_cuts.iter().flatten().map(HubCutText::cut).collect(),
-            reads: text.reads.as_deref().map(reads).transpose()?,
+            reads: if text.reads_unknown {
+                None
+            } else {
+                Some(reads(&text.reads)?)
+            },
+            groups: text.groups.clone(),
             rights: text.rights.clone(),
         })
     }

@@ -8,7 +8,7 @@ use evidence::{
 };
 
 use crate::{
-    shared::consumer::{Play, call_in_words, goes_on, is_malformed, known, server, trusts},
+    shared::consumer::{Play, call_in_words, comes_back_within, is_malformed, known, server, trusts},
     subjects::{Finding, Findings},
     text::redacted,
     time::{Micros, Set},
@@ -94,8 +94,10 @@ pub(in crate::rules) fn address_followed(evidence: &Evidence, findings: &mut Fin
                     continue;
                 }
                 Ok(true) => is_refused().then_some("connections that failed"),
-                Ok(false) if !goes_on(&play, &earlier) => {
-                    findings.cannot_tell("the consumer called the member whose server changed at first only");
+                Ok(false) if !comes_back_within(until.saturating_sub(edge.earliest), &play, &earlier) => {
+                    findings.cannot_tell(
+                        "the consumer called the member whose server changed at first only, or less often than the run waited",
+                    );
                     continue;
                 }
                 Ok(false) => Some("no call"),

@@ -28,7 +28,20 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
         findings.cannot_tell("the hub did not say what the consumer's user may do");
         return;
     };
-    findings.examine();
+    let unasked: Vec<String> = stage
+        .groups
+        .iter()
+        .filter(|group| !is_usual(group))
+        .map(|group| redacted(group))
+        .collect();
+    if unasked.is_empty() {
+        findings.examine();
+    } else {
+        findings.cannot_tell(format!(
+            "the hub was not asked what the consumer's user may do as a member of {}",
+            unasked.join(", ")
+        ));
+    }
     let all_secrets = rights.all_secrets.then(|| "list in all namespaces".to_owned());
     let too_much = [
         (
@@ -62,6 +75,11 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
                 .advisory(),
         );
     }
+}
+
+/// Whether each user, or each service account, is in a group.
+fn is_usual(group: &str) -> bool {
+    group == "system:authenticated" || group.starts_with("system:serviceaccounts")
 }
 
 /// Which verbs are allowed where; none if there are none.

@@ -111,6 +111,14 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
     };
+    let is_known =
+        play.stage.reads.is_some() || requests.iter().any(|request| Sender::of(request).name == user);
+    if !is_known {
+        findings.cannot_tell(
+            "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out",
+        );
+        return None;
+    }
     // The run wrote each status.
     if !requests.iter().any(Request::is_write) {
         findings
