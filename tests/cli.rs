@@ -29,6 +29,8 @@ mod network;
 mod pages;
 #[path = "cli/policies.rs"]
 mod policies;
+#[path = "cli/repeat.rs"]
+mod repeat;
 #[path = "cli/reports.rs"]
 mod reports;
 #[path = "cli/schemas.rs"]

@@ -20,5 +20,5 @@ mod who;
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
     Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects,
-    unsettled, web_page,
+    repeated, unsettled, unsteady, web_page,
 };

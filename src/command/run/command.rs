@@ -10,9 +10,10 @@ use report::escape;
 
 use super::{
     clean::clean,
-    conclude::{ReadFrom, conclude, conclude_without_evidence},
+    conclude::{Judged, ReadFrom, conclude, conclude_without_evidence},
     observe::{Sources, observe},
     recording::{RecordPart, Watching},
+    repeat::repeat,
 };
 use crate::command::{
     flags::{
@@ -80,6 +81,15 @@ pub struct Run {
     plan: PlanFlags,
     #[command(flatten)]
     driver: DriverFlags,
+    /// Run so many times, one after the other: of each rule the worst verdict stands, and a rule whose verdict changes is named
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u8).range(1..),
+        conflicts_with_all = ["from", "clean", "shard", "report"],
+    )]
+    repeat: u8,
     /// Undo what killed runs left on the hub, without judging
     #[arg(
         long,
@@ -166,14 +176,15 @@ impl Run {
             driving: driving.as_ref(),
             own: self.plan.own(),
         };
-        match observe(target, plan, sources, &watching) {
-            Ok(evidence) => {
+        let observing = || observe(&target, plan.clone(), sources, &watching);
+        match repeat(self.repeat, observing, &selection) {
+            Ok(repeated) => {
+                let judged = repeated.judged(&selection);
                 if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
-                    tell_of_faults(&reference, &evidence, &selection);
+                    tell_of_faults(&reference, judged.evidence, &selection);
                 }
                 conclude(
-                    &evidence,
-                    &selection,
+                    judged,
                     waivers.as_ref(),
                     outputs,
                     None,
@@ -266,8 +277,7 @@ pub fn from_files(
         _ => None,
     };
     conclude(
-        &evidence,
-        &selection,
+        Judged::of(&evidence, &selection),
         waivers.as_ref(),
         outputs,
         from,

@@ -28,14 +28,35 @@ pub struct ReadFrom<'a> {
     pub limits: Limits,
 }
 
-/// Judges the evidence, writes the files and prints the verdicts. Files come first: they survive a closed terminal.
+/// What is reported: evidence, and how it was judged.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// The evidence.
+    pub evidence: &'a Evidence,
+    /// The rules that were selected.
+    pub selection: &'a Selection,
+    /// The judgement, without waivers.
+    pub judgement: Judgement,
+}
+
+impl<'a> Judged<'a> {
+    /// Judges evidence.
+    pub fn of(evidence: &'a Evidence, selection: &'a Selection) -> Self {
+        Self {
+            evidence,
+            selection,
+            judgement: judge(evidence, selection),
+        }
+    }
+}
+
+/// Writes the files and prints the verdicts. Files come first: they survive a closed terminal.
 /// Findings point at `place` where no file holds the evidence.
 ///
 /// # Errors
 /// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
 pub fn conclude(
-    evidence: &Evidence,
-    selection: &Selection,
+    judged: Judged<'_>,
     waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
@@ -43,7 +64,11 @@ pub fn conclude(
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
-    let mut judgement = judge(evidence, selection);
+    let Judged {
+        evidence,
+        selection,
+        mut judgement,
+    } = judged;
     if let Some(waivers) = waivers {
         note_foreign(waivers, &evidence.header.claim);
         judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);

@@ -6,4 +6,5 @@ mod conclude;
 mod observe;
 mod progress;
 mod recording;
+mod repeat;
 pub mod replay;

@@ -42,15 +42,15 @@ pub struct Sources<'a> {
 /// # Errors
 /// When the hub is unavailable, or shows nothing.
 pub fn observe(
-    target: Target,
+    target: &Target,
     plan: Plan,
     sources: Sources<'_>,
     watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
-    let runtime = runtime(&target)?;
+    let runtime = runtime(target)?;
     runtime.block_on(async {
         let clock = Clock::system();
-        let reference = match &target {
+        let reference = match target {
             Target::Kubeconfig(options) => {
                 return somebody_elses(options, plan, sources.driving, clock, watching).await;
             }
@@ -59,7 +59,7 @@ pub fn observe(
         let stop = signals::stop();
         // A signal must not leave a container behind.
         let hub = tokio::select! {
-            hub = start(&target, &plan.claim, clock) => hub?,
+            hub = start(target, &plan.claim, clock) => hub?,
             () = stop.cancelled() => return Err(Failure::stopped()),
         };
         ours(hub, reference, plan, sources, clock, watching, stop).await
