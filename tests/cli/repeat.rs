@@ -55,6 +55,43 @@ fn what_is_broken_each_time_fails_the_whole() {
 }
 
 #[test]
+fn a_rule_that_changes_its_verdict_is_named() {
+    let folder = Folder::new();
+    let (json, record) = (folder.flag("report.json"), folder.flag("evidence.jsonl"));
+    let (rule, fault) = (
+        "identity/manager-label-present",
+        "reference=identity/manager-label-present:every-other-run",
+    );
+    let run = [
+        &RUN[..],
+        &[
+            "--manager",
+            fault,
+            "identity/",
+            "--json",
+            &json,
+            "--record",
+            &record,
+        ],
+    ]
+    .concat();
+    let told = expect(1, &[&run[..], &["--repeat", "3"]].concat());
+    let how = "fail in 1 of 3 runs (2), pass in 2 (1, 3)";
+    assert!(
+        told.contains(&format!("{rule} changes its verdict: {how}")),
+        "{told}"
+    );
+    let report = folder.json("report.json");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    let verdict = verdicts.iter().find(|verdict| verdict["rule"] == rule);
+    let verdict = verdict.expect("it is judged");
+    assert_eq!(verdict["verdict"], "fail");
+    assert_eq!(verdict["notes"], serde_json::json!([how]));
+    // The evidence is that of the run that decides.
+    expect(1, &["replay", &record, rule]);
+}
+
+#[test]
 fn what_cannot_be_repeated_is_bad_usage() {
     let run = [&RUN[..], &["--manager", "reference"]].concat();
     refused(&[&run[..], &["--repeat", "0"]].concat(), &["--repeat"]);
