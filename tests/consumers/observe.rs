@@ -59,7 +59,8 @@ fn play(
         lab.set_audit_level(AuditLevel::RequestResponse);
         let client = hub.client_as(Consumer::NAME, Consumer::NAME).expect("a client");
         let consumer = Consumer::with_habits(habits.clone(), faults, clock);
-        consumer.set_up(&client).await.expect("a namespace");
+        let admin = hub.admin(Consumer::NAME).expect("a client");
+        consumer.set_up(&admin).await.expect("a namespace");
         let stage = consumer.stage();
         let written = stage.log.clone().expect("a log");
         let plan = Plan {

@@ -141,7 +141,8 @@ async fn set_up_consumer(
 ) -> Result<(Consumer, Client), Failure> {
     let client = client(hub, Role::Consumer)?;
     let consumer = Consumer::new(faults, clock);
-    let set_up = consumer.set_up(&client).await;
+    let admin = hub.admin(Consumer::NAME).map_err(Failure::no_hub)?;
+    let set_up = consumer.set_up(&admin).await;
     set_up.map_err(|error| failed(Role::Consumer, error))?;
     Ok((consumer, client))
 }

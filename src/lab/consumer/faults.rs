@@ -17,6 +17,7 @@ const FAULTS: &[FaultInfo] = &[
         "writes its opinion into the status of profiles",
         |world| world.misbehave(Misbehaviour::WritesStatus),
     )
+    .also(&["consumer-hub/least-privilege"])
     .in_audit_log_only(),
     new("consumer-hub/profile-not-written", "labels profiles", |world| {
         world.misbehave(Misbehaviour::LabelsProfiles)

@@ -25,7 +25,7 @@ use super::{
     log::Lines,
     names::{CONSUMER, DECISION, NAMESPACES, OUTPUTS, PROVIDER, UNSELECTED},
     rights,
-    world::{Habits, Misbehaviour, World},
+    world::{Habits, World},
 };
 use crate::{
     client::{Hub, RequestError, Target},
@@ -122,7 +122,8 @@ impl Consumer {
         }
     }
 
-    /// Makes its namespaces, one that it does not read, and one for what it makes.
+    /// Makes its namespaces, one that it does not read, and one for what it makes, and gives it the rights that it needs. The client is
+    /// the administrator's.
     ///
     /// # Errors
     /// When the hub refuses that.
@@ -137,10 +138,7 @@ impl Consumer {
             let namespace = json!({"metadata": {"name": name}});
             hub.create(&target, CONSUMER, &namespace).await?;
         }
-        if self.world.has(Misbehaviour::MayTooMuch) {
-            rights::grant_too_much(&hub).await?;
-        }
-        Ok(())
+        rights::grant(&hub, &self.world).await
     }
 
     /// Runs, but for when hooks have stopped it. It never ends by itself: abort it.

@@ -10,7 +10,7 @@
 //! * `controller`: the rounds; `connect`: the plugin and the connection; `log`: what it says of that;
 //! * `outputs`: makes a Secret for each profile;
 //! * `finalizers`: holds profiles until it has left their members, if it does that;
-//! * `rights`: what a role gives it that it does not need;
+//! * `rights`: what its role lets it do;
 //! * `world`: habits and misbehaviour; `faults`: each with the rule that it breaks;
 //! * `lifetime`: sets it up and runs it; `hooks`: stops and starts it; `hub_way`: its way to the hub.
 

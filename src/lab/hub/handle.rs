@@ -62,10 +62,12 @@ impl Hub {
     pub async fn lab_with(clock: Clock, definitions: &[CustomResourceDefinition]) -> Result<Self, HubError> {
         let server = crate::server::server(clock);
         server.set_version(LAB_VERSION);
-        for name in [RUNNER, MANAGER, SCHEDULER, CONSUMER] {
+        for name in [RUNNER, MANAGER, SCHEDULER] {
             server.add_user(User::master(name));
         }
-        server.add_user(User::with_rules(VIEWER, Vec::new()));
+        for name in [CONSUMER, VIEWER] {
+            server.add_user(User::with_rules(name, Vec::new()));
+        }
         install(&server.client(ADMIN), definitions)
             .await
             .map_err(|source| HubError::Install { hub: "lab", source })?;
@@ -151,6 +153,14 @@ impl Hub {
             #[cfg(feature = "k3s")]
             Own::K3s(k3s) => k3s_client(k3s, user, user_agent),
         }
+    }
+
+    /// A client for the hub's administrator, who sets up what others need.
+    ///
+    /// # Errors
+    /// As [`Self::client_as`].
+    pub fn admin(&self, user_agent: &str) -> Result<Client, HubError> {
+        self.client_as(ADMIN, user_agent)
     }
 
     /// How other programs reach the hub as one of its users. `None` for a hub in this process.

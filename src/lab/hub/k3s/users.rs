@@ -7,7 +7,7 @@ use kube::{
 };
 
 use super::K3sKubeconfigError;
-use crate::hub::users::{ADMIN, MANAGER, RUNNER, SCHEDULER, VIEWER};
+use crate::hub::users::{ADMIN, CONSUMER, MANAGER, RUNNER, SCHEDULER, VIEWER};
 
 /// The context in kubeconfigs of this hub.
 const CONTEXT: &str = "k3s";
@@ -82,7 +82,7 @@ fn act_as(credentials: &mut AuthInfo, user: &str) {
     let groups: Option<Vec<String>> = match user {
         ADMIN => return,
         RUNNER | MANAGER | SCHEDULER => Some(vec![MASTERS.to_owned()]),
-        VIEWER => None,
+        CONSUMER | VIEWER => None,
         other => panic!("no user {other:?} on the K3s hub"),
     };
     credentials.impersonate = Some(user.to_owned());
