@@ -1,5 +1,7 @@
 //! How a consumer reads profiles.
 
+use std::collections::BTreeSet;
+
 use evidence::{Evidence, HubRead, Kind, Request, api::Metadata};
 use jiff::{SignedDuration, Timestamp};
 
@@ -49,8 +51,8 @@ pub(in crate::rules) fn watches(evidence: &Evidence, findings: &mut Findings) {
             continue;
         }
         let others = others(&play, subject, writes[0].0);
-        let reads = Reads::between(reads, metadata, &writes);
-        if reads.are_for_each_write(writes.len(), others) {
+        let reads = Reads::between(reads, metadata, &writes, others);
+        if reads.after + BY_CHANCE >= writes.len() {
             findings.examine();
             let message = "the consumer reads profiles for each write, and could watch them";
             findings.report(
@@ -98,6 +100,9 @@ fn others(play: &Play<'_>, subject: &Subject<'_>, at: Timestamp) -> usize {
 
 /// What the consumer read between writes of a profile and the next.
 struct Reads {
+    /// After how many of them it read all: it listed the profiles of its namespace, or got half of the others. One that is got
+    /// again and again may fail.
+    after: usize,
     /// After how many of them it listed the profiles of its namespace.
     listed: usize,
     /// How often it got other profiles.
@@ -105,25 +110,29 @@ struct Reads {
 }
 
 impl Reads {
-    fn between(reads: &[HubRead], metadata: &Metadata, writes: &[(Timestamp, Timestamp)]) -> Self {
-        let (mut listed, mut gets) = (0, 0);
+    fn between(
+        reads: &[HubRead],
+        metadata: &Metadata,
+        writes: &[(Timestamp, Timestamp)],
+        others: usize,
+    ) -> Self {
+        let (mut after, mut listed, mut gets) = (0, 0, 0);
         for (one, next) in writes {
             let within = |read: &&HubRead| (*one..*next).contains(&read.at);
             let mut is_listed = false;
+            let mut got = BTreeSet::new();
             for read in reads.iter().filter(within) {
                 if read.name.is_empty() {
                     is_listed |= read.namespace.is_empty() || read.namespace == metadata.namespace;
                 } else if read.name != metadata.name {
                     gets += 1;
+                    got.insert((&read.namespace, &read.name));
                 }
             }
+            let got_most = others > 0 && got.len().saturating_mul(2) >= others;
+            after += usize::from(is_listed || got_most);
             listed += usize::from(is_listed);
         }
-        Self { listed, gets }
-    }
-
-    fn are_for_each_write(&self, writes: usize, others: usize) -> bool {
-        let gets_all = others > 0 && self.gets.saturating_mul(2) >= writes.saturating_mul(others);
-        self.listed + BY_CHANCE >= writes || gets_all
+        Self { after, listed, gets }
     }
 }
