@@ -141,7 +141,8 @@ fn came_up<'e>(
         return;
     };
     let urls = BTreeSet::from([url]);
-    let is_since = |at: jiff::Timestamp| at.as_microsecond() > away.until;
+    // Who learns of it sooner may have done its work by then.
+    let is_since = |at: jiff::Timestamp| at.as_microsecond() > away.from;
     if play
         .outputs_naming(url)
         .any(|(snapshot, _)| is_since(snapshot.at))
@@ -149,7 +150,7 @@ fn came_up<'e>(
         findings.examine();
         return;
     }
-    let called = match (play.set_out_for(&urls, (away.until, until)), why_unread(play)) {
+    let called = match (play.set_out_for(&urls, (away.from, until)), why_unread(play)) {
         (Ok(false), Some(why)) => Err(why),
         // A control is new: it does not tell how soon the consumer comes back to a member that it knows.
         (Ok(false), None) if was_there(subject, away) && !comes_back(play, away, until) => {
