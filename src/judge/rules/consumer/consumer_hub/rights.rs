@@ -34,8 +34,13 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
         .filter(|group| !is_usual(group))
         .map(|group| redacted(group))
         .collect();
-    if unasked.is_empty() {
+    let are_groups_known = stage.reads.is_some() || user.starts_with("system:serviceaccount:");
+    if unasked.is_empty() && are_groups_known {
         findings.examine();
+    } else if unasked.is_empty() {
+        findings.cannot_tell(
+            "no audit log tells in which groups the consumer's user is, which may have rights of their own",
+        );
     } else {
         findings.cannot_tell(format!(
             "the hub was not asked what the consumer's user may do as a member of {}",
