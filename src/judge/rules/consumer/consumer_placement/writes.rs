@@ -1,6 +1,6 @@
 //! What a consumer writes into slices.
 
-use evidence::{Evidence, Request, api::names, runs::LABEL_RUN};
+use evidence::{Evidence, Request, SliceHistory, api::names, runs::LABEL_RUN};
 
 use super::READS_NONE;
 use crate::{
@@ -44,10 +44,15 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
             .cannot_tell("the audit log has no write on PlacementDecisions at all, so it may leave them out");
         return;
     }
+    // Who writes a slice may take the label away.
+    let is_staged = |history: &&SliceHistory| {
+        let mut versions = history.versions.iter();
+        versions.any(|version| version.object.label(LABEL_RUN) == Some(&*play.stage.run))
+    };
     let staged: Vec<Key<'_>> = evidence
         .slice_histories()
+        .filter(is_staged)
         .map(|history| history.last())
-        .filter(|slice| slice.label(LABEL_RUN) == Some(&*play.stage.run))
         .map(|slice| (&*slice.metadata.namespace, &*slice.metadata.name))
         .collect();
     if staged.is_empty() {
