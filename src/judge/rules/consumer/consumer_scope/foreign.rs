@@ -11,8 +11,8 @@ use crate::{
 /// `consumer-scope/foreign-objects-untouched`
 ///
 /// Where an object of somebody else has the name that the consumer would give to what it makes of a profile, the consumer leaves it
-/// alone. That it did not is sure if the object now names a staged member or belongs to a staged profile; others may have deleted
-/// or changed it.
+/// alone. That it did not is sure if the object now names a staged member or belongs to a staged profile; others may have changed
+/// it, or deleted it, so that its name was free.
 pub(in crate::rules) fn foreign_objects_untouched(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
@@ -56,7 +56,8 @@ fn touched(taken: &TakenName, subject: &Subject<'_>) -> Option<Finding> {
         TakenNameFound::Changed { servers, owned } => *owned || !servers.is_empty(),
         TakenNameFound::Unchanged {} | TakenNameFound::Gone {} => false,
     };
-    if found().any(is_its) {
+    let is_gone = |found: &&TakenNameFound| matches!(found, TakenNameFound::Gone {});
+    if found().take_while(|found| !is_gone(found)).any(is_its) {
         let message = "the consumer takes over an object of somebody else";
         return Some(finding(message, "it has become the profile's"));
     }
