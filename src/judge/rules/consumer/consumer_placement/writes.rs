@@ -49,11 +49,21 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
         let mut versions = history.versions.iter();
         versions.any(|version| version.object.label(LABEL_RUN) == Some(&*play.stage.run))
     };
+    let changes = |request: &Request| request.is_write() && request.changed != Some(false);
+    // A copy has the labels of what was copied.
+    let is_its_own = |key: &Key<'_>| {
+        let is_creation = |request: &&Request| {
+            changes(request) && &*request.verb == "create" && logged_key(request) == *key
+        };
+        let first = requests.iter().find(is_creation);
+        first.is_some_and(|first| Sender::of(first).name == user)
+    };
     let staged: Vec<Key<'_>> = evidence
         .slice_histories()
         .filter(is_staged)
         .map(|history| history.last())
         .map(|slice| (&*slice.metadata.namespace, &*slice.metadata.name))
+        .filter(|key| !is_its_own(key))
         .collect();
     if staged.is_empty() {
         findings.nothing_happened("no decision was staged");
@@ -64,8 +74,10 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
         let key = logged_key(request);
         staged.contains(&key) || (key.1.is_empty() && staged.iter().any(|staged| staged.0 == key.0))
     };
-    let changes = |request: &&Request| request.is_write() && request.changed != Some(false);
-    let writes = requests.iter().filter(changes).filter(is_on_staged);
+    let writes = requests
+        .iter()
+        .filter(|request| changes(request))
+        .filter(is_on_staged);
     let writes = writes.filter(|request| Sender::of(request).name == user);
     for (key, writes) in by_object(writes) {
         let slice = logged_object(names::PLACEMENT_KIND, key);
