@@ -9,7 +9,7 @@ mod writes;
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, Kind, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, MemberCall, api::ClusterProfile};
 pub(in crate::rules) use follows::follows;
 pub(in crate::rules) use references::references;
 pub(in crate::rules) use slices::all_slices;
@@ -18,11 +18,14 @@ pub(in crate::rules) use writes::read_only_and_feedback_elsewhere;
 use crate::{
     shared::consumer::{Decisions, Play, Subject, call_in_words, held_throughout, inviting},
     subjects::{Finding, Findings},
-    time::{Micros, Set, While},
+    time::{Edge, Known, Micros, Set, While, Why},
 };
 
 /// The consumer does not read decisions.
 const READS_NONE: &str = "the consumer does not claim to read PlacementDecisions";
+/// Why it is unknown whether a call was for no decision.
+const UNNAMED_UNSEEN: &str =
+    "a decision may have named the profile before the run looked, or in a gap of the watch";
 /// What a consumer does not do.
 const NO_CALL: &str = "no call";
 
@@ -75,6 +78,14 @@ fn judge_stray<'e>(
     let named = decisions.earliest_naming(subject).unwrap_or(Micros::MAX);
     let before = unnamed(play, decisions, subject, (named, Micros::MAX));
     let Some(call) = play.call_during(subject, urls, &before) else {
+        let is_unseen = |call: &MemberCall| {
+            let at = call.at.as_microsecond();
+            let since = at.saturating_sub(play.settle);
+            matches!(before.at(Edge::between(since, at)), Known::Unknown(whys) if whys.contains(&Why::Gap))
+        };
+        if named == Micros::MAX && play.calls_to_any(urls).any(is_unseen) {
+            findings.cannot_tell(UNNAMED_UNSEEN);
+        }
         return Some(before);
     };
     // One that has left a decision is the subject of another rule.
@@ -90,9 +101,7 @@ fn judge_stray<'e>(
         findings.examine();
         findings.report(finding(&call_in_words(call)));
     } else {
-        findings.cannot_tell(
-            "a decision may have named the profile before the run looked, or in a gap of the watch",
-        );
+        findings.cannot_tell(UNNAMED_UNSEEN);
     }
     None
 }
