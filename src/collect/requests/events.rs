@@ -115,16 +115,15 @@ impl Events {
             return;
         }
         let user = self.shared(event.username());
-        let groups = self.reads.readers.entry(Arc::clone(&user)).or_default();
-        for group in event.groups() {
-            if !groups.contains(group) {
-                groups.insert(without_tokens(group).into_owned());
-            }
-        }
+        let groups: Vec<Cow<'_, str>> = event.groups().map(without_tokens).collect();
+        self.reads
+            .note(Arc::clone(&user), groups.iter().map(|group| &**group));
         let id = event.audit_id.as_deref().unwrap_or_default();
         let is_answered = stage == Some("ResponseComplete") && event.begins_to_read();
         let at = event.request_received_timestamp.or(event.stage_timestamp);
-        let (true, Some(at)) = (is_answered, at) else {
+        let code = event.response_status.as_ref().and_then(|status| status.code);
+        let is_refused = code.is_some_and(|code| code >= 400);
+        let (true, false, Some(at)) = (is_answered, is_refused, at) else {
             return;
         };
         if !id.is_empty() && !self.seen.insert(id.to_owned()) {

@@ -7,32 +7,44 @@ use std::{
 
 use evidence::HubRead;
 
-/// So many reads are kept. A consumer that sends more has long shown how it reads.
-const MOST: usize = 200_000;
+/// So many reads of a user are kept. A consumer that sends more has long shown how it reads.
+const MOST: usize = 20_000;
 
 /// The reads of all users.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Reads {
-    /// Gets and lists, each with its user.
-    pub(super) kept: Vec<(Arc<str>, HubRead)>,
-    /// All who read anything, also by a watch, each with the groups.
-    pub(super) readers: HashMap<Arc<str>, BTreeSet<String>>,
+pub(super) struct Reads(HashMap<Arc<str>, Reader>);
+
+/// One who reads.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Reader {
+    groups: BTreeSet<String>,
+    /// Gets and lists.
+    reads: Vec<HubRead>,
 }
 
 impl Reads {
+    /// Keeps who has sent a request, be it a watch or one that was refused.
+    pub(super) fn note<'g>(&mut self, user: Arc<str>, groups: impl Iterator<Item = &'g str>) {
+        let known = &mut self.0.entry(user).or_default().groups;
+        for group in groups {
+            if !known.contains(group) {
+                known.insert(group.to_owned());
+            }
+        }
+    }
+
     /// Keeps a read.
     pub(super) fn take(&mut self, user: Arc<str>, read: HubRead) {
-        if self.kept.len() < MOST {
-            self.kept.push((user, read));
+        let reads = &mut self.0.entry(user).or_default().reads;
+        if reads.len() < MOST {
+            reads.push(read);
         }
     }
 
     /// Those of a user, in the order of time, and the user's groups. None if the log knows no read of that user.
     pub(super) fn of(mut self, user: &str) -> Option<(Vec<HubRead>, BTreeSet<String>)> {
-        let groups = self.readers.remove(user)?;
-        let own = self.kept.into_iter().filter(|(by, _)| **by == *user);
-        let mut own: Vec<HubRead> = own.map(|(_, read)| read).collect();
-        own.sort_by_key(|read| read.at);
-        Some((own, groups))
+        let Reader { groups, mut reads } = self.0.remove(user)?;
+        reads.sort_by_key(|read| read.at);
+        Some((reads, groups))
     }
 }

@@ -23,6 +23,8 @@ use tokio::task::spawn_blocking;
 use super::{Calls, random::LENGTH, session::Session};
 use crate::{connect::call::segment, watch::list::list};
 
+/// Letters and digits that an escape may leave before a credential: `n` of JSON's `\\n`, `u003c`, `0m` of a terminal's color.
+const ESCAPE: usize = 5;
 /// So many notices are kept.
 const MOST_NOTICES: usize = 2_000;
 /// So many bytes of each file of a log are read.
@@ -244,8 +246,8 @@ impl Wanted {
             rest[..end].trim_end_matches('-').to_owned()
         });
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        let words = words.filter(|word| (LENGTH..=LENGTH + 1).contains(&word.len()));
-        // An `\n` of JSON may stand before one.
+        let words = words.filter(|word| (LENGTH..=LENGTH + ESCAPE).contains(&word.len()));
+        // The end of an escape may stand before one.
         let tokens = words.map(|word| &word[word.len() - LENGTH..]);
         (
             named.collect(),

@@ -6,16 +6,18 @@ use std::{
     fs, io,
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use evidence::{LARGEST_KUBECONFIG, read_text};
 use http::Uri;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     io::copy_bidirectional,
     net::{TcpListener, TcpStream},
     sync::watch,
     task::{JoinHandle, JoinSet},
+    time::sleep,
 };
 
 use super::HubWay;
@@ -23,6 +25,10 @@ use crate::driver::private_file;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
+/// The extension by which a run knows a kubeconfig that one has left.
+const MARK: &str = "conformance.clusterprofile/relay";
+/// How long it waits where the system accepts nothing.
+const PAUSE: Duration = Duration::from_millis(50);
 /// Fields of a kubeconfig that name files, relative to the folder that it is in.
 const FILES: [&str; 4] = [
     "certificate-authority",
@@ -126,15 +132,24 @@ fn redirected(kubeconfig: &Path, port: u16) -> Result<(Value, (String, u16)), Re
     let hub = redirect(&mut config, port).map_err(|reason| unfit(reason.to_owned()))?;
     let folder = kubeconfig.parent().unwrap_or(Path::new(""));
     name_files(&mut config, folder);
+    config["extensions"] = json!([{"name": MARK, "extension": {}}]);
     Ok((config, hub))
 }
 
+/// Writes a kubeconfig in the place of one that a run has left, and of no other file. Who waits for it finds it whole.
 fn write(path: &Path, config: &Value) -> io::Result<()> {
-    match fs::remove_file(path) {
+    match fs::read_to_string(path) {
+        Ok(text) if !text.contains(MARK) => return Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    private_file::create(path)?.write_all(config.to_string().as_bytes())
+    let beside = path.with_extension("part");
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    private_file::create(&beside)?.write_all(config.to_string().as_bytes())?;
+    fs::rename(&beside, path)
 }
 
 async fn serve(listener: TcpListener, hub: (String, u16), closing: watch::Receiver<bool>) {
@@ -142,7 +157,11 @@ async fn serve(listener: TcpListener, hub: (String, u16), closing: watch::Receiv
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                let Ok((consumer, _)) = accepted else { continue };
+                let Ok((consumer, _)) = accepted else {
+                    // The system has no more connections for now.
+                    sleep(PAUSE).await;
+                    continue;
+                };
                 if !*closing.borrow() {
                     connections.spawn(relay(consumer, hub.clone(), closing.clone()));
                 }
@@ -172,7 +191,10 @@ fn redirect(config: &mut Value, port: u16) -> Result<(String, u16), &'static str
         .ok_or("it has no current context with a cluster")?;
     let cluster = named(config, "clusters", &cluster).ok_or("it has no cluster of that name")?;
     let cluster = &mut cluster["cluster"];
-    if cluster.get("proxy-url").is_some() {
+    if cluster["proxy-url"]
+        .as_str()
+        .is_some_and(|proxy| !proxy.is_empty())
+    {
         return Err("it leads through a proxy");
     }
     let server: Uri = cluster["server"]
@@ -212,6 +234,12 @@ fn name_files(config: &mut Value, folder: &Path) {
             .flatten()
             .filter_map(|each| each.get_mut(entry))
         {
+            // One with a slash is relative to the kubeconfig, as client-go has it.
+            if let Some(command) = entry.pointer_mut("/exec/command")
+                && let Some(path) = command.as_str().filter(|path| path.contains('/'))
+            {
+                *command = folder.join(path).to_string_lossy().into();
+            }
             for field in FILES {
                 if let Some(file) = entry.get_mut(field)
                     && let Some(path) = file.as_str()
@@ -225,7 +253,6 @@ fn name_files(config: &mut Value, folder: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
@@ -235,7 +262,9 @@ mod tests {
             "current-context": "a",
             "contexts": [{"name": "a", "context": {"cluster": "hub", "user": "me"}}],
             "clusters": [{"name": "other"}, {"name": "hub", "cluster": {"server": server, "certificate-authority": "ca.crt"}}],
-            "users": [{"name": "me", "user": {"tokenFile": "/run/token", "client-key": "me.key"}}],
+            "users": [{"name": "me", "user": {
+                "tokenFile": "/run/token", "client-key": "me.key", "exec": {"command": "./login", "args": ["a/b"]},
+            }}],
         })
     }
 
@@ -274,7 +303,10 @@ mod tests {
         );
         assert_eq!(
             config["users"][0]["user"],
-            json!({"tokenFile": "/run/token", "client-key": "/home/me/me.key"})
+            json!({
+                "tokenFile": "/run/token", "client-key": "/home/me/me.key",
+                "exec": {"command": "/home/me/./login", "args": ["a/b"]},
+            })
         );
     }
 
@@ -323,8 +355,19 @@ mod tests {
         let mut stream = TcpStream::connect(&address).await.expect("it listens");
         stream.write_all(b"hi").await.expect("sent");
         stream.read_exact(&mut answer).await.expect("an answer");
+        let over_its_own = Relay::listen(&own, &own).await;
+        assert!(
+            matches!(over_its_own, Err(RelayError::Write { .. })),
+            "a file of the user stays"
+        );
+        assert!(own.exists());
+        let left = folder.path().join("left");
+        fs::copy(&through, &left).expect("copied");
         drop(relay);
         assert!(!through.exists());
+        Relay::listen(&own, &left)
+            .await
+            .expect("what a killed run has left is replaced");
         echoing.abort();
     }
 }

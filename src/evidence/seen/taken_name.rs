@@ -48,6 +48,9 @@ pub enum TakenNameFound {
         /// Whether a staged profile owns it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         owned: bool,
+        /// Whether it is another object: that of the run was deleted before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replaced: bool,
     },
     /// Nothing.
     Gone {},

@@ -35,9 +35,18 @@ pub(super) async fn grant(hub: &Hub, world: &World) -> Result<(), RequestError> 
     let outputs = |resource| (resource, Some(OUTPUTS));
     let verbs = ["get", "list", "create", "patch", "delete"];
     for (place, object) in [
-        (cluster(ApiResource::erase::<ClusterRole>(&())), json!({"rules": rules})),
-        (cluster(ApiResource::erase::<ClusterRoleBinding>(&())), binding("ClusterRole")),
-        (outputs(ApiResource::erase::<Role>(&())), json!({"rules": [rule("", "secrets", &verbs)]})),
+        (
+            cluster(ApiResource::erase::<ClusterRole>(&())),
+            json!({"rules": rules}),
+        ),
+        (
+            cluster(ApiResource::erase::<ClusterRoleBinding>(&())),
+            binding("ClusterRole"),
+        ),
+        (
+            outputs(ApiResource::erase::<Role>(&())),
+            json!({"rules": [rule("", "secrets", &verbs)]}),
+        ),
         (outputs(ApiResource::erase::<RoleBinding>(&())), binding("Role")),
     ] {
         create(hub, place, object).await?;

@@ -192,6 +192,7 @@ fn found_under(secret: &Value, uid: &str, addresses: &[MemberAddress]) -> TakenN
         .flatten();
     TakenNameFound::Changed {
         servers: servers_named(secret, addresses),
+        replaced: secret["metadata"]["uid"] != *uid,
         owned: owners.any(|owner| {
             let name = owner["name"].as_str().unwrap_or_default();
             owner["kind"] == evidence::api::names::KIND
@@ -251,9 +252,10 @@ mod tests {
             };
             found_under(&secret, "u", &[address])
         };
-        let changed = |servers: &[&str], owned| TakenNameFound::Changed {
+        let changed = |servers: &[&str], owned, replaced| TakenNameFound::Changed {
             servers: servers.iter().map(|server| (*server).to_owned()).collect(),
             owned,
+            replaced,
         };
         assert_eq!(found(json!({})), TakenNameFound::Unchanged {});
         assert_eq!(
@@ -262,14 +264,17 @@ mod tests {
         );
         assert_eq!(
             found(json!({"data": {"server": "aHR0cHM6Ly9hOjY0NDM="}})),
-            changed(&["https://a:6443"], false)
+            changed(&["https://a:6443"], false, false)
         );
-        assert_eq!(found(json!({"data": null})), changed(&[], false));
-        assert_eq!(found(json!({"metadata": {"uid": "other"}})), changed(&[], false));
+        assert_eq!(found(json!({"data": null})), changed(&[], false, false));
+        assert_eq!(
+            found(json!({"metadata": {"uid": "other"}})),
+            changed(&[], false, true)
+        );
         let owner = json!({"metadata": {"ownerReferences": [{"kind": "ClusterProfile", "name": "run-a"}]}});
-        assert_eq!(found(owner), changed(&[], true));
+        assert_eq!(found(owner), changed(&[], true, false));
         let other =
             json!({"metadata": {"ownerReferences": [{"kind": "ClusterProfile", "name": "production"}]}});
-        assert_eq!(found(other), changed(&[], false));
+        assert_eq!(found(other), changed(&[], false, false));
     }
 }

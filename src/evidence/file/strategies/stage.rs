@@ -103,9 +103,12 @@ fn taken_name() -> impl Strategy<Value = TakenName> {
     let found = prop_oneof![
         Just(TakenNameFound::Unchanged {}),
         Just(TakenNameFound::Gone {}),
-        (few(text()), any::<bool>()).prop_map(|(servers, owned)| TakenNameFound::Changed {
-            servers: servers.into_iter().collect(),
-            owned,
+        (few(text()), any::<bool>(), any::<bool>()).prop_map(|(servers, owned, replaced)| {
+            TakenNameFound::Changed {
+                servers: servers.into_iter().collect(),
+                owned,
+                replaced,
+            }
         }),
     ];
     let look = (time(), found).prop_map(|(at, found)| TakenNameLook { at, found });

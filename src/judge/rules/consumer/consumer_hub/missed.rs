@@ -10,7 +10,7 @@ use crate::{
 /// `consumer-hub/no-missed-event`
 ///
 /// What changed while the consumer did not reach the hub, it finds out when it does again: it calls no server that went meanwhile,
-/// once it has settled, and calls those that came. A slow one has three times as long as else.
+/// once it has settled, and calls those that came.
 pub(in crate::rules) fn no_missed_event(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;

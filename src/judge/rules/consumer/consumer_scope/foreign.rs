@@ -53,7 +53,11 @@ fn touched(taken: &TakenName, subject: &Subject<'_>) -> Option<Finding> {
     };
     let found = || taken.looks.iter().map(|look| &look.found);
     let is_its = |found: &TakenNameFound| match found {
-        TakenNameFound::Changed { servers, owned } => *owned || !servers.is_empty(),
+        TakenNameFound::Changed {
+            servers,
+            owned,
+            replaced,
+        } => !replaced && (*owned || !servers.is_empty()),
         TakenNameFound::Unchanged {} | TakenNameFound::Gone {} => false,
     };
     let is_gone = |found: &&TakenNameFound| matches!(found, TakenNameFound::Gone {});
@@ -64,6 +68,7 @@ fn touched(taken: &TakenName, subject: &Subject<'_>) -> Option<Finding> {
     let other = found().find(|found| !matches!(found, TakenNameFound::Unchanged {}))?;
     let observed = match other {
         TakenNameFound::Gone {} => "it is gone",
+        TakenNameFound::Changed { replaced: true, .. } => "another object has its name",
         _ => "it has another content",
     };
     let message = "an object of somebody else changes that has the name the consumer would choose";
