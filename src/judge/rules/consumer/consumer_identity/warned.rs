@@ -11,8 +11,7 @@ use crate::{
 /// `consumer-identity/warning-surfaced`
 ///
 /// Where several profiles of a namespace have one identity, the consumer tells of each that it does not act on. How, it chooses:
-/// an event and a line of its log can be judged. That neither does is a hint: nobody reads its metrics, its conditions, or the
-/// part of its log that was rotated away.
+/// an event and a line of its log can be judged, and what it tells elsewhere cannot.
 pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = play_of_conflicts(evidence, findings) else {
         return;
@@ -46,8 +45,7 @@ pub(in crate::rules) fn warning_surfaced(evidence: &Evidence, findings: &mut Fin
             Finding::on(standing.subject.last, message)
                 .at(PATH)
                 .expected("an event or a line of its log that names both profiles")
-                .observed("neither names this profile")
-                .advisory(),
+                .observed("neither names this profile"),
         );
     }
 }
