@@ -1,18 +1,12 @@
 //! A decision of several slices.
 
-use evidence::{Evidence, MemberCall};
+use evidence::Evidence;
 
 use super::{NO_CALL, examine_silence, judge_stray, play_of_placements, well};
 use crate::{
     shared::consumer::expect_call,
     subjects::{Finding, Findings},
-    time::{Edge, Known, While},
 };
-
-/// Whether something surely held at a call.
-fn is_at(held: &While, call: &MemberCall) -> bool {
-    held.at(Edge::at(call.at.as_microsecond())) == Known::Yes
-}
 
 /// `consumer-placement/all-slices`
 ///
@@ -59,10 +53,6 @@ pub(in crate::rules) fn all_slices(evidence: &Evidence, findings: &mut Findings)
         let called = match called {
             Ok(false) if !naming.slice.is_seen_from_its_creation => {
                 Err("the profile may have been added to the slice before the run looked".into())
-            }
-            // Who takes one member after the other has read the slice all the same.
-            Ok(false) if play.calls_to_any(&urls).any(|call| is_at(&held, call)) => {
-                Err("the consumer called the member later than it called a control".into())
             }
             called => called,
         };
