@@ -15,6 +15,7 @@ pub(crate) mod misspelling;
 pub(crate) mod pairs;
 pub(crate) mod placement;
 pub(crate) mod presence;
+pub(crate) mod rights;
 pub(crate) mod same_cluster;
 pub(crate) mod state;
 pub(crate) mod writes;

@@ -1,11 +1,12 @@
 //! What the hub lets the consumer do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use evidence::{AllowedWrite, Evidence, ObjectRef};
+use evidence::{AllowedWrite, Evidence};
 
 use crate::{
     reasons::CONSUMER_NOT_NAMED,
+    shared::rights::{allowed_by_namespace, user_ref},
     subjects::{Finding, Findings},
     text::redacted,
 };
@@ -67,13 +68,8 @@ pub(in crate::rules) fn least_privilege(evidence: &Evidence, findings: &mut Find
     ];
     for (message, resource, allowed) in too_much {
         let Some(allowed) = allowed else { continue };
-        let user = ObjectRef {
-            kind: "User".to_owned(),
-            name: redacted(user),
-            ..ObjectRef::default()
-        };
         findings.report(
-            Finding::on(user, message)
+            Finding::on(user_ref(user), message)
                 .at(resource)
                 .expected("the rights alone that it needs")
                 .observed(allowed)
@@ -89,13 +85,5 @@ fn is_usual(group: &str) -> bool {
 
 /// Which verbs are allowed where; none if there are none.
 fn in_words(writes: &BTreeSet<AllowedWrite>) -> Option<String> {
-    let mut verbs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for write in writes {
-        verbs.entry(&write.namespace).or_default().push(&write.verb);
-    }
-    let told = verbs
-        .iter()
-        .map(|(namespace, verbs)| format!("{} in {namespace}", verbs.join(", ")));
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    (!writes.is_empty()).then(|| allowed_by_namespace(writes).join("; "))
 }

@@ -7,7 +7,10 @@ use evidence::{ConsumerAccess, Evidence, ObjectRef, Request, api::PlacementDecis
 use super::lives::{Life, counts, lives};
 use crate::{
     reasons::{NO_CONSUMER_USER, SCHEDULER_NOT_NAMED},
-    shared::writes::writes_in_words,
+    shared::{
+        rights::{allowed_by_namespace, user_ref},
+        writes::writes_in_words,
+    },
     subjects::{Finding, Findings},
     text::redacted,
     who::{
@@ -300,13 +303,8 @@ pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &m
         findings.examine();
         let allowed = allowed(evidence, access);
         if !allowed.is_empty() {
-            let user = ObjectRef {
-                kind: "User".to_owned(),
-                name: redacted(&access.user),
-                ..ObjectRef::default()
-            };
             findings.report(
-                Finding::on(user, "the hub lets a consumer write slices")
+                Finding::on(user_ref(&access.user), "the hub lets a consumer write slices")
                     .at("placementdecisions")
                     .expected("get, list and watch only")
                     .observed(allowed),
@@ -318,18 +316,13 @@ pub(in crate::rules) fn consumers_cannot_write(evidence: &Evidence, findings: &m
 /// What a consumer may do beyond reading, by namespace; empty if nothing.
 fn allowed(evidence: &Evidence, access: &ConsumerAccess) -> String {
     const SHOWN: usize = 3;
-    let mut verbs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for write in &access.writes {
-        if evidence.header.scope.holds_namespace(&write.namespace) {
-            verbs.entry(&write.namespace).or_default().push(&write.verb);
-        }
-    }
-    let mut told: Vec<String> = verbs
-        .iter()
-        .take(SHOWN)
-        .map(|(namespace, verbs)| format!("{} in {namespace}", verbs.join(", ")))
-        .collect();
-    match verbs.len().saturating_sub(SHOWN) {
+    let scope = &evidence.header.scope;
+    let writes = access.writes.iter();
+    let in_scope = writes.filter(|write| scope.holds_namespace(&write.namespace));
+    let mut told = allowed_by_namespace(in_scope);
+    let beyond = told.len().saturating_sub(SHOWN);
+    told.truncate(SHOWN);
+    match beyond {
         0 => {}
         more => told.push(format!("and in {more} more namespaces")),
     }
