@@ -6,6 +6,8 @@
 #   driver.yaml      what the run is told of the consumer, and the hook
 #   conformance.yaml the version that is pinned
 #   run              builds, starts, judges, stops
+#
+# `providers` prints the file in which a consumer has the suite's plugin, and `lifetime` starts and stops one.
 
 # shellcheck source=../managers/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../managers/lib.sh"
