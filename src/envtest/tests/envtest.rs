@@ -148,13 +148,18 @@ fn the_audit_log_has_metadata_alone(log: &Path, user: &str) {
 fn kubectl_get_namespace(kubectl: &Path, envtest: &Envtest) -> String {
     let kubeconfig = envtest.folder().join("kubeconfig");
     fs::write(&kubeconfig, envtest.kubeconfig("admin")).unwrap();
-    let output = Command::new(kubectl)
-        .arg("--kubeconfig")
-        .arg(&kubeconfig)
-        .args(["get", "namespace", "fleet", "-o", "name"])
-        .env("HOME", envtest.folder())
-        .output()
-        .unwrap();
+    succeeds(
+        Command::new(kubectl)
+            .arg("--kubeconfig")
+            .arg(&kubeconfig)
+            .args(["get", "namespace", "fleet", "-o", "name"])
+            .env("HOME", envtest.folder()),
+    )
+}
+
+/// Runs a command, which succeeds. Returns what it prints.
+fn succeeds(command: &mut Command) -> String {
+    let output = command.output().unwrap();
     assert!(
         output.status.success(),
         "{}",

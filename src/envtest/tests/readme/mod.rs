@@ -8,6 +8,8 @@ use std::{
 
 use envtest::Assets;
 
+use crate::succeeds;
+
 const README: &str = include_str!("../../README.md");
 
 /// Names the program that a copy of this test runs in place of its trials.
@@ -76,16 +78,11 @@ impl Program {
     pub fn runs(&self, assets: &Assets) {
         let versions = tempfile::tempdir().unwrap();
         symlink(assets.folder(), versions.path().join("one")).unwrap();
-        let output = Command::new(env::current_exe().unwrap())
-            .env(PROGRAM, self.name)
-            .env("KUBEBUILDER_ASSETS", assets.folder())
-            .arg(versions.path())
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
+        succeeds(
+            Command::new(env::current_exe().unwrap())
+                .env(PROGRAM, self.name)
+                .env("KUBEBUILDER_ASSETS", assets.folder())
+                .arg(versions.path()),
         );
     }
 }
