@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Command};
-use evidence::{Claim, Evidence, Input, Limits, Scope};
-use judge::{Selection, judge};
+use evidence::{Claim, Input, Limits, Scope};
+use judge::Judgement;
 use report::escape;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     conclude::{Judged, ReadFrom, conclude, conclude_without_evidence},
     observe::{Sources, observe},
     recording::{RecordPart, Watching},
-    repeat::repeat,
+    repeat::{Repeated, repeat},
 };
 use crate::command::{
     flags::{
@@ -178,11 +178,15 @@ impl Run {
         };
         let observing = || observe(&target, plan.clone(), sources, &watching);
         match repeat(self.repeat, observing, &selection) {
-            Ok(repeated) => {
-                let judged = repeated.judged(&selection);
+            Ok(Repeated { judgement, evidence }) => {
                 if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
-                    tell_of_faults(&reference, judged.evidence, &selection);
+                    tell_of_faults(&reference, &judgement);
                 }
+                let judged = Judged {
+                    evidence: &evidence,
+                    selection: &selection,
+                    judgement,
+                };
                 conclude(
                     judged,
                     waivers.as_ref(),
@@ -204,16 +208,15 @@ impl Run {
 
 /// Says which faults do not fail the run. Faults may undo each other: one that does not show must not pass for one that the
 /// suite misses. Others only warn.
-fn tell_of_faults(reference: &Reference, evidence: &Evidence, selection: &Selection) {
-    let judgement = judge(evidence, selection);
+fn tell_of_faults(reference: &Reference, judgement: &Judgement) {
     if reference.faults().count() > 1 {
-        for fault in reference.hidden(&judgement) {
+        for fault in reference.hidden(judgement) {
             anstream::eprintln!(
                 "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
             );
         }
     }
-    for (fault, why) in reference.only_warn(&judgement) {
+    for (fault, why) in reference.only_warn(judgement) {
         anstream::eprintln!("note: fault {fault} only warns: {why}");
     }
 }

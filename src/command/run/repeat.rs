@@ -3,14 +3,14 @@
 use evidence::Evidence;
 use judge::{Judgement, Selection, judge, repeated, unsteady};
 
-use super::conclude::Judged;
 use crate::command::terminal::exit::Failure;
 
 /// Runs of which at least one came to its end.
 pub struct Repeated {
-    judgement: Judgement,
+    /// All of them as one.
+    pub judgement: Judgement,
     /// That of the run that decides.
-    evidence: Evidence,
+    pub evidence: Evidence,
 }
 
 /// Observes so many times. A run that is stopped is the last one; so is one that fails, and those before it are reported.
@@ -58,17 +58,6 @@ pub fn repeat(
         judgement,
         evidence: seen.swap_remove(deciding),
     })
-}
-
-impl Repeated {
-    /// What is reported.
-    pub fn judged<'a>(&'a self, selection: &'a Selection) -> Judged<'a> {
-        Judged {
-            evidence: &self.evidence,
-            selection,
-            judgement: self.judgement.clone(),
-        }
-    }
 }
 
 /// Says which verdicts changed.
