@@ -29,10 +29,13 @@ mod writes;
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
 pub(super) use drive::drive;
-pub use file::{ConsumerFile, DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members};
+pub use file::{
+    ConsumerFile, ConsumerHub, DriverFile, DriverFileError, DriverFileFlaw, Hook, HookFlaw, Members,
+};
 pub use hooks::{Call, Called, Hooks, Member, Offer, OfferError, Offered, Way};
 pub(super) use journal::UndoEntry;
 pub use journal::{Head, Journal};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
+pub use private_file::replace as replace_private_file;
 pub(super) use run_context::RunContext;
 pub(super) use writes::{OURSELVES, Writes, secret_path};

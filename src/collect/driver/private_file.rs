@@ -2,9 +2,22 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io,
+    io::{self, Write as _},
     path::Path,
 };
+
+use tempfile::NamedTempFile;
+
+/// Writes a file at once, in the place of one that may be there: who waits for it finds it whole.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
 
 /// Creates a file that is not there yet.
 ///

@@ -4,8 +4,7 @@
 //! holds a key: only who knows it gets credentials.
 
 use std::{
-    fs,
-    io::{self, Write as _},
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -20,7 +19,7 @@ use tokio::{
 };
 
 use super::{Calls, PluginReply, PluginRun, random::random_text};
-use crate::driver::private_file;
+use crate::driver::replace_private_file;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
@@ -75,12 +74,7 @@ impl Recorder {
             address: listener.local_addr()?.to_string(),
             key: random_text(),
         };
-        match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let text = serde_json::to_string(&way)?;
-        private_file::create(path)?.write_all(text.as_bytes())?;
+        replace_private_file(path, &serde_json::to_string(&way)?)?;
         Ok(Self {
             path: path.to_owned(),
             listening: tokio::spawn(serve(listener, way.key, calls)),

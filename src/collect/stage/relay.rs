@@ -4,7 +4,6 @@
 
 use std::{
     fs, io,
-    io::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -21,7 +20,7 @@ use tokio::{
 };
 
 use super::HubWay;
-use crate::driver::private_file;
+use crate::driver::replace_private_file;
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
@@ -88,9 +87,7 @@ impl Relay {
             listening: tokio::spawn(serve(listener, hub, closing)),
         })
     }
-}
 
-impl Relay {
     /// Checks that a kubeconfig can be used.
     ///
     /// # Errors
@@ -136,20 +133,14 @@ fn redirected(kubeconfig: &Path, port: u16) -> Result<(Value, (String, u16)), Re
     Ok((config, hub))
 }
 
-/// Writes a kubeconfig in the place of one that a run has left, and of no other file. Who waits for it finds it whole.
+/// Writes a kubeconfig in the place of one that a run has left, and of no other file.
 fn write(path: &Path, config: &Value) -> io::Result<()> {
     match fs::read_to_string(path) {
         Ok(text) if !text.contains(MARK) => return Err(io::ErrorKind::AlreadyExists.into()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let beside = path.with_extension("part");
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    private_file::create(&beside)?.write_all(config.to_string().as_bytes())?;
-    fs::rename(&beside, path)
+    replace_private_file(path, &config.to_string())
 }
 
 async fn serve(listener: TcpListener, hub: (String, u16), closing: watch::Receiver<bool>) {

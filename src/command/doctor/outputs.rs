@@ -20,13 +20,13 @@ pub async fn of_consumer(hub: &Connection, driving: Option<&Driving>, limit: Dur
         return Vec::new();
     };
     let mut checks = Vec::new();
-    if let Some((kubeconfig, through)) = &consumer.hub {
-        checks.push(match Relay::check(kubeconfig) {
+    if let Some(hub) = &consumer.hub {
+        checks.push(match Relay::check(&hub.kubeconfig) {
             Ok(()) => Check::ok(
                 WAY,
                 &format!(
                     "a run can close the consumer's way to the hub, if it is started with {}",
-                    through.display()
+                    hub.through.display()
                 ),
             ),
             Err(error) => Check::error(WAY, &Failure::usage(error)),

@@ -237,8 +237,8 @@ impl Driving {
             })
             .map_err(Failure::could_not_run)?;
         let way = match &consumer.hub {
-            Some((kubeconfig, through)) => {
-                let relay = Relay::listen(kubeconfig, through).await;
+            Some(hub) => {
+                let relay = Relay::listen(&hub.kubeconfig, &hub.through).await;
                 Some(Arc::new(relay.map_err(Failure::could_not_run)?) as Arc<dyn HubWay>)
             }
             None => None,

@@ -2,13 +2,12 @@
 
 use std::{
     fs,
-    io::Write,
     path::{Path, PathBuf, absolute},
 };
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum, ValueHint};
-use collect::clock::Clock;
+use collect::{clock::Clock, driver::replace_private_file};
 use evidence::Claim;
 use lab::{
     hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
@@ -229,7 +228,7 @@ impl ServeHub {
             let member = member.with_context(failed).map_err(Failure::could_not_run)?;
             let path = self.members_out.join(format!("{name}.kubeconfig"));
             fs::create_dir_all(&self.members_out)
-                .and_then(|()| write_private(&path, &member.kubeconfig()))
+                .and_then(|()| replace_private_file(&path, &member.kubeconfig()))
                 .with_context(failed)
                 .map_err(Failure::could_not_run)?;
             served.push(member);
@@ -239,7 +238,7 @@ impl ServeHub {
 
     /// Writes the kubeconfig and prints its path.
     fn tell(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
-        write_private(&self.kubeconfig_out, kubeconfig)
+        replace_private_file(&self.kubeconfig_out, kubeconfig)
             .with_context(|| {
                 format!(
                     "failed to write --kubeconfig-out {}",
@@ -273,12 +272,4 @@ async fn manage(hub: &Hub, manager: Option<Reference>) -> Failure {
         return std::future::pending().await;
     };
     play(hub, reference, &Claim::default(), Clock::system()).await
-}
-
-/// Writes a private file atomically: a reader that waits for it finds it complete.
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
-    file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -1,6 +1,6 @@
 //! Objects of the run under names that the consumer would give to what it makes.
 //!
-//! Which name it would choose is told by what it has made already: if the name of each of its Secrets is made of the name of the
+//! What it has made already tells which name it would choose: if the name of each of its Secrets is made of the name of the
 //! profile in one and the same way, it is for the next profile, too.
 
 use std::collections::BTreeSet;
@@ -27,15 +27,14 @@ const CONTENT: &str = "of the conformance run";
 
 /// Such an object.
 pub(super) struct Taken {
-    key: ObjectKey,
     object: ObjectRef,
     undo: Option<u64>,
     pub(super) seen: TakenName,
 }
 
 impl Session<'_> {
-    /// Creates an object under the name that the consumer would give to what it makes of a profile. False if nobody can tell that
-    /// name, or the hub refuses it.
+    /// Creates an object under the name that the consumer would give to what it makes of a profile. False if the run cannot tell
+    /// that name, or the hub refuses it.
     pub async fn take_name(&self, what: &str) -> bool {
         let mut places = self.plan.outputs.iter();
         let namespace = places.find_map(|place| match place {
@@ -75,7 +74,6 @@ impl Session<'_> {
                         profile,
                         looks: Vec::new(),
                     },
-                    key,
                     object,
                     undo,
                 });
@@ -97,11 +95,12 @@ impl Session<'_> {
             .state()
             .taken_names
             .iter()
-            .map(|taken| (taken.key.clone(), taken.object.clone()))
+            .map(|taken| taken.object.clone())
             .collect();
         let addresses = self.plan.calls.addresses();
-        for (index, (key, object)) in taken.into_iter().enumerate() {
-            let found = match get::<Value>(self.context.client, &secret_path(&key)).await {
+        for (index, object) in taken.into_iter().enumerate() {
+            let found = match get::<Value>(self.context.client, &secret_path(&ObjectKey::from(&object))).await
+            {
                 Ok(found) => found_under(&found, &object.uid, &addresses),
                 Err(failure) if failure.code() == super::NOT_FOUND => TakenNameFound::Gone {},
                 Err(failure) => {
