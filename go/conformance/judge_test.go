@@ -22,6 +22,10 @@ func TestOptionsBecomeFlags(t *testing.T) {
 		conformance.ClusterManager("hangar"),
 		conformance.Edition("2026-09"),
 		conformance.Observe(90*time.Second),
+		conformance.Role("manager", "consumer"),
+		conformance.Driver("driver.yaml"),
+		conformance.AllowMutations(),
+		conformance.FailFast(),
 		conformance.Strict(),
 		conformance.Config("conformance.yaml"),
 		conformance.Waivers("waivers.yaml"),
@@ -45,7 +49,8 @@ func TestOptionsBecomeFlags(t *testing.T) {
 		t.Fatalf("no --observe=1m30s in %q", arguments)
 	}
 	expected := []string{
-		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09", "--strict",
+		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09",
+		"--role=manager,consumer", "--driver=driver.yaml", "--allow-mutations", "--fail-fast", "--strict",
 		"--config=conformance.yaml", "--waivers=waivers.yaml", "--members=from-secrets", "--audit-log=a.log",
 		"--audit-log=b", "identity/", "--skip", "label",
 	}

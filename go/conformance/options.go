@@ -1,6 +1,9 @@
 package conformance
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Environment variables that set what no option sets.
 const (
@@ -39,6 +42,22 @@ func ClusterManager(name string) Option { return flag("--cluster-manager", name)
 
 // Edition sets the edition of the documents to judge by, such as "2026-07". The default is "standard".
 func Edition(name string) Option { return flag("--edition", name) }
+
+// Role sets who is judged: "manager" (the default), "scheduler", "consumer", or several of them. Consumers are judged on
+// a stage that the suite plays: see [Driver] and docs/consumers.md.
+func Role(names ...string) Option { return Args("--role=" + strings.Join(names, ",")) }
+
+// Driver makes the implementation act by the hooks of a driver file (docs/driver.md), which join members or start a
+// consumer. The suite then writes to the hub, so a driver needs [AllowMutations].
+func Driver(file string) Option { return flag("--driver", file) }
+
+// AllowMutations lets the suite write to the hub what a driver file asks for: profiles in namespaces of its own, and
+// changes to those of its own members. It undoes them before it ends.
+func AllowMutations() Option { return Args("--allow-mutations") }
+
+// FailFast ends the run on the first broken MUST rule that no later evidence can mend. The other rules are then
+// inconclusive.
+func FailFast() Option { return Args("--fail-fast") }
 
 // Observe sets how long the suite watches the hub. The default is five minutes, or what the file of [Config] says.
 //

@@ -54,7 +54,7 @@ type Report struct {
 	APIVersion string    `json:"apiVersion"`
 	Suite      Suite     `json:"suite"`
 	JudgedAt   time.Time `json:"judgedAt"`
-	// Who was judged: manager, scheduler or both.
+	// Who was judged: manager, scheduler, consumer.
 	Roles   []string `json:"roles"`
 	Edition string   `json:"edition"`
 	// The number of profiles in scope.
@@ -163,7 +163,7 @@ func (r *Report) Failed() []Verdict { return r.with(Fail) }
 // Err returns nil if the hub conforms, and an error that lists the broken or inconclusive rules if it does not.
 func (r *Report) Err() error {
 	switch {
-	case r.Partial:
+	case r.Partial && r.Decision != NotConformant:
 		return fmt.Errorf("%w: the run was cut short, so its reports are partial", ErrInconclusive)
 	case r.Decision == Conformant || r.Decision == NoViolation:
 		return nil
@@ -179,6 +179,9 @@ func (r *Report) Err() error {
 func (r *Report) violations() error {
 	var text strings.Builder
 	text.WriteString("not conformant with edition " + escape(r.Edition))
+	if r.Partial {
+		text.WriteString("; the run was cut short, so its reports are partial")
+	}
 	for _, verdict := range r.Failed() {
 		text.WriteString("\n\n" + verdict.Rule + "\n" + strings.Join(verdict.lines(), "\n"))
 	}

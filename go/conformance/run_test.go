@@ -139,6 +139,7 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 		{"rule": "beta/unseen", "level": "SHOULD", "verdict": "inconclusive", "reason": "no time", "findings": []}]}`
 	nothing := fakeChanges + `={"decision": "inconclusive", "verdicts": []}`
 	partial := fakeChanges + `={"decision": "conformant", "partial": true, "verdicts": []}`
+	violated := fakeChanges + `={"decision": "not-conformant", "partial": true, "verdicts": []}`
 	for _, test := range []struct {
 		name, mode, changes, result, says string
 	}{
@@ -146,6 +147,7 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 		{"the same, accepted", "allow-inconclusive", inconclusive, "PASS", "inconclusive: no permission"},
 		{"no rule was judged", "1", nothing, "FAIL", "inconclusive: no MUST rule was judged"},
 		{"cut short", "1", partial, "FAIL", "the run was cut short"},
+		{"cut short by a violation", "1", violated, "FAIL", "not conformant with edition standard; the run was cut short"},
 		{"cut short, whatever is accepted", "allow-inconclusive", partial, "FAIL", "the run was cut short"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
