@@ -26,7 +26,7 @@ pub fn shares_are_merged_into_what_one_run_reports(cluster: &Cluster) {
     cluster.kubectl(&["apply", "--kustomize", &applied("run")]);
     // A share has no violation: its two sides are in two of them.
     let shares = wait_for(cluster, SHARES, "condition=Complete");
-    assert_eq!(shares.pods, 3);
+    assert_eq!(shares.decided, 3);
     let mut names = volume.files();
     names.sort();
     assert_eq!(
