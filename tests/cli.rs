@@ -10,6 +10,8 @@ mod config;
 mod doctor;
 #[path = "cli/everyday.rs"]
 mod everyday;
+#[path = "cli/fail_fast.rs"]
+mod fail_fast;
 #[cfg(unix)]
 #[path = "cli/hub.rs"]
 mod hub;

@@ -49,15 +49,15 @@ pub trait Progress: Send + Sync {
         let _ = (elapsed, most, awaited);
     }
 
-    /// Whether somebody wants to see, every few seconds while the hub is watched, the inventory as it is then. Only
-    /// for those is it put together.
-    fn wants_glances(&self) -> bool {
+    /// Whether somebody wants to judge what was seen so far. Asked once a second while the hub is watched, unless there are
+    /// too many profiles to copy them again and again.
+    fn wants_glance(&self) -> bool {
         false
     }
 
-    /// The inventory as it is now: of each profile the last version, and nothing else. Later evidence may tell otherwise.
-    fn glance(&self, inventory: Evidence) {
-        let _ = inventory;
+    /// The evidence so far. Later evidence may tell more.
+    fn glance(&self, so_far: Snapshot) {
+        let _ = so_far;
     }
 
     /// Whether somebody wants a copy of the evidence so far, which survives a run that is killed. Asked once a second while

@@ -1,7 +1,7 @@
 //! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Evidence, Kind, Scope, Settled, Window,
+    Asked, Driver, Kind, Scope, Settled, Window,
     api::{PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -33,9 +33,7 @@ use crate::{
     },
 };
 
-/// After how many ticks the inventory is shown to those who want to see it, and how many profiles it may have: copying
-/// and judging more would keep the watch waiting.
-const GLANCE: u64 = 5;
+/// How many profiles a run may have to be judged on the way: copying and judging more would keep the watch waiting.
 const LARGEST_GLANCE: usize = 10_000;
 impl Run<'_> {
     /// Lists the profiles and, where the plan says so, watches them.
@@ -190,7 +188,7 @@ impl Run<'_> {
 
     async fn ticks(&self, record: &timeline::Shared, from: Timestamp) {
         let started = Instant::now();
-        for tick in 1_u64.. {
+        loop {
             sleep(TICK).await;
             let (profiles, writes) = {
                 let record = record.lock();
@@ -198,26 +196,12 @@ impl Run<'_> {
             };
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
-            let is_due = tick.is_multiple_of(GLANCE) && profiles <= LARGEST_GLANCE;
-            if is_due && self.progress.wants_glances() {
-                self.progress.glance(self.inventory(record, from));
+            if profiles <= LARGEST_GLANCE && self.progress.wants_glance() {
+                self.progress.glance(self.snapshot(record, from));
             }
             if self.progress.wants_snapshot(false) {
                 self.progress.snapshot(self.snapshot(record, from));
             }
-        }
-    }
-
-    /// The inventory as it is now.
-    fn inventory(&self, record: &timeline::Shared, from: Timestamp) -> Evidence {
-        let mut header = self.evidence.header.clone();
-        let until = self.clock.now();
-        header.window = Some(Window { from, until });
-        let profiles = record.lock().newest();
-        Evidence {
-            header,
-            profiles,
-            ..Evidence::default()
         }
     }
 

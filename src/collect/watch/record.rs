@@ -270,22 +270,6 @@ impl<T: Tracked> Record<T> {
         self.alive
     }
 
-    /// The profiles that exist now, each with its last version only. Leaves out those whose last version is unreadable.
-    pub fn newest(&self) -> Vec<History<T>> {
-        let left_out: HashSet<usize> = self.misplaced().collect();
-        let there = self
-            .histories
-            .iter()
-            .enumerate()
-            .filter(|(index, history)| history.deleted.is_none() && !left_out.contains(index));
-        let newest = there.map(|(_, history)| History {
-            origin: history.origin,
-            versions: history.versions.last().cloned().into_iter().collect(),
-            deleted: None,
-        });
-        newest.collect()
-    }
-
     /// The objects that do not fit the type.
     pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
         self.unreadable.values().map(|one| &one.unreadable)

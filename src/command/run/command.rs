@@ -1,6 +1,9 @@
 //! `run`: judge a hub, or a file with its state.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::anyhow;
 use clap::{Args, Command};
@@ -90,6 +93,9 @@ pub struct Run {
         conflicts_with_all = ["from", "clean", "shard", "report"],
     )]
     repeat: u8,
+    /// End the run on the first broken MUST rule that no later evidence can mend; the exit code is then 1
+    #[arg(long, conflicts_with_all = ["from", "clean", "shard"])]
+    fail_fast: bool,
     /// Undo what killed runs left on the hub, without judging
     #[arg(
         long,
@@ -170,6 +176,9 @@ impl Run {
         let reference = target.reference().cloned();
         let watching = Watching {
             selection: &selection,
+            waivers: waivers.as_ref(),
+            fail_fast: self.fail_fast,
+            ended_on: Arc::default(),
             record: RecordPart::begin(&mut outputs, &target, plan.observe),
         };
         let sources = Sources {
@@ -186,6 +195,7 @@ impl Run {
                     evidence: &evidence,
                     selection: &selection,
                     judgement,
+                    ended_on_violation: watching.ended_on.get().is_some(),
                 };
                 conclude(
                     judged,

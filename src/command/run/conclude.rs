@@ -37,6 +37,8 @@ pub struct Judged<'a> {
     pub selection: &'a Selection,
     /// The judgement, without waivers.
     pub judgement: Judgement,
+    /// Whether the run ended early because of a violation, as the user asked.
+    pub ended_on_violation: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -46,6 +48,7 @@ impl<'a> Judged<'a> {
             evidence,
             selection,
             judgement: judge(evidence, selection),
+            ended_on_violation: false,
         }
     }
 }
@@ -68,6 +71,7 @@ pub fn conclude(
         evidence,
         selection,
         mut judgement,
+        ended_on_violation,
     } = judged;
     if let Some(waivers) = waivers {
         note_foreign(waivers, &evidence.header.claim);
@@ -89,7 +93,7 @@ pub fn conclude(
         ..submitted
     };
     let left = leave(&shown, &submitted, None, outputs, read_from);
-    let exit = exit(&judgement, flags.complete);
+    let exit = exit(&judgement, flags.complete, ended_on_violation);
     match (left, show(&shown, flags.format)) {
         (Ok(()), Ok(())) => Ok(exit),
         (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
@@ -121,8 +125,9 @@ fn note_foreign(waivers: &Waivers, claim: &Claim) {
 }
 
 /// How the run ends.
-fn exit(judgement: &Judgement, complete: bool) -> Exit {
+fn exit(judgement: &Judgement, complete: bool, ended_on_violation: bool) -> Exit {
     match judgement.decision {
+        decision @ Decision::NotConformant if ended_on_violation => decision.into(),
         // The reports show what was found; the run itself was cut short.
         _ if judgement.partial => Exit::Inconclusive,
         Decision::NoViolation if complete => Exit::Inconclusive,

@@ -84,10 +84,12 @@ async fn somebody_elses(
         None => {}
     }
     look_at_stage(&mut plan);
-    let progress = watching.progress(true);
-    let seen = collect(&hub, &plan, clock, progress.as_ref(), signals::stop()).await;
+    let stop = signals::stop();
+    let progress = watching.progress(true, &stop);
+    let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
     drop(progress);
     let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
+    watching.explain_end(&mut evidence);
     if plan.of_first_share().is_none() {
         audit::add_or_miss(&mut evidence, &plan.audit_logs);
     }
@@ -142,13 +144,15 @@ async fn beside_references(
         plan.workloads.get_or_insert_with(workloads_of_the_lab);
     }
     // The lab's time is simulated.
-    let progress = watching.progress(hub.as_lab().is_none());
-    tokio::select! {
+    let progress = watching.progress(hub.as_lab().is_none(), &stop);
+    let mut evidence = tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
-            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
+            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))?
         }
-        failure = references.run() => Err(failure),
-    }
+        failure = references.run() => return Err(failure),
+    };
+    watching.explain_end(&mut evidence);
+    Ok(evidence)
 }
 
 /// Has a run look where it stages something.

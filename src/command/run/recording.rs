@@ -2,17 +2,18 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
 use collect::{Progress, Snapshot};
 use evidence::{Awaited, Evidence, file};
-use judge::Selection;
+use judge::{Selection, Waivers};
 use report::{Form, Part, Prepared};
 use tokio::{task::spawn_blocking, time::Instant};
+use tokio_util::sync::CancellationToken;
 
-use super::progress;
+use super::progress::{self, SoFar};
 use crate::command::{flags::target::Target, terminal::called::called};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
@@ -24,6 +25,12 @@ const SHARE: u32 = 20;
 pub struct Watching<'a> {
     /// The rules that were selected.
     pub selection: &'a Selection,
+    /// The violations that are accepted.
+    pub waivers: Option<&'a Waivers>,
+    /// Whether the run ends on the first broken MUST rule.
+    pub fail_fast: bool,
+    /// The rule on which it ended.
+    pub ended_on: Arc<OnceLock<&'static str>>,
     /// The part to keep, if the run is recorded.
     pub record: Option<RecordPart>,
 }
@@ -77,12 +84,28 @@ fn tell(what: &str, part: &Path) {
 }
 
 impl Watching<'_> {
-    /// Shows the progress, and keeps the part.
-    pub fn progress(&self, waits: bool) -> Box<dyn Progress> {
-        let shown = progress::progress(self.selection, waits);
+    /// Shows the progress, keeps the part, and cancels `stop` where the run is to end early.
+    pub fn progress(&self, waits: bool, stop: &CancellationToken) -> Box<dyn Progress> {
+        let end = self.fail_fast.then(|| {
+            let (stop, ended_on) = (stop.clone(), Arc::clone(&self.ended_on));
+            Box::new(move |rule| {
+                if !stop.is_cancelled() && ended_on.set(rule).is_ok() {
+                    stop.cancel();
+                }
+            }) as Box<dyn Fn(&'static str) + Send + Sync>
+        });
+        let so_far = SoFar::new(self.selection, self.waivers, end);
+        let shown = progress::progress(so_far, waits);
         match &self.record {
             Some(record) => Box::new(Recording::new(shown, record.clone())),
             None => shown,
+        }
+    }
+
+    /// Says in the evidence why the run ended early, if it did so by itself.
+    pub fn explain_end(&self, evidence: &mut Evidence) {
+        if let (Some(why), Some(rule)) = (&mut evidence.header.cut_short, self.ended_on.get()) {
+            *why = format!("it ended on the first broken MUST rule, {rule}");
         }
     }
 }
@@ -196,12 +219,12 @@ impl Progress for Recording {
         self.shown.settling(elapsed, most, awaited);
     }
 
-    fn wants_glances(&self) -> bool {
-        self.shown.wants_glances()
+    fn wants_glance(&self) -> bool {
+        self.shown.wants_glance()
     }
 
-    fn glance(&self, inventory: Evidence) {
-        self.shown.glance(inventory);
+    fn glance(&self, so_far: Snapshot) {
+        self.shown.glance(so_far);
     }
 
     fn wants_snapshot(&self, is_over: bool) -> bool {

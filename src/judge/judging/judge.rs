@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Asked, Awaited, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
+    Asked, Claim, Evidence, Kind, ObjectKey, ObjectRef, Reason, ReasonId, Tracked as _,
     api::{Feature, ObjectKind},
 };
 
@@ -26,24 +26,6 @@ use crate::{
 pub fn judge(evidence: &Evidence, selection: &Selection) -> Judgement {
     let rules = rules_of(&evidence.header.claim);
     judgement(evidence, verdicts(&rules, evidence, selection))
-}
-
-/// The objects with a fault that was open when the evidence ends, and that decides a verdict: one that lasts for longer
-/// than its grace breaks a rule. Rules that are broken anyway wait for nothing.
-pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
-    let rules = rules_of(&evidence.header.claim).into_iter();
-    let examined =
-        rules.filter(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
-    let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
-    let mut awaited = Awaited::default();
-    for found in findings(&examined, evidence) {
-        if found.list().iter().all(|finding| finding.advisory) {
-            let open = found.open();
-            awaited.profiles.extend(open.profiles.iter().cloned());
-            awaited.slices.extend(open.slices.iter().cloned());
-        }
-    }
-    awaited
 }
 
 /// The verdicts on rules, in their order.
@@ -70,7 +52,7 @@ fn verdicts(
 }
 
 /// The rules of the editions that a claim names, in the ledger's order.
-fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
+pub(super) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
     let rules = rules::all().iter();
     rules
         .filter_map(|rule| Some((rule, rule.facts.in_claim(claim)?)))
@@ -132,7 +114,7 @@ fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
 }
 
 /// Returns the verdict on a rule that is not examined, if so.
-fn without_examining(
+pub(super) fn without_examining(
     rule: &'static Rule,
     applies: &'static Applies,
     evidence: &Evidence,

@@ -250,33 +250,39 @@ async fn tells_how_it_goes_on() {
     assert_eq!((notes[0], notes[3], notes[4]), ((1, 1, 0), (4, 1, 0), (5, 1, 3)));
 }
 
-/// Looks at the inventory whenever it may.
+/// Looks at the evidence so far at every fifth opportunity.
 #[derive(Default)]
 struct Looks {
     wanted: bool,
+    asked: std::sync::atomic::AtomicU64,
     seen: std::sync::Mutex<Vec<(i64, Vec<String>)>>,
 }
 
 impl collect::Progress for Looks {
-    fn wants_glances(&self) -> bool {
-        self.wanted
+    fn wants_glance(&self) -> bool {
+        let asked = self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        self.wanted && asked.is_multiple_of(5)
     }
 
-    fn glance(&self, inventory: Evidence) {
-        let window = inventory.header.window.expect("a window");
-        let names = inventory.profiles.iter().map(|history| {
-            assert_eq!(history.versions.len(), 1);
-            let profile = history.last();
-            let version = &profile.status.version.kubernetes;
-            format!("{} {}", profile.metadata.name, version.as_deref().unwrap_or("-"))
+    fn glance(&self, so_far: collect::Snapshot) {
+        let evidence = so_far.take().expect("the watch goes on");
+        let window = evidence.header.window.expect("a window");
+        let profiles = evidence.profiles.iter().map(|history| {
+            let versions = history.versions.iter().map(|version| {
+                let version = &version.object.status.version.kubernetes;
+                version.as_deref().unwrap_or("-")
+            });
+            let versions: Vec<&str> = versions.collect();
+            let deleted = history.deleted.as_ref().map_or("", |_| " deleted");
+            format!("{} {}{deleted}", history.last().metadata.name, versions.join(" "))
         });
         let mut seen = self.seen.lock().expect("a lock");
-        seen.push((window.seconds(), names.collect()));
+        seen.push((window.seconds(), profiles.collect()));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn shows_the_inventory_to_those_who_want_to_see_it() {
+async fn shows_the_evidence_so_far_to_those_who_want_to_see_it() {
     for wanted in [true, false] {
         let world = World::new().await;
         world.profile("a").await;
@@ -299,8 +305,8 @@ async fn shows_the_inventory_to_those_who_want_to_see_it() {
         );
         futures::join!(collecting, events).0.expect("evidence");
         let seen = looks.seen.into_inner().expect("looks");
-        let expected = [(5, "a -"), (10, "b v1"), (15, "b v1")];
-        let expected = expected.map(|(second, profile)| (second, vec![profile.to_owned()]));
+        let later = vec!["a - deleted".to_owned(), "b - v1".to_owned()];
+        let expected = [(5, vec!["a -".to_owned()]), (10, later.clone()), (15, later)];
         assert_eq!(seen, if wanted { &expected[..] } else { &[] });
     }
 }

@@ -1,0 +1,76 @@
+//! What a run shows while it goes on: what is broken whatever comes, and what still may mend.
+
+use evidence::{Asked, Awaited, Evidence, Kind};
+
+use crate::{
+    judging::{
+        chunks::findings,
+        judge::{judge, rules_of, without_examining},
+        judgement::Judgement,
+        selection::Selection,
+    },
+    rules::Rule,
+};
+
+/// The kinds of evidence that a run has of each moment that it has watched, and dry runs: those only add findings.
+const AS_IT_HAPPENS: [Kind; 5] = [
+    Kind::Inventory,
+    Kind::Timeline,
+    Kind::Writers,
+    Kind::Namespaces,
+    Kind::Probe,
+];
+
+/// Judges what a run has seen so far by the rules whose violations no later evidence takes back: those that use no
+/// evidence that the run asks for and reads when its window is over. All others are left out. What they find stays found.
+pub fn judge_so_far(so_far: &Evidence, selection: &Selection) -> Judgement {
+    judge(so_far, &final_rules(so_far, selection))
+}
+
+/// The selected rules that use only evidence that a run has as it happens.
+fn final_rules(evidence: &Evidence, selection: &Selection) -> Selection {
+    let is_final = |rule: &&'static Rule| {
+        let facts = &rule.facts;
+        let needed = facts.needs.iter().chain(&facts.needs_one_of);
+        let mut used = needed.chain(&facts.helped_by);
+        used.all(|kind| AS_IT_HAPPENS.contains(kind) || *evidence.asked(*kind) != Asked::Yes)
+    };
+    let rules = rules_of(&evidence.header.claim).into_iter();
+    let selected = rules
+        .map(|(rule, _)| rule)
+        .filter(|rule| selection.holds(rule.id));
+    Selection {
+        filters: selected.filter(is_final).map(|rule| rule.id.to_owned()).collect(),
+        exact: true,
+        skip: Vec::new(),
+        basis: selection.basis,
+    }
+}
+
+/// The objects with a fault that was open when the evidence ends, and that decides a verdict: one that lasts for longer
+/// than its grace breaks a rule. Rules that are broken anyway wait for nothing.
+pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
+    let mut awaited = Awaited::default();
+    for (_, open) in pending(evidence, selection) {
+        awaited.profiles.extend(open.profiles);
+        awaited.slices.extend(open.slices);
+    }
+    awaited
+}
+
+/// The same by rule, in the ledger's order.
+pub fn pending(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule, Awaited)> {
+    let rules = rules_of(&evidence.header.claim).into_iter();
+    let examined =
+        rules.filter(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
+    let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
+    let found = findings(&examined, evidence);
+    let undecided = examined.into_iter().zip(&found).filter(|(_, found)| {
+        let open = found.open();
+        let is_open = !open.profiles.is_empty() || !open.slices.is_empty();
+        is_open && found.list().iter().all(|finding| finding.advisory)
+    });
+    undecided
+        .map(|(rule, found)| (rule, found.open().clone()))
+        .collect()
+}
