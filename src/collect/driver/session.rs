@@ -143,6 +143,7 @@ impl<'a> Session<'a> {
             placement: None,
             slice: None,
             change: None,
+            reacted: None,
             secrets_before: None,
             output: String::new(),
         }
@@ -210,6 +211,7 @@ impl<'a> Session<'a> {
         }
         let answered = self.wait_for(deadline, seen).await;
         if answered {
+            step.reacted = Some(self.now());
             self.pause(self.plan.patience.with(step.action) / SETTLE).await;
         }
         step.looked_until = self.now();

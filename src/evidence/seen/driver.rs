@@ -93,6 +93,10 @@ pub struct DriverStep {
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
     #[schemars(with = "crate::json_schema::Time")]
     pub looked_until: Timestamp,
+    /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::json_schema::Time>")]
+    pub reacted: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementRequest>,

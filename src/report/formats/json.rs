@@ -17,7 +17,14 @@ use judge::{
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::{Coverage, Report, said::of_edition::OfEdition, text::json_escape};
+use crate::{
+    Coverage, Report,
+    said::{
+        of_edition::OfEdition,
+        reactions::{Reaction, reactions},
+    },
+    text::json_escape,
+};
 
 /// The version of the report's format.
 pub const API_VERSION: &str = "conformance.clusterprofile/v1";
@@ -57,6 +64,9 @@ struct Document<'a> {
     /// What the run cost the hub; absent for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<Traffic>,
+    /// How fast the implementation reacted to the driver, by action.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reactions: Vec<Reaction>,
     /// Whether they were watched throughout the window, rather than read as a single snapshot.
     watched: bool,
     /// Whether the run was cut short, so that evidence may be missing.
@@ -210,6 +220,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         window: header.window,
         settled: coverage.settled.and(header.settled),
         traffic: header.traffic,
+        reactions: reactions(report),
         watched: coverage.watched.is_some(),
         partial: report.judgement.partial,
         decision: report.judgement.decision,

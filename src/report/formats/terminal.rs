@@ -6,7 +6,7 @@ use owo_colors::Style;
 
 use crate::{
     COMMAND, Coverage, Report,
-    said::{cost::cost, decision, failure, policed::policed, unread},
+    said::{cost::cost, decision, failure, policed::policed, reactions, unread},
     text::{escape, number::count, page::Page},
 };
 
@@ -30,6 +30,9 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     to_fix(&mut page, report);
     if let Some(cost) = cost(report) {
         page.styled(0, &format!("cost to the hub: {cost}"), Style::new().dimmed());
+    }
+    if let Some(slowest) = reactions::in_words(report) {
+        page.styled(0, &format!("slowest reactions: {slowest}"), Style::new().dimmed());
     }
     if let Some(policed) = policed(report) {
         page.styled(

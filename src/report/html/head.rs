@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Coverage, Report,
-    said::{cost::cost, decision, policed::policed},
+    said::{cost::cost, decision, policed::policed, reactions},
 };
 
 /// The top of the page.
@@ -111,6 +111,7 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Edition", Some(editions.join(", "))),
         ("Observed", window),
         ("Cost to the hub", cost(report)),
+        ("Slowest reactions", reactions::in_words(report)),
         ("Policies on the hub", policed(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
         ("Share", header.scope.shard.map(|shard| shard.to_string())),

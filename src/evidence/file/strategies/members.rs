@@ -104,6 +104,7 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
             outcome,
             patience_seconds: 120,
             looked_until: at,
+            reacted: change.is_some().then_some(at),
             placement: change.is_some().then(|| PlacementRequest {
                 name: text.clone(),
                 clusters: 101,

@@ -113,6 +113,7 @@ impl StepText {
             },
             patience_seconds: patience.as_secs(),
             looked_until: moment(self.looked_until.unwrap_or(done.saturating_add(patience))),
+            reacted: None,
             placement: self.placement(),
             slice: self.slice(),
             change: self.change.clone(),

@@ -179,6 +179,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
             patience_seconds: 0,
             looked_until: Timestamp::UNIX_EPOCH,
             change: None,
+            reacted: None,
             secrets_before: None,
             output: text.clone(),
         });

@@ -1,0 +1,125 @@
+//! How fast the implementation reacted to the driver: what a shorter patience would have been enough for.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use evidence::DriverAction;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{Report, text::number::listed};
+
+/// How fast the implementation reacted to one action of the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reaction {
+    /// The action.
+    pub action: DriverAction,
+    /// The number of steps that the run saw a reaction to.
+    pub steps: usize,
+    /// The time until the slowest of them, in seconds.
+    pub slowest_seconds: i64,
+    /// The patience of the steps, in seconds.
+    pub patience_seconds: i64,
+}
+
+/// The reactions that the run saw, by action.
+pub(crate) fn reactions(report: &Report) -> Vec<Reaction> {
+    let steps = report.evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let mut by_action: BTreeMap<&str, Reaction> = BTreeMap::new();
+    for step in steps {
+        let Some(reacted) = step.reacted else {
+            continue;
+        };
+        let seconds = reacted.duration_since(step.until).as_secs();
+        match by_action.entry(step.action.name()) {
+            Entry::Vacant(entry) => {
+                entry.insert(Reaction {
+                    action: step.action,
+                    steps: 1,
+                    slowest_seconds: seconds,
+                    patience_seconds: step.patience_seconds,
+                });
+            }
+            Entry::Occupied(mut entry) => {
+                let known = entry.get_mut();
+                known.steps += 1;
+                known.slowest_seconds = known.slowest_seconds.max(seconds);
+            }
+        }
+    }
+    by_action.into_values().collect()
+}
+
+/// The reactions in one line: the slowest of each action, and the patience.
+pub(crate) fn in_words(report: &Report) -> Option<String> {
+    let reactions = reactions(report);
+    let longest = reactions.iter().map(|reaction| reaction.patience_seconds).max()?;
+    let each = reactions
+        .iter()
+        .map(|reaction| format!("{} {} s", reaction.action, reaction.slowest_seconds));
+    let each: Vec<String> = each.collect();
+    Some(format!("{}, within a patience of {longest} s", listed(&each)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Driver, DriverStep, Evidence, Scenario, StepOutcome};
+    use jiff::{SignedDuration, Timestamp};
+    use judge::{Selection, judge};
+
+    use super::*;
+    use crate::no_advice;
+
+    fn step(action: DriverAction, reacted_after: Option<i64>) -> DriverStep {
+        let after = |seconds| Timestamp::UNIX_EPOCH + SignedDuration::from_secs(seconds);
+        DriverStep {
+            scenario: Scenario::Outage,
+            action,
+            member: "lisbon".to_owned(),
+            profile: None,
+            from: Timestamp::UNIX_EPOCH,
+            until: Timestamp::UNIX_EPOCH,
+            outcome: StepOutcome::Done,
+            patience_seconds: 120,
+            looked_until: after(130),
+            reacted: reacted_after.map(after),
+            placement: None,
+            slice: None,
+            change: None,
+            secrets_before: None,
+            output: String::new(),
+        }
+    }
+
+    #[test]
+    fn only_what_the_run_saw_counts() {
+        let steps = vec![
+            step(DriverAction::Join, Some(3)),
+            step(DriverAction::Join, Some(12)),
+            step(DriverAction::Leave, None),
+            step(DriverAction::Break, Some(40)),
+        ];
+        let evidence = Evidence {
+            driver: Some(Driver {
+                steps,
+                ..Driver::default()
+            }),
+            ..Evidence::default()
+        };
+        let selection = Selection::default();
+        let report = Report {
+            evidence: &evidence,
+            judgement: &judge(&evidence, &selection),
+            selection: &selection,
+            judged_at: Timestamp::UNIX_EPOCH,
+            file: None,
+            place: None,
+            advice: no_advice,
+        };
+        assert_eq!(
+            in_words(&report).as_deref(),
+            Some("break 40 s and join 12 s, within a patience of 120 s")
+        );
+        assert_eq!(reactions(&report)[1].steps, 2);
+    }
+}
