@@ -8,6 +8,8 @@ mod formats;
 pub mod html;
 mod report;
 mod said;
+#[cfg(feature = "signed")]
+pub mod signed;
 pub mod site;
 pub mod submitted;
 mod text;
