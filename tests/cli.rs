@@ -46,6 +46,8 @@ mod shards;
 #[cfg(unix)]
 #[path = "cli/signals.rs"]
 mod signals;
+#[path = "cli/signed.rs"]
+mod signed;
 #[cfg(unix)]
 #[path = "cli/sonobuoy.rs"]
 mod sonobuoy;

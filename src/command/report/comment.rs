@@ -6,7 +6,8 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    site::{Submission, Unreadable, comment},
+    signed::NamedKey,
+    site::{Signature, Submission, Unreadable, comment},
     submitted::Fitness,
 };
 
@@ -16,11 +17,16 @@ use crate::command::terminal::{
     print::{print, width},
 };
 
-/// Verifies every report below a folder.
+/// Verifies every report below a folder, and its signature by any of the keys, if there are some.
 ///
 /// # Errors
 /// When the folder cannot be read, or holds no report.
-pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
+pub(super) fn verify_all(
+    root: &Path,
+    keys: &[NamedKey],
+    markdown: bool,
+    limits: &Limits,
+) -> Result<Exit, Failure> {
     let Folders {
         reports, unreadable, ..
     } = read_all(root, limits)?;
@@ -28,6 +34,7 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
         .into_iter()
         .map(|found| Submission {
             check: found.check(limits, |_| {}),
+            signature: found.signature(keys, limits),
             folder: found.name,
             document: found.document,
             submitted_for: None,
@@ -40,7 +47,9 @@ pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result
         describe(&submissions, &unreadable)
     };
     print(&text)?;
-    let is_forged = |one: &Submission| one.check.fitness() == Fitness::DoesNotHold;
+    let is_forged = |one: &Submission| {
+        one.check.fitness() == Fitness::DoesNotHold || matches!(one.signature, Some(Signature::Refused(_)))
+    };
     Ok(if submissions.iter().any(is_forged) {
         Exit::NotConformant
     } else if unreadable.is_empty() {
@@ -54,7 +63,11 @@ fn describe(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
     let mut page = Page::new(width());
     for submission in submissions {
         let name = submission.check.fitness().name();
-        page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
+        let vouched = submission
+            .vouched_for()
+            .map_or_else(String::new, |who| format!(", {who}"));
+        let text = format!("{}{vouched}", submission.folder);
+        page.marked(0, &format!("{name}:"), &escape::line(&text));
         for item in submission.to_do() {
             page.paragraph(2, &escape::line(&item));
         }

@@ -10,11 +10,12 @@ use anyhow::{Context, anyhow};
 use evidence::{Limits, api::Edition};
 use report::{
     Report,
-    site::Unreadable,
+    signed::{NamedKey, Subject},
+    site::{Signature, Unreadable},
     submitted::{Check, Document, Proof, verify_with},
 };
 
-use super::{held::held, read::read};
+use super::{held::held, read::read_file, signature};
 use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.
@@ -32,6 +33,8 @@ pub(super) struct Found {
     /// The folder, below the one that was named.
     pub(super) name: String,
     pub(super) document: Document,
+    /// What a signature knows the report by.
+    subject: Subject,
     folder: PathBuf,
 }
 
@@ -108,13 +111,14 @@ impl Folders {
             );
             return;
         }
-        match read(&folder.join(REPORT), &self.limits) {
-            Ok(document) => self.reports.push(Found {
+        match read_file(&folder.join(REPORT), &self.limits) {
+            Ok((document, subject)) => self.reports.push(Found {
                 name: name.to_owned(),
                 document,
+                subject,
                 folder: folder.to_owned(),
             }),
-            Err(failure) => self.refuse(name.to_owned(), cause(&failure)),
+            Err(failure) => self.refuse(name.to_owned(), cause(&failure, REPORT)),
         }
     }
 
@@ -138,10 +142,10 @@ impl Folders {
     }
 }
 
-/// Why a report cannot be read, without the path, which is that of the machine that reads it.
-fn cause(failure: &Failure) -> String {
+/// Why a file with that end of its name cannot be read, without the path, which is that of the machine that reads it.
+fn cause(failure: &Failure, end: &str) -> String {
     let told = failure.in_one_line();
-    match told.split_once(&format!("{REPORT}: ")) {
+    match told.split_once(&format!("{end}: ")) {
         Some((_, cause)) => cause.to_owned(),
         None => told,
     }
@@ -178,6 +182,30 @@ impl Found {
             Err(failure) => Proof::Unreadable(failure.in_one_line()),
         };
         Check::of(&self.document, proof)
+    }
+
+    /// Verifies the signature beside the report by any of the keys. None where there is no signature, or no key.
+    pub(super) fn signature(&self, keys: &[NamedKey], limits: &Limits) -> Option<Signature> {
+        let path = signature::beside(&self.folder.join(REPORT));
+        let there = fs::symlink_metadata(&path).ok()?;
+        if keys.is_empty() {
+            return None;
+        }
+        let verified = if there.is_file() {
+            signature::subjects(&self.evidence(), limits).and_then(|evidence| {
+                signature::verify(&path, keys, (&self.document, &self.subject), &evidence)
+            })
+        } else {
+            // A link could lead anywhere on the machine that reads it.
+            Err(Failure::usage(anyhow!(
+                "it is no regular file: add the file itself"
+            )))
+        };
+        Some(match verified {
+            Ok(Ok(vouched)) => Signature::Holds(vouched.names()),
+            Ok(Err(refused)) => Signature::Refused(refused.to_string()),
+            Err(failure) => Signature::Refused(cause(&failure, signature::SUFFIX)),
+        })
     }
 
     fn runs(&self) -> impl Iterator<Item = &Document> {

@@ -12,11 +12,15 @@ use evidence::{Implementation, Limits, api::Edition, read_bounded};
 use jiff::tz::TimeZone;
 use report::{
     escape,
+    signed::NamedKey,
     site::{Board, Module, RunPage, Submission},
     submitted::{Check, Document, Fitness, Proof, Verified, compose},
 };
 
-use super::folder::{Found, read_all};
+use super::{
+    folder::{Found, read_all},
+    keys::KeyFlags,
+};
 use crate::command::{
     flags::input::InputFlags,
     terminal::{
@@ -30,7 +34,7 @@ use crate::command::{
 #[command(
     after_help = "Each report has a folder of its own with `report.yaml` and, to be verified, its evidence. The site needs no \
                         network and no server.\n\nExit codes: 0 made, also where reports do not hold or cannot be read: the site \
-                        says so; 2 a folder cannot be used."
+                        says so; 2 a folder or a key cannot be used."
 )]
 pub struct Site {
     /// The folder of the reports, such as reports/
@@ -42,6 +46,8 @@ pub struct Site {
     #[arg(long, value_name = "FILE")]
     judge: Option<PathBuf>,
     #[command(flatten)]
+    keys: KeyFlags,
+    #[command(flatten)]
     input: InputFlags,
 }
 
@@ -52,6 +58,7 @@ impl Site {
     /// When the reports cannot be read or the site cannot be written.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
+        let keys = self.keys.read()?;
         let folders = read_all(&self.reports, &limits)?;
         self.check_out()?;
         let module = self
@@ -68,7 +75,7 @@ impl Site {
             );
         }
         let reports = folders.reports.len();
-        let submissions = submissions(folders.reports, &limits).map_err(Failure::could_not_run)?;
+        let submissions = submissions(folders.reports, &keys, &limits).map_err(Failure::could_not_run)?;
         let mut files = 0;
         let today = Clock::system().now().to_zoned(TimeZone::UTC).date();
         let mut board = Board::new(submissions, folders.unreadable).on(today);
@@ -120,11 +127,11 @@ fn module(path: &Path) -> anyhow::Result<Module> {
 }
 
 /// The reports; and each that holds for one edition also by the others, which nobody needs to submit.
-fn submissions(reports: Vec<Found>, limits: &Limits) -> io::Result<Vec<Submission>> {
+fn submissions(reports: Vec<Found>, keys: &[NamedKey], limits: &Limits) -> io::Result<Vec<Submission>> {
     let submitted: Vec<_> = reports.iter().map(|found| known_by(&found.document)).collect();
     let mut submissions = Vec::new();
     for found in reports {
-        let submission = submission(&found, limits)?;
+        let submission = submission(&found, keys, limits)?;
         if submission.check.fitness() == Fitness::Holds && found.document.is_whole_run() {
             for edition in found.document.edition.role().editions() {
                 let asked = found.in_edition(edition);
@@ -143,13 +150,14 @@ fn known_by(document: &Document) -> (Option<Implementation>, Edition) {
     (document.implementation.clone(), document.edition)
 }
 
-fn submission(found: &Found, limits: &Limits) -> io::Result<Submission> {
+fn submission(found: &Found, keys: &[NamedKey], limits: &Limits) -> io::Result<Submission> {
     let mut runs = Vec::new();
     let check = found.check(limits, |report| runs.push(RunPage::of(report)));
     Ok(Submission {
         folder: found.name.clone(),
         document: found.document.clone(),
         check,
+        signature: found.signature(keys, limits),
         submitted_for: None,
         runs: runs.into_iter().collect::<io::Result<_>>()?,
     })
@@ -174,6 +182,7 @@ fn by_other_edition(asked: &Found, submitted: &Document, limits: &Limits) -> io:
         folder: asked.name.clone(),
         check: Check::of(&document, Proof::Judged(Verified::default())),
         document,
+        signature: None,
         submitted_for: Some(submitted.edition),
         runs: vec![page?],
     }))

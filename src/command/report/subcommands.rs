@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::{diff, merge, site, verify};
+use super::{diff, merge, sign, site, verify};
 use crate::command::terminal::exit::{Exit, Failure};
 
-/// Verify, compare, merge and publish reports that were written with `run --report`
+/// Sign, verify, compare, merge and publish reports that were written with `run --report`
 #[derive(Debug, Args)]
 pub struct Report {
     #[command(subcommand)]
@@ -14,6 +14,7 @@ pub struct Report {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Sign(sign::Sign),
     Verify(verify::Verify),
     Diff(diff::Diff),
     Merge(merge::Merge),
@@ -27,6 +28,7 @@ impl Report {
     /// When it could not be carried out.
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
+            Command::Sign(sign) => sign.execute(),
             Command::Verify(verify) => verify.execute(),
             Command::Diff(diff) => diff.execute(),
             Command::Merge(merge) => merge.execute(),

@@ -96,8 +96,11 @@ fn row(submission: &Submission) -> String {
         Fitness::NotVerified => "❔",
         Fitness::DoesNotHold => "❌",
     };
+    let vouched = submission
+        .vouched_for()
+        .map_or_else(String::new, |who| format!("; {}", plain(&who)));
     format!(
-        "| {} | {} | {} | {} | {sign} {} |\n",
+        "| {} | {} | {} | {} | {sign} {}{vouched} |\n",
         code(&submission.folder),
         code(name.as_deref().unwrap_or_default().trim()),
         document.edition,

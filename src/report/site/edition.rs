@@ -74,6 +74,8 @@ pub(super) struct Standings {
     pub(super) must: usize,
     pub(super) fitness: &'static str,
     pub(super) fitness_class: &'static str,
+    /// Who vouches for it, or that a signature does not count.
+    pub(super) vouched: String,
     pub(super) remark: &'static str,
     pub(super) date: String,
     /// Who judged it.
@@ -222,6 +224,12 @@ impl Standings {
                 Fitness::Holds => "",
                 Fitness::NotVerified => "doubt",
                 Fitness::DoesNotHold => "fail",
+            },
+            vouched: match submission.refused() {
+                Some(_) => "signature does not count".to_owned(),
+                None => submission
+                    .vouched_for()
+                    .map_or_else(String::new, |who| shown(&who)),
             },
             remark: match (document.is_partial(), is_narrowed, submission.is_submitted()) {
                 (true, ..) => "cut short",

@@ -25,4 +25,4 @@ mod write;
 pub use board::{Board, Unreadable};
 pub use comment::comment;
 pub use judge_page::{Module, NoModule};
-pub use submission::{RunPage, Submission};
+pub use submission::{RunPage, Signature, Submission};

@@ -19,10 +19,21 @@ pub struct Submission {
     pub document: Document,
     /// What came of checking it.
     pub check: Check,
+    /// What came of verifying the signature beside it, if there is one and keys were given.
+    pub signature: Option<Signature>,
     /// If nobody submitted it: the edition of the report whose evidence it judges by its own edition.
     pub submitted_for: Option<Edition>,
     /// Each of its runs that was judged again.
     pub runs: Vec<RunPage>,
+}
+
+/// What came of verifying a signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signature {
+    /// It holds by the keys of these.
+    Holds(String),
+    /// It does not, for that reason.
+    Refused(String),
 }
 
 /// A run that was judged again from its evidence.
@@ -77,6 +88,22 @@ impl Submission {
     /// What it is worth.
     pub(super) fn fitness(&self) -> Fitness {
         self.check.fitness()
+    }
+
+    /// Who vouches for it, in words; none where nobody does.
+    pub fn vouched_for(&self) -> Option<String> {
+        match &self.signature {
+            Some(Signature::Holds(by)) => Some(format!("vouched for by {by}")),
+            Some(Signature::Refused(_)) | None => None,
+        }
+    }
+
+    /// Why the signature beside it does not count, in words.
+    pub(super) fn refused(&self) -> Option<String> {
+        match &self.signature {
+            Some(Signature::Refused(reason)) => Some(format!("the signature does not count: {reason}")),
+            Some(Signature::Holds(_)) | None => None,
+        }
     }
 
     /// What it says of each rule that it has.

@@ -126,6 +126,7 @@ impl Made {
         Submission {
             folder: self.folder,
             check: Check::of(&document, proof),
+            signature: None,
             submitted_for: None,
             document,
             runs,

@@ -22,6 +22,10 @@ impl Submission {
             ));
         }
         list.extend(self.about_evidence());
+        list.extend(
+            self.refused()
+                .map(|refused| format!("{refused}: sign this report again with `report sign`")),
+        );
         for obstacle in obstacles(&self.document).iter().chain(self.check.obstacles()) {
             match obstacle {
                 Obstacle::NoEvidence => list.push(format!("{obstacle}: run again with `--record FILE`")),

@@ -13,7 +13,7 @@ use super::{
     frame::Frame,
     signs,
     slug::Slugs,
-    submission::{Submission, Told},
+    submission::{Signature, Submission, Told},
 };
 use crate::{
     html::{
@@ -41,6 +41,8 @@ pub(super) struct VersionPage<'a> {
     fitness_class: &'static str,
     contradiction: Option<String>,
     unreadable: Option<String>,
+    /// Why the signature does not count.
+    refused: Option<String>,
     differences: Vec<(String, String, String)>,
     different: usize,
     hidden: Option<String>,
@@ -126,6 +128,7 @@ impl<'a> VersionPage<'a> {
                 crate::submitted::Proof::Unreadable(reason) => Some(shown(reason)),
                 _ => None,
             },
+            refused: submission.refused().map(|refused| shown(&refused)),
             differences: shown_differences
                 .map(|one| (shown(&one.at), shown(&one.old_text()), shown(&one.new_text())))
                 .collect(),
@@ -191,6 +194,13 @@ fn facts(submission: &Submission) -> Vec<Fact> {
         (
             "Submitted by",
             document.submitted_by.as_ref().map(|by| by.organization.clone()),
+        ),
+        (
+            "Vouched for by",
+            match &submission.signature {
+                Some(Signature::Holds(by)) => Some(by.clone()),
+                Some(Signature::Refused(_)) | None => None,
+            },
         ),
         ("Hub", said(|environment| environment.hub.as_ref())),
         ("Members", said(|environment| environment.members.as_ref())),

@@ -14,7 +14,7 @@ use judge::{Selection, judge};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
     Report, html,
-    site::{Board, Submission, Unreadable},
+    site::{Board, Signature, Submission, Unreadable},
     submitted::{Check, Document, Proof, compose},
 };
 use sha2::{Digest, Sha256};
@@ -197,6 +197,7 @@ fn nothing_planted_runs_on_the_board(browser: &Path) -> Result<Completion, Faile
     let submission = Submission {
         folder: PLANTED.to_owned(),
         check: Check::of(&document, Proof::Missing),
+        signature: Some(Signature::Refused(PLANTED.to_owned())),
         submitted_for: None,
         document,
         runs: Vec::new(),
@@ -258,6 +259,7 @@ fn a_phone_shows_levels_and_titles_and_fingers_hit_cells(browser: &Path) -> Resu
         let submission = |number| Submission {
             folder: format!("fleet-{number}/v1"),
             check: Check::of(&document, Proof::Missing),
+            signature: None,
             submitted_for: None,
             document: document.clone(),
             runs: Vec::new(),
