@@ -22,3 +22,4 @@ pub use judging::{
     Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, judge_so_far,
     locked, pending, prospects, repeated, unsettled, unsteady, web_page,
 };
+pub use who::Authors;

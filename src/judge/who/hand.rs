@@ -219,6 +219,25 @@ impl<'e, T: Judged> Who<'e, T> {
         }
     }
 
+    /// The names of who may have made a step, whoever they are: the one user whom the log has for it, or else the field managers
+    /// whose entries it moved. None over a gap.
+    pub(super) fn names(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> BTreeSet<&'e str> {
+        let ((old, since), (new, seen)) = (before, after);
+        let metadata = new.metadata();
+        let name = (&*metadata.namespace, &*metadata.name);
+        if missed::<T>(self.evidence, Some(name), since, seen).is_some() {
+            return BTreeSet::new();
+        }
+        let moved = authors(old, new);
+        let requests = self.matching.requests(name, seen, changed(old, new)).into_iter();
+        let users: BTreeSet<&str> = requests.map(|request| &*request.user).collect();
+        if users.len() == 1 || moved.is_empty() {
+            users
+        } else {
+            moved
+        }
+    }
+
     /// Whose doing a deletion is, by the log. `seen` is when the watch showed the object terminating or gone.
     pub(crate) fn deletion(&self, object: &T, seen: Timestamp) -> Doing<'e> {
         let metadata = object.metadata();

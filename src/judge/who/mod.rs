@@ -25,6 +25,7 @@ mod steps;
 mod strays;
 mod succession;
 mod tally;
+mod told;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
@@ -36,4 +37,5 @@ pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan, in_turns};
 pub(crate) use tally::{Seen, Tally};
+pub use told::Authors;
 pub(crate) use touched::{Touched, before_and_after};
