@@ -11,6 +11,7 @@ mod said;
 #[cfg(feature = "signed")]
 pub mod signed;
 pub mod site;
+mod story;
 pub mod submitted;
 mod text;
 

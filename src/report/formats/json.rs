@@ -23,6 +23,7 @@ use crate::{
         of_edition::OfEdition,
         reactions::{Reaction, reactions},
     },
+    story::{Stories, Story, told},
     text::json_escape,
 };
 
@@ -162,7 +163,7 @@ struct Entry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason_id: Option<ReasonId>,
     /// The violations, all but those that are waived.
-    findings: &'a [Finding],
+    findings: Vec<Found<'a>>,
     /// The violations that are waived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waived: Vec<Waived<'a>>,
@@ -174,11 +175,21 @@ struct Entry<'a> {
     remedy: Option<&'a str>,
 }
 
+/// A violation.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Found<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    /// How its object came to it, where the evidence shows it: of the first violations of a rule that differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    story: Option<Box<Story>>,
+}
+
 /// A violation that is waived.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Waived<'a> {
     #[serde(flatten)]
-    finding: &'a Finding,
+    found: Found<'a>,
     /// The place of its waiver in `waivers`, counted from 0.
     waiver: usize,
 }
@@ -197,6 +208,7 @@ struct Waiving<'a> {
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let header = &report.evidence.header;
     let coverage = Coverage::of(report);
+    let stories = Stories::of(report.evidence);
     let document = Document {
         api_version: API_VERSION,
         suite: Suite {
@@ -238,7 +250,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             .judgement
             .verdicts
             .iter()
-            .map(|verdict| Entry::of(report, verdict))
+            .map(|verdict| Entry::of(report, verdict, &stories))
             .collect(),
         waivers: report.judgement.waivers.iter().map(Waiving::of).collect(),
     };
@@ -256,8 +268,18 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl<'a> Entry<'a> {
-    fn of(report: &Report, verdict: &'a RuleVerdict) -> Self {
+    fn of(report: &Report, verdict: &'a RuleVerdict, stories: &Stories) -> Self {
         let facts = &verdict.rule.facts;
+        let chosen = told(verdict);
+        let found = |finding: &'a Finding| Found {
+            finding,
+            story: chosen
+                .iter()
+                .any(|told| std::ptr::eq(*told, finding))
+                .then(|| stories.of_finding(finding))
+                .flatten()
+                .map(Box::new),
+        };
         Self {
             rule: verdict.rule.id,
             title: &facts.title,
@@ -268,12 +290,12 @@ impl<'a> Entry<'a> {
             examined: verdict.examined,
             reason: report.reason(verdict),
             reason_id: verdict.reason_id(),
-            findings: &verdict.findings,
+            findings: verdict.findings.iter().map(found).collect(),
             waived: verdict
                 .waived
                 .iter()
                 .map(|(finding, waiver)| Waived {
-                    finding,
+                    found: found(finding),
                     waiver: *waiver,
                 })
                 .collect(),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::text::shortened;
 use crate::text::{
     escape,
+    field_path::{leads, name_of, within},
     yaml::{in_order, scalar},
 };
 
@@ -55,11 +56,10 @@ pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
 
 /// The lines whose path is the longest one that leads to the field.
 fn offending(lines: &[Written], path: &str) -> Vec<usize> {
-    let leads = |own: &String| {
-        path.strip_prefix(&**own)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    let length = |line: &Written| {
+        let leading = line.paths.iter().filter(|own| leads(own, path));
+        leading.map(String::len).max()
     };
-    let length = |line: &Written| line.paths.iter().filter(|own| leads(own)).map(String::len).max();
     let Some(longest) = lines.iter().filter_map(length).max() else {
         return Vec::new();
     };
@@ -164,21 +164,6 @@ fn put(key: String, value: &Value, path: String, depth: usize, lines: &mut Vec<W
     if is_nested {
         write(value, &path, depth + 1, lines);
     }
-}
-
-/// The path of a field: labels and annotations have names with dots, and so stand in brackets.
-fn within(path: &str, key: &str) -> String {
-    match path {
-        "" => key.to_owned(),
-        "metadata.labels" | "metadata.annotations" => format!("{path}[{key}]"),
-        path => format!("{path}.{key}"),
-    }
-}
-
-/// Names a list's item in paths.
-fn name_of(item: &Value) -> Option<&str> {
-    let text = |key: &str| item.get(key).and_then(Value::as_str);
-    text("type").or_else(|| text("name"))
 }
 
 fn in_line(value: &Value) -> String {

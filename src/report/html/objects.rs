@@ -11,11 +11,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::excerpt::mapping;
+use crate::story::{Named, named};
 
 type Name<'a> = (&'a str, &'a str);
-
-/// The objects of a kind that have had one name, one after the other.
-type Named<'a, T> = HashMap<Name<'a>, Vec<&'a History<T>>>;
 
 /// What identifies a profile (all that have had one name) or a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +37,8 @@ impl<'a> Objects<'a> {
         let namespaces = evidence.namespaces.iter();
         let secrets = evidence.secrets.iter();
         Self {
-            profiles: named(evidence),
-            slices: named(evidence),
+            profiles: named(&evidence.profiles),
+            slices: named(&evidence.slices),
             namespaces: namespaces
                 .map(|namespace| (&*namespace.name, namespace))
                 .collect(),
@@ -98,17 +96,6 @@ impl<'a> Objects<'a> {
             _ => None,
         }
     }
-}
-
-/// Sorts the objects of a kind by name.
-fn named<T: Tracked>(evidence: &Evidence) -> Named<'_, T> {
-    let mut named: Named<T> = HashMap::new();
-    for history in T::histories(evidence) {
-        let metadata = history.last().metadata();
-        let key = (&*metadata.namespace, &*metadata.name);
-        named.entry(key).or_default().push(history);
-    }
-    named
 }
 
 /// The given version of an object, or the last one.

@@ -144,7 +144,7 @@ impl Layout {
 }
 
 /// The value in one line.
-fn flow(value: &Value) -> String {
+pub(crate) fn flow(value: &Value) -> String {
     let listed = |parts: Vec<String>| parts.join(", ");
     match value {
         Value::Object(fields) => {

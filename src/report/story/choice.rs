@@ -1,0 +1,84 @@
+//! Chooses the events that are told: what set the finding's field, and what happened around it.
+
+use std::collections::BTreeSet;
+
+use super::{
+    draft::{Draft, Drafts, Source, Told},
+    event::{Event, What},
+};
+
+/// How many events of a story are told.
+const EVENTS: usize = 12;
+
+/// How many of them set the finding's field, if others are near.
+const SETTING: usize = 8;
+
+/// The events that are told, each with its changes; what is left out is counted in its place.
+pub(super) fn chosen<T: Told>(drafts: Drafts<'_, T>) -> Vec<Event> {
+    let Drafts { all, unread, field } = drafts;
+    let folded = fold(all);
+    let kept = near(&folded);
+    let mut events: Vec<Event> = Vec::new();
+    let mut left_out = unread[0];
+    for (place, draft) in folded.iter().enumerate() {
+        if kept.contains(&place) {
+            events.extend(omission(left_out));
+            left_out = 0;
+            events.push(draft.told(&field));
+        } else {
+            left_out += draft.count;
+        }
+    }
+    events.extend(omission(left_out + unread[1]));
+    events
+}
+
+/// Tells successive writes of one author that change times alone as one.
+fn fold<T: Told>(drafts: Vec<Draft<'_, T>>) -> Vec<Draft<'_, T>> {
+    let mut folded: Vec<Draft<T>> = Vec::new();
+    for draft in drafts {
+        let is_quiet = |draft: &Draft<T>| draft.is_noise && !draft.sets_field;
+        match (folded.last_mut(), &draft.source) {
+            (Some(last), Source::Change { after: newer, .. })
+                if is_quiet(last) && is_quiet(&draft) && last.by == draft.by =>
+            {
+                if let Source::Change { after, .. } = &mut last.source {
+                    *after = *newer;
+                }
+                last.until = draft.at;
+                last.count += draft.count;
+                last.is_finding_s |= draft.is_finding_s;
+            }
+            _ => folded.push(draft),
+        }
+    }
+    folded
+}
+
+/// The places of the events that are told: those nearest to the last one up to the finding that set its field.
+fn near<T: Told>(drafts: &[Draft<'_, T>]) -> BTreeSet<usize> {
+    let own = drafts.iter().rposition(|draft| draft.is_finding_s);
+    let own = own.unwrap_or(drafts.len().saturating_sub(1));
+    let until = drafts.get(..=own).unwrap_or_default();
+    let centre = until.iter().rposition(|draft| draft.sets_field).unwrap_or(own);
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    // Of two that are as near, the earlier one tells more.
+    order.sort_by_key(|place| (place.abs_diff(centre), *place > centre));
+    let (setting, others): (Vec<usize>, Vec<usize>) =
+        order.into_iter().partition(|place| drafts[*place].sets_field);
+    let (some, more) = setting.split_at(setting.len().min(SETTING));
+    let mut chosen = BTreeSet::from([centre, own]);
+    for place in some.iter().chain(&others).chain(more) {
+        if chosen.len() < EVENTS {
+            chosen.insert(*place);
+        }
+    }
+    chosen
+}
+
+fn omission(count: usize) -> Option<Event> {
+    (count > 0).then(|| Event {
+        count,
+        ..Event::of(What::LeftOut)
+    })
+}

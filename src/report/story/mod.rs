@@ -1,0 +1,21 @@
+//! How an object came to what a finding says of it: its versions, who wrote them and what they changed, with its member's
+//! answers and the driver's steps between.
+//!
+//! Everything is read from the evidence, without credentials and bounded. Text is as the hub has it: each format escapes
+//! it.
+
+mod choice;
+mod difference;
+mod draft;
+mod event;
+mod look;
+mod named;
+mod stories;
+#[cfg(test)]
+mod tests;
+mod told;
+
+pub(crate) use event::{Changed, Event, Story, What};
+pub(crate) use named::{Named, named};
+pub(crate) use stories::Stories;
+pub(crate) use told::told;

@@ -1,0 +1,327 @@
+//! Stories from hand-written evidence, as the judge's examples write it.
+
+use evidence::{Evidence, ObjectRef, Tracked, api::Edition};
+use jiff::Timestamp;
+use judge::rules::{Finding, example::Example};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn world_of(edition: Edition, text: &str) -> Evidence {
+    let world: Value = serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+    let example = json!({"name": "a world", "fails": world});
+    let example = Example::parse(&example, edition).unwrap_or_else(|error| panic!("{error}"));
+    example.evidence().clone()
+}
+
+fn world(text: &str) -> Evidence {
+    world_of(Edition::Standard, text)
+}
+
+/// A finding on the last version of the first object of a kind.
+fn finding<T: Tracked>(evidence: &Evidence, path: &str) -> Finding {
+    let object = ObjectRef::from(T::histories(evidence)[0].last());
+    Finding::on(object, "it is wrong").at(path)
+}
+
+fn profile_s(evidence: &Evidence, path: &str) -> Story {
+    let finding = finding::<evidence::api::ClusterProfile>(evidence, path);
+    let story = Stories::of(evidence).of_finding(&finding);
+    story.expect("the profile was seen")
+}
+
+/// One line for each event, with the time since the beginning, and one for each field.
+fn told(story: &Story) -> String {
+    let begin: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+    let mut told = String::new();
+    for event in &story.events {
+        let at = event.at.map_or_else(String::new, |at| {
+            format!(
+                "+{:#} ",
+                at.duration_since(begin)
+                    .round(jiff::Unit::Second)
+                    .expect("seconds")
+            )
+        });
+        let mark = if event.sets_field { " *" } else { "" };
+        told += &format!("{at}{}{mark}\n", event.in_words(str::to_owned));
+        for Changed { path, before, after } in &event.changed {
+            let value = |value: &Option<String>| value.clone().unwrap_or("(absent)".to_owned());
+            told += &format!("  {path}: {} > {}\n", value(before), value(after));
+        }
+        if event.more_changed > 0 {
+            told += &format!("  … {}\n", event.more_changed);
+        }
+    }
+    told + story.note.as_deref().unwrap_or_default()
+}
+
+/// A condition that the member's outage turned, and that nobody turned back.
+const OUTAGE: &str = r#"
+steps:
+  - at: 90s
+    change:
+      metadata:
+        writers:
+          - {manager: agent, operation: Update, subresource: status, time: "${90s}", owns: [status.conditions]}
+      status:
+        conditions:
+          - {type: Joined, status: "True", reason: AsExpected, lastTransitionTime: "${-1h}", observedGeneration: 1}
+          - {type: ControlPlaneHealthy, status: "False", reason: NoAnswer, lastTransitionTime: "${90s}", observedGeneration: 1}
+members:
+  - looks:
+      - {at: 30s}
+      - {at: 70s, readyz: {ready: false, failed: [etcd]}}
+      - {at: 80s, readyz: {ready: false, failed: [etcd]}}
+      - {at: 3m}
+driver:
+  steps:
+    - {action: break, at: 60s, took: 5s}
+    - {action: heal, at: 2m, failed: no way in}
+    - {action: break, at: 60s, profile: elsewhere}
+gaps:
+  - {kind: timeline, reason: the watch was lost, from: 4m, until: 5m}
+"#;
+
+#[test]
+fn versions_answers_and_steps_are_told_in_one_line_of_time() {
+    let story = profile_s(&world(OUTAGE), "status.conditions[ControlPlaneHealthy].status");
+    assert_eq!(
+        told(&story),
+        "\
++0s first listed; m owns the field *
+  status.conditions[ControlPlaneHealthy].status: (absent) > True
++31s member answered (the example)
+  nodes: (absent) > 3
+  readyz.ready: (absent) > true
+  version: (absent) > v1.34.1
++1m driver: break (outage)
++1m 11s member answered (the example)
+  readyz.failed: (absent) > [etcd]
+  readyz.ready: true > false
++1m 30s changed by agent *
+  status.conditions[ControlPlaneHealthy].status: True > False
+  status.conditions[ControlPlaneHealthy].lastTransitionTime: 2025-12-31T23:00:00Z > 2026-01-01T00:01:30Z
+  status.conditions[ControlPlaneHealthy].reason: AsExpected > NoAnswer
++2m driver: heal (outage) failed: no way in
++3m 1s member answered (the example)
+  readyz.failed: [etcd] > (absent)
+  readyz.ready: false > true
++4m not watched: the watch was lost
+"
+    );
+}
+
+#[test]
+fn the_audit_log_names_the_user() {
+    let evidence = world(
+        r#"
+steps:
+  - {at: 90s, change: {status: {version: {kubernetes: v1.35.0}}}}
+requests:
+  - {at: 90s, verb: patch, subresource: status, user: "system:serviceaccount:fleet:agent", userAgent: agent/v1}
+"#,
+    );
+    let told = told(&profile_s(&evidence, "status.version.kubernetes"));
+    assert!(
+        told.contains(
+            "changed by system:serviceaccount:fleet:agent *\n  status.version.kubernetes: v1.34.1 > v1.35.0"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_single_look_says_that_it_knows_no_more() {
+    let story = profile_s(&world("profiles: [{}]"), "status.version.kubernetes");
+    assert_eq!(
+        told(&story),
+        "+0s first listed; m owns the field *\n  status.version.kubernetes: (absent) > v1.34.1\n\
+         The run read the object once, so nothing is known of earlier versions."
+    );
+    let watched = profile_s(&world("steps: []"), "spec.absent");
+    assert_eq!(
+        told(&watched),
+        "+0s first listed\nThe run watched the object and saw no change."
+    );
+}
+
+/// Writes that change times alone, a hundred of them, around one that changes the version.
+fn heartbeats() -> Evidence {
+    let beat = r#"status: {properties: [{name: a, value: "1", lastObservedTime: "${at}"}]}"#;
+    world(&format!(
+        r#"
+observe: 30m
+steps:
+  - {{at: 10s, every: 2s, times: 50, change: {{{beat}}}}}
+  - {{at: 5m, change: {{status: {{version: {{kubernetes: v2}}}}}}}}
+  - {{at: 10m, every: 2s, times: 50, change: {{{beat}}}}}
+"#
+    ))
+}
+
+#[test]
+fn writes_of_times_alone_are_told_as_one() {
+    let story = profile_s(&heartbeats(), "status.version.kubernetes");
+    let told: Vec<String> = told(&story).lines().map(str::to_owned).collect();
+    let folded: Vec<_> = told
+        .iter()
+        .filter(|line| line.contains("of times alone"))
+        .collect();
+    // The first one also takes out the other properties.
+    assert_eq!(folded.len(), 2, "{told:#?}");
+    assert!(folded[0].contains("49 writes of times alone"), "{folded:?}");
+    assert!(folded[1].contains("50 writes of times alone"), "{folded:?}");
+    let all: usize = story.events.iter().map(|event| event.count).sum();
+    assert_eq!(all, 102, "nothing goes uncounted");
+}
+
+#[test]
+fn a_finding_on_a_time_shows_each_write_of_it() {
+    let story = profile_s(&heartbeats(), "status.properties[a].lastObservedTime");
+    let setting = story.events.iter().filter(|event| event.sets_field).count();
+    assert!(setting >= 8, "{}", told(&story));
+    assert!(!told(&story).contains("of times alone"), "{}", told(&story));
+}
+
+#[test]
+fn a_story_is_bounded_and_counts_what_it_leaves_out() {
+    let long = "x".repeat(10_000);
+    let properties: Vec<Value> = (0..40)
+        .map(|number| json!({"name": format!("p{number}"), "value": format!("${{n}}{long}")}))
+        .collect();
+    let steps = json!({"observe": "30m", "steps": [
+        {"at": "10s", "every": "1s", "times": 1000, "change": {"status": {"properties": properties}}},
+    ]});
+    let evidence = world(&steps.to_string());
+    let story = profile_s(&evidence, "status.version");
+    assert!(story.events.len() <= 14, "{}", story.events.len());
+    let versions: usize = story.events.iter().map(|event| event.count).sum();
+    assert_eq!(versions, 1001);
+    let text = serde_json::to_string(&story).expect("JSON");
+    assert!(text.len() < 30_000, "{} bytes", text.len());
+    assert!(
+        story
+            .events
+            .iter()
+            .any(|event| event.changed.len() == 6 && event.more_changed == 34)
+    );
+}
+
+#[test]
+fn no_credential_of_an_object_is_told() {
+    let evidence = world(
+        r#"
+steps:
+  - at: 10s
+    change:
+      metadata: {annotations: {join-password: CANARY-one}}
+      status: {properties: [{name: client-secret, value: CANARYs3cr3t}, {name: note, value: "https://u:CANARY@h"}]}
+  - at: 20s
+    change:
+      metadata: {annotations: {join-password: CANARY-two}}
+      status: {properties: [{name: client-secret, value: CANARYs3cr4t}, {name: note, value: "https://u:CANARI@h"}]}
+driver:
+  steps: [{action: tamper-status, at: 15s, change: {path: status.version, before: "https://u:CANARY@h", after: v1}}]
+"#,
+    );
+    for path in [
+        "metadata.annotations[join-password]",
+        "status.properties[client-secret].value",
+        "",
+    ] {
+        let told = told(&profile_s(&evidence, path));
+        assert!(!told.contains("CANAR"), "{told}");
+        // That it changed is told all the same.
+        assert!(
+            told.contains("metadata.annotations[join-password]: … > …"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn an_object_that_is_made_again_has_one_story() {
+    let evidence = world(
+        r#"
+steps:
+  - {at: 10s, delete: a}
+  - {at: 20s, create: {metadata: {name: a}, spec: {displayName: other}}}
+"#,
+    );
+    let object = ObjectRef::from(evidence.profiles[1].last());
+    let finding = Finding::on(object, "it is wrong").at("spec.displayName");
+    let story = Stories::of(&evidence).of_finding(&finding).expect("it was seen");
+    assert_eq!(
+        told(&story),
+        "+0s first listed; m owns the field *\n  spec.displayName: (absent) > a\n+10s deleted\n\
+         +20s created by m *\n  spec.displayName: (absent) > other\n"
+    );
+}
+
+#[test]
+fn a_slice_s_clusters_come_and_go_by_name() {
+    let cluster = |name: &str| json!({"clusterProfileRef": {"name": name, "namespace": "default"}});
+    let evidence = world_of(
+        Edition::Placement2025M09,
+        &json!({
+            "slices": [{"decisions": [cluster("a"), cluster("b")]}],
+            "steps": [{"at": "10s", "change": {"decisions": [cluster("b"), cluster("c")]}}],
+        })
+        .to_string(),
+    );
+    let finding = finding::<evidence::api::PlacementDecision>(&evidence, "decisions[0].clusterProfileRef");
+    let story = Stories::of(&evidence).of_finding(&finding).expect("it was seen");
+    let told = told(&story);
+    let gone = told.find("decisions[default/a]: ").expect("it went");
+    assert!(told[gone..].contains("> (absent)"), "{told}");
+    assert!(told.contains("decisions[default/c]: (absent) > "), "{told}");
+    assert!(!told.contains("decisions[default/b]"), "{told}");
+}
+
+#[test]
+fn other_kinds_have_no_story() {
+    let evidence = world("profiles: [{}]");
+    let object = ObjectRef {
+        kind: "Namespace".to_owned(),
+        name: "default".to_owned(),
+        ..ObjectRef::default()
+    };
+    assert_eq!(
+        Stories::of(&evidence).of_finding(&Finding::on(object, "it is wrong")),
+        None
+    );
+    let unseen = ObjectRef {
+        kind: "ClusterProfile".to_owned(),
+        name: "unseen".to_owned(),
+        ..ObjectRef::default()
+    };
+    assert_eq!(
+        Stories::of(&evidence).of_finding(&Finding::on(unseen, "it is wrong")),
+        None
+    );
+}
+
+#[test]
+fn a_story_goes_on_after_the_window() {
+    let evidence = world(
+        r#"
+observe: 2m
+settle: 2m
+steps:
+  - {at: 110s, change: {status: {version: {kubernetes: wrong}}}}
+  - {at: 3m, change: {status: {version: {kubernetes: v1.34.1}}}}
+"#,
+    );
+    let story = profile_s(&evidence, "status.version.kubernetes");
+    let last = story.events.last().expect("events");
+    assert_eq!(
+        last.at.map(|at| at.as_second()),
+        "2026-01-01T00:03:00Z"
+            .parse::<Timestamp>()
+            .ok()
+            .map(|at| at.as_second()),
+        "{}",
+        told(&story)
+    );
+}
