@@ -6,10 +6,13 @@ use super::{
     entries::{Anchor, Places},
     excerpt::{Line, around},
     objects::Objects,
+    story::StoryView,
     text::shown,
 };
 use crate::{
+    Report,
     said::{failure, failure::Group},
+    story::{Stories, told},
     text::number::count,
 };
 
@@ -51,13 +54,17 @@ pub(super) struct ObjectView {
     pub(super) lines: Vec<Line>,
     /// Whether the field is missing, and the marked line is where it belongs.
     pub(super) is_missing: bool,
+    /// How it came to the finding, for the first object of each.
+    pub(super) story: Option<StoryView>,
     pub(super) is_open: bool,
 }
 
 /// The findings of a rule, and how many of them are not shown.
 pub(super) fn findings(
+    report: &Report,
     verdict: &RuleVerdict,
     objects: &Objects,
+    stories: &Stories,
     places: &Places,
 ) -> (Vec<FindingView>, Option<String>) {
     let waived = verdict.waived.iter().map(|(finding, _)| finding);
@@ -68,10 +75,15 @@ pub(super) fn findings(
         .skip(GROUPS)
         .map(|(group, _)| group.findings.len())
         .sum();
-    let views = groups
-        .iter()
-        .take(GROUPS)
-        .map(|(group, remark)| view(group, remark, objects, places));
+    let told = told(verdict);
+    let views = groups.iter().take(GROUPS).map(|(group, remark)| {
+        let story = |finding: &Finding| {
+            let is_told = told.iter().any(|told| std::ptr::eq(*told, finding));
+            let story = is_told.then(|| stories.of_finding(finding)).flatten()?;
+            Some(StoryView::of(report, &story))
+        };
+        view(group, remark, objects, story, places)
+    });
     (
         views.collect(),
         (hidden > 0).then(|| count(hidden, "more finding")),
@@ -92,14 +104,20 @@ fn group<'a>(
         .collect()
 }
 
-fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places) -> FindingView {
+fn view(
+    group: &Group,
+    remark: &'static str,
+    objects: &Objects,
+    story: impl Fn(&Finding) -> Option<StoryView>,
+    places: &Places,
+) -> FindingView {
     let finding = group.first();
     let named = |object: &evidence::ObjectRef| Named {
         name: shown(&object.to_string()),
         place: places.of(object),
     };
     let objects_of = || group.findings.iter().map(|finding| &finding.object);
-    let excerpts = objects_of().take(EXCERPTS).enumerate();
+    let excerpts = group.findings.iter().take(EXCERPTS).enumerate();
     FindingView {
         message: shown(&finding.message),
         remark,
@@ -108,7 +126,8 @@ fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places)
         observed: shown(&finding.observed),
         objects: count(group.findings.len(), "object"),
         excerpts: excerpts
-            .map(|(place, object)| {
+            .map(|(place, finding)| {
+                let object = &finding.object;
                 let found = objects.find(object);
                 let (lines, is_there) =
                     found.map_or((Vec::new(), true), |found| around(&found, &finding.path));
@@ -118,6 +137,7 @@ fn view(group: &Group, remark: &'static str, objects: &Objects, places: &Places)
                     version: shown(&object.resource_version),
                     lines,
                     is_missing: !is_there,
+                    story: story(finding),
                     is_open: place == 0,
                 }
             })

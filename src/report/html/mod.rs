@@ -24,6 +24,7 @@ mod rules;
 pub(crate) mod shared;
 pub(crate) mod sign;
 mod state;
+mod story;
 pub(crate) mod text;
 mod words;
 

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Report,
     said::sources::{Cited, cited},
+    story::Stories,
     text::number::{count, thousands},
 };
 
@@ -72,6 +73,7 @@ pub(super) struct RuleView<'a> {
 impl<'a> Rules<'a> {
     /// Reads them off the judgement.
     pub(super) fn of(report: &Report<'a>, objects: &Objects, places: &Places) -> Self {
+        let stories = Stories::of(report.evidence);
         let verdicts = &report.judgement.verdicts;
         let mut order: Vec<usize> = (0..verdicts.len()).collect();
         order.sort_by_key(|place| {
@@ -85,7 +87,11 @@ impl<'a> Rules<'a> {
                 .map(Suite::of)
                 .collect(),
             rules: rules
-                .map(|(rank, place)| view(report, &verdicts[*place], *place, rank, objects, places))
+                .map(|(rank, place)| {
+                    let verdict = &verdicts[*place];
+                    let findings = findings(report, verdict, objects, &stories, places);
+                    view(report, verdict, (*place, rank), findings)
+                })
                 .collect(),
         }
     }
@@ -152,13 +158,10 @@ fn extent(verdict: &RuleVerdict) -> String {
 fn view<'a>(
     report: &Report,
     verdict: &'a RuleVerdict,
-    place: usize,
-    rank: usize,
-    objects: &Objects,
-    places: &Places,
+    (place, rank): (usize, usize),
+    (findings, hidden): (Vec<FindingView>, Option<String>),
 ) -> RuleView<'a> {
     let facts = &verdict.rule.facts;
-    let (findings, hidden) = findings(verdict, objects, places);
     let mut notes: Vec<String> = verdict
         .notes
         .iter()
