@@ -9,9 +9,11 @@ use judge::{
     rules::{Finding, Level},
 };
 
+use super::markdown_story;
 use crate::{
     Report,
     said::{cost::cost, decision, failure, policed::policed, sources::cited},
+    story::{Stories, told},
     text::{escape, number},
 };
 
@@ -30,13 +32,14 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     complaints(&mut text, report);
     let tail = unjudged(report);
     let room = LONGEST.saturating_sub(tail.len());
+    let stories = Stories::of(report.evidence);
     let mut left_out = 0;
     for (heading, which) in [
         ("Failures", Verdict::Fail),
         ("Warnings", Verdict::Warn),
         ("Waived", Verdict::Waived),
     ] {
-        left_out += findings(&mut text, report, (heading, which), room);
+        left_out += findings(&mut text, report, &stories, (heading, which), room);
     }
     if left_out > 0 {
         let more = number::count(left_out, "more rule");
@@ -107,8 +110,15 @@ fn complaints(text: &mut String, report: &Report) {
     }
 }
 
-/// Lists the rules with that verdict while there is room, and counts the others.
-fn findings(text: &mut String, report: &Report, (heading, which): (&str, Verdict), room: usize) -> usize {
+/// Lists the rules with that verdict while there is room, and counts the others. Stories take the first half at most: no rule is
+/// left out for them.
+fn findings(
+    text: &mut String,
+    report: &Report,
+    stories: &Stories,
+    (heading, which): (&str, Verdict),
+    room: usize,
+) -> usize {
     let verdicts = report.judgement.verdicts.iter();
     let mut found = verdicts.filter(|verdict| verdict.verdict == which).peekable();
     if found.peek().is_none() {
@@ -117,20 +127,22 @@ fn findings(text: &mut String, report: &Report, (heading, which): (&str, Verdict
     let _ = writeln!(text, "### {heading}\n");
     let mut left_out = 0;
     for verdict in found {
-        let mut told = String::new();
-        rule(&mut told, verdict);
         // Keeps room for headings and for the count of omitted rules.
-        if text.len() + told.len() + 1000 > room {
-            left_out += 1;
-        } else {
-            *text += &told;
+        let fits = |told: &String| text.len() + told.len() + 1000 <= room;
+        let leaves_room = |told: &String| text.len() + told.len() <= room / 2;
+        let in_full = Some(rule(verdict, Some(stories))).filter(leaves_room);
+        match in_full.or_else(|| Some(rule(verdict, None)).filter(fits)) {
+            Some(told) => *text += &told,
+            None => left_out += 1,
         }
     }
     left_out
 }
 
-fn rule(text: &mut String, verdict: &RuleVerdict) {
+/// Tells a rule and its findings, with their stories if those are given.
+fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
     let facts = &verdict.rule.facts;
+    let mut text = String::new();
     let _ = writeln!(
         text,
         "<details{}><summary><b>{}</b> [{}] {}: {}</summary>\n",
@@ -151,7 +163,7 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
     let waived = verdict.waived.iter().map(|(finding, _)| (finding, " (waived)"));
     let all = verdict.findings.iter().map(|finding| (finding, "")).chain(waived);
     for (finding, remark) in all.take(SHOWN) {
-        row(text, finding, remark);
+        row(&mut text, finding, remark);
     }
     let hidden = (verdict.found() + verdict.waived.len()).saturating_sub(SHOWN);
     if hidden > 0 {
@@ -161,12 +173,19 @@ fn rule(text: &mut String, verdict: &RuleVerdict) {
             number::count(hidden, "more finding")
         );
     }
+    for finding in stories.iter().flat_map(|_| told(verdict)) {
+        let story = stories.and_then(|stories| stories.of_finding(finding));
+        story
+            .iter()
+            .for_each(|story| markdown_story::write(&mut text, finding, story));
+    }
     let _ = writeln!(
         text,
         "\n**Remedy**: {}\n\n**Source**: {}\n\n</details>\n",
         facts.remedy,
         source(verdict)
     );
+    text
 }
 
 /// The rule's source, its documents as links; for a derived rule also the step from their words to it.

@@ -6,6 +6,7 @@ pub mod github;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+mod markdown_story;
 pub mod sarif;
 pub mod terminal;
 pub mod termination_message;
