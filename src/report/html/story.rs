@@ -17,8 +17,8 @@ const LANE: f64 = 24.0;
 const TOP: f64 = 14.0;
 
 /// Where a line begins and ends, in percent of its width: a mark at an end has room.
-const FROM: f64 = 3.0;
-const UNTIL: f64 = 97.0;
+const FROM: f64 = 5.0;
+const UNTIL: f64 = 95.0;
 
 /// Marks that are nearer to each other, in percent, are one: on a phone, a percent is three pixels.
 const APART: f64 = 8.0;
@@ -64,8 +64,7 @@ pub(super) struct Mark {
     pub(super) width: usize,
     pub(super) before: String,
     at: f64,
-    last: usize,
-    first: usize,
+    numbers: Vec<usize>,
     lane: usize,
 }
 
@@ -221,8 +220,7 @@ impl Mark {
             width: 0,
             before: String::new(),
             at,
-            first: number,
-            last: number,
+            numbers: Vec::new(),
             lane,
         };
         mark.take(number, event);
@@ -231,7 +229,6 @@ impl Mark {
 
     /// Stands for that event, too.
     fn take(&mut self, number: usize, event: &Event) {
-        self.last = number;
         let own = if event.sets_field {
             "m-field"
         } else {
@@ -240,10 +237,10 @@ impl Mark {
         if self.class != "m-field" {
             self.class = own;
         }
-        self.label = match self.last - self.first {
-            0 => self.first.to_string(),
-            1 => format!("{},{}", self.first, self.last),
-            _ => format!("{}–{}", self.first, self.last),
+        self.numbers.push(number);
+        self.label = match &*self.numbers {
+            [first, _, .., last] => format!("{first}…{last}"),
+            few => few.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
         };
         self.width = 10 + 7 * self.label.chars().count();
         self.before = place(self.width as f64 / -2.0);

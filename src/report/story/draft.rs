@@ -20,7 +20,10 @@ use super::{
     look::lasting,
     stories::{Lives, Stories},
 };
-use crate::text::{field_path::leads, yaml::flow};
+use crate::text::{
+    field_path::leads,
+    yaml::{flow, scalar},
+};
 
 /// How many versions around the finding's own are looked at.
 const VERSIONS: usize = 400;
@@ -29,6 +32,12 @@ const LATER: usize = 100;
 
 /// How many changed fields of an event are listed.
 const FIELDS: usize = 6;
+
+/// The parts of a member's answers that are listed first.
+const FIRST: [&str; 2] = ["version", "readyz"];
+
+/// The fields of an item that are told first: its value may be shortened.
+const TELLING: [&str; 5] = ["type", "name", "status", "reason", "value"];
 
 /// A kind of objects whose stories are told.
 pub(super) trait Told: Tracked + Serialize {
@@ -362,7 +371,12 @@ impl Event {
         differences(old, Some(new), &mut |path, before, after| {
             found.push((path.to_owned(), before, after));
         });
-        found.sort_by_key(|(path, ..)| field.is_empty() || !is_of(path, field));
+        found.sort_by_key(|(path, ..)| {
+            let is_field = !field.is_empty() && is_of(path, field);
+            // Of a member's answers, these tell most.
+            let is_telling = FIRST.iter().any(|first| leads(first, path));
+            (!is_field, !is_telling)
+        });
         self.more_changed = found.len().saturating_sub(FIELDS);
         let listed = found.iter().take(FIELDS);
         self.changed.extend(listed.map(|(path, before, after)| Changed {
@@ -426,6 +440,20 @@ fn value_of(object: &impl Told, field: &str) -> Option<Changed> {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => kept(text),
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            let rank = |key: &str| {
+                TELLING
+                    .iter()
+                    .position(|own| *own == key)
+                    .unwrap_or(TELLING.len())
+            };
+            fields.sort_by_key(|(key, _)| rank(key));
+            let fields = fields
+                .iter()
+                .map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
+            kept(&format!("{{{}}}", fields.collect::<Vec<_>>().join(", ")))
+        }
         other => kept(&flow(other)),
     }
 }

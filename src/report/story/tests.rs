@@ -92,9 +92,9 @@ fn versions_answers_and_steps_are_told_in_one_line_of_time() {
 +0s first listed; m owns the field *
   status.conditions[ControlPlaneHealthy].status: (absent) > True
 +31s member answered (the example)
-  nodes: (absent) > 3
   readyz.ready: (absent) > true
   version: (absent) > v1.34.1
+  nodes: (absent) > 3
 +1m driver: break (outage)
 +1m 11s member answered (the example)
   readyz.failed: (absent) > [etcd]
