@@ -4,6 +4,8 @@
 mod basis;
 #[path = "cli/board.rs"]
 mod board;
+#[path = "cli/bundle.rs"]
+mod bundle;
 #[path = "cli/config.rs"]
 mod config;
 #[path = "cli/doctor.rs"]

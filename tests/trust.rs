@@ -10,6 +10,7 @@ mod evil;
 
 use std::{
     fs,
+    io::Read as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -17,12 +18,14 @@ use std::{
 use apiserver::ApiServer;
 use collect::clock::Clock;
 use evil::{Evil, Manner};
+use flate2::read::GzDecoder;
 use http::{Method, Request, header};
 use lab::{
     hub::Hub,
     member::{MemberState, StandIn},
 };
 use serde_json::{Value, json};
+use tar::Archive;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -96,6 +99,8 @@ fn call(arguments: &[&str]) -> Left {
             "report.xml",
             "--record",
             "evidence.jsonl",
+            "--bundle",
+            "bundle.tgz",
         ])
         .current_dir(folder.path())
         .env_remove("KUBECONFIG")
@@ -110,12 +115,32 @@ fn call(arguments: &[&str]) -> Left {
         let bytes = fs::read(&path).expect("a file");
         (path, bytes)
     });
+    let mut files: Vec<(PathBuf, Vec<u8>)> = files.collect();
+    let bundle = files.iter().find(|(path, _)| path.ends_with("bundle.tgz"));
+    let packed = bundle.map(|(_, bytes)| packed_in(bytes)).unwrap_or_default();
+    files.extend(packed);
     Left {
         code: status.code(),
         out: stdout,
         err: stderr,
-        files: files.collect(),
+        files,
     }
+}
+
+/// The files in a bundle, unpacked. Its evidence holds no credential, unlike the one beside it.
+fn packed_in(bundle: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut archive = Archive::new(GzDecoder::new(bundle));
+    let entries = archive.entries().expect("an archive").map(|entry| {
+        let mut entry = entry.expect("an entry");
+        let path = entry.path().expect("a path").into_owned();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("a file");
+        if path.ends_with("evidence.jsonl.zst") {
+            bytes = zstd::decode_all(&*bytes).expect("zstd");
+        }
+        (Path::new("bundle").join(path), bytes)
+    });
+    entries.collect()
 }
 
 struct Folder(TempDir);

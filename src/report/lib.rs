@@ -3,6 +3,7 @@
 //! Reports quote text from the hub, which anyone with write access there controls. [`escape`] makes it harmless for
 //! each format.
 
+pub mod bundle;
 mod files;
 mod formats;
 pub mod html;

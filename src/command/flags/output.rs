@@ -31,7 +31,7 @@ pub struct OutputFlags {
 pub struct FileFlags {
     formats: BTreeMap<&'static FileFormat, PathBuf>,
     submitted: SubmitFlags,
-    recorded: RecordFlag,
+    recorded: RecordFlags,
 }
 
 /// The report to submit.
@@ -46,13 +46,17 @@ struct SubmitFlags {
     report_format: ReportFormat,
 }
 
-/// The evidence.
+/// The evidence, alone and with all reports.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
-struct RecordFlag {
+struct RecordFlags {
     /// Write the evidence, for `replay`; compressed if FILE ends in .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Write reports, evidence without credentials, hooks' output and the command that judges it again into one archive
+    /// (.tgz), to attach to an issue
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<PathBuf>,
 }
 
 /// How to print the list of rules.
@@ -140,7 +144,8 @@ impl FileFlags {
         let record = recorded.record.iter().map(|path| (Form::Record, path));
         let report = submitted.report.iter();
         let report = report.map(|path| (submitted.report_format.form(), path));
-        let all = formats.chain(record).chain(report);
+        let bundle = recorded.bundle.iter().map(|path| (Form::Bundle, path));
+        let all = formats.chain(record).chain(report).chain(bundle);
         Outputs(all.map(|(form, path)| (form, path.clone())).collect())
     }
 }
@@ -160,7 +165,7 @@ impl Args for FileFlags {
                 .value_parser(value_parser!(PathBuf));
             command = command.arg(flag);
         }
-        RecordFlag::augment_args(command)
+        RecordFlags::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -177,7 +182,7 @@ impl FromArgMatches for FileFlags {
         Ok(Self {
             formats: FORMATS.iter().filter_map(path).collect(),
             submitted: SubmitFlags::from_arg_matches(matches)?,
-            recorded: RecordFlag::from_arg_matches(matches)?,
+            recorded: RecordFlags::from_arg_matches(matches)?,
         })
     }
 
@@ -193,6 +198,7 @@ fn flag(form: Form) -> String {
         Form::Format(format) => format.name,
         Form::Record => "record",
         Form::Report | Form::Matrix => "report",
+        Form::Bundle => "bundle",
     };
     format!("--{name}")
 }

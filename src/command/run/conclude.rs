@@ -7,6 +7,7 @@ use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind,
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
 
+use super::bundle;
 use crate::command::{
     flags::output::{Format, OutputFlags},
     terminal::{
@@ -217,6 +218,7 @@ fn leave(
             },
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
+            Form::Bundle => bundle::write(submitted_report, into),
         });
         if let Err(error) = written {
             if form == Form::Record {

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Evidence, FORMAT, Header, History, Log,
     file::checksum::{Checksum, Summing},
+    redact::redact_value,
 };
 
 /// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
@@ -32,6 +33,19 @@ pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::R
         let mut summing = Summing::new(plain);
         write_to(evidence, &mut summing)?;
         Ok(summing.finish())
+    })
+}
+
+/// Like [`write_summed`], without the credentials that objects hold by mistake. Returns also how many records held one.
+/// What rules say of them may differ when the file is judged again.
+///
+/// # Errors
+/// When the system cannot write it, or a record is none without its credential.
+pub fn write_redacted(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<(Checksum, usize)> {
+    packed(path, into, |plain| {
+        let mut summing = Summing::new(plain);
+        let redacted = write_lines(evidence, &mut summing, Some(0))?;
+        Ok((summing.finish(), redacted.unwrap_or_default()))
     })
 }
 
@@ -70,9 +84,19 @@ fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) ->
 /// # Errors
 /// When the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
+    write_lines(evidence, writer, None).map(|_| ())
+}
+
+/// Writes the lines, and counts those that held credentials, if that is begun: then they are taken out.
+fn write_lines(
+    evidence: &Evidence,
+    writer: impl Write,
+    redacted: Option<usize>,
+) -> io::Result<Option<usize>> {
     let mut lines = Lines {
         writer: BufWriter::new(writer),
         are_later: false,
+        redacted,
     };
     lines.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
@@ -124,13 +148,16 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         lines.put(Record::Notices(Box::new(notices.clone())))?;
     }
     lines.put(Record::End {})?;
-    lines.writer.flush()
+    lines.writer.flush()?;
+    Ok(lines.redacted)
 }
 
 struct Lines<W: Write> {
     writer: BufWriter<W>,
     /// Whether they tell of the time after the window.
     are_later: bool,
+    /// How many held a credential, which was taken out; none if they are written as they are.
+    redacted: Option<usize>,
 }
 
 impl<W: Write> Lines<W> {
@@ -140,8 +167,25 @@ impl<W: Write> Lines<W> {
         } else {
             record
         };
-        serde_json::to_writer(&mut self.writer, &record)?;
+        match self.without_credentials(&record)? {
+            Some(clean) => serde_json::to_writer(&mut self.writer, &clean)?,
+            None => serde_json::to_writer(&mut self.writer, &record)?,
+        }
         self.writer.write_all(b"\n")
+    }
+
+    /// The record without its credentials; none if it is written as it is.
+    fn without_credentials(&mut self, record: &Record<'_>) -> io::Result<Option<Record<'static>>> {
+        let Some(redacted) = &mut self.redacted else {
+            return Ok(None);
+        };
+        let mut value = serde_json::to_value(record)?;
+        if !redact_value(&mut value) {
+            return Ok(None);
+        }
+        *redacted += 1;
+        // Its keys stay in their order: a header begins with its format.
+        Ok(Some(serde_json::from_value(value)?))
     }
 
     /// Writes a record of each.

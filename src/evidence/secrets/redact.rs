@@ -38,12 +38,14 @@ fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Replaces all credentials in a document: those that a text shows, and those that only its key gives away, such as the
-/// value of `join-password`.
-pub fn redact_value(value: &mut Value) {
+/// value of `join-password`. Returns whether there were any.
+pub fn redact_value(value: &mut Value) -> bool {
     let places = Places::of(value);
-    if !places.leading.is_empty() {
+    let holds_any = !places.leading.is_empty();
+    if holds_any {
         redact_at(value, &mut String::new(), &places);
     }
+    holds_any
 }
 
 /// Where a document holds credentials.
