@@ -75,7 +75,7 @@ struct WireSignature {
     sig: String,
 }
 
-/// The bundle of Sigstore, in which cosign 3 wraps an envelope.
+/// A bundle of Sigstore, in which `cosign attest-blob --bundle` wraps an envelope.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Bundle {
