@@ -9,7 +9,7 @@ use std::{
 use flate2::read::GzDecoder;
 use tar::Archive;
 
-use super::{Folder, command, done, expect, refused};
+use super::{Folder, call, command, done, expect, refused};
 
 const LAB: [&str; 5] = [
     "run",
@@ -112,12 +112,12 @@ fn who_receives_a_bundle_judges_it_again_by_the_command_in_it() {
 fn a_bundle_of_picked_rules_tells_which() {
     let folder = Folder::new();
     let bundle = folder.flag("bundle.tgz");
-    let picked = ["identity/", "--skip", "member-id", "--bundle", &bundle];
+    let picked = ["identity/", "--skip", "manager-unique", "--bundle", &bundle];
     expect(1, &[&["run", "--from", "violating.yaml"][..], &picked].concat());
     let unpacked = unpacked(&folder, "bundle.tgz");
     let readme = fs::read_to_string(unpacked.join("README.md")).expect("a README");
     assert!(
-        readme.contains("replay evidence.jsonl.zst identity/ --skip member-id\n"),
+        readme.contains("replay evidence.jsonl.zst identity/ --skip manager-unique\n"),
         "{readme}"
     );
     let ends: Vec<_> = told_commands(&unpacked)
@@ -131,21 +131,19 @@ fn a_bundle_of_picked_rules_tells_which() {
 fn a_bundle_of_two_roles_is_replayed() {
     let folder = Folder::new();
     let bundle = folder.flag("bundle.tgz");
-    expect(
-        3,
-        &[
-            "run",
-            "--hub",
-            "lab",
-            "--role",
-            "manager,scheduler",
-            "--bundle",
-            &bundle,
-        ],
-    );
+    let roles = [
+        "--role",
+        "manager,scheduler",
+        "--driver",
+        "none",
+        "--bundle",
+        &bundle,
+    ];
+    let run = call(&[&LAB[..], &roles].concat());
     let unpacked = unpacked(&folder, "bundle.tgz");
     assert!(!unpacked.join("report.yaml").exists());
-    assert_eq!(told_commands(&unpacked), [("replay".to_owned(), Some(3))]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert_eq!(told_commands(&unpacked), [("replay".to_owned(), Some(1))]);
 }
 
 #[test]
@@ -160,8 +158,8 @@ fn a_bundle_is_an_output_like_others() {
     refused(
         &[
             "run",
-            "--hub",
-            "lab",
+            "--from",
+            "violating.yaml",
             "--bundle",
             &folder.flag("missing/bundle.tgz"),
         ],
@@ -169,7 +167,15 @@ fn a_bundle_is_an_output_like_others() {
     );
     let same = folder.flag("same");
     refused(
-        &["run", "--hub", "lab", "--bundle", &same, "--json", &same],
+        &[
+            "run",
+            "--from",
+            "violating.yaml",
+            "--bundle",
+            &same,
+            "--json",
+            &same,
+        ],
         &["both name", "give each a file of its own"],
     );
     // Without evidence, it says why.

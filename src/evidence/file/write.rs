@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Evidence, FORMAT, Header, History, Log,
     file::checksum::{Checksum, Summing},
-    redact::redact_value,
+    redact::{redact_doubtful, redact_value},
 };
 
 /// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
@@ -180,7 +180,8 @@ impl<W: Write> Lines<W> {
             return Ok(None);
         };
         let mut value = serde_json::to_value(record)?;
-        if !redact_value(&mut value) {
+        // Both: neither stands for the other.
+        if !(redact_value(&mut value) | redact_doubtful(&mut value)) {
             return Ok(None);
         }
         *redacted += 1;
