@@ -16,6 +16,7 @@ mod entry;
 mod hand;
 pub(crate) mod logged;
 mod matching;
+mod named_authors;
 mod program;
 pub(crate) mod publisher;
 #[cfg(test)]
@@ -25,17 +26,16 @@ mod steps;
 mod strays;
 mod succession;
 mod tally;
-mod told;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
 pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use matching::has_status_subresource;
+pub use named_authors::Authors;
 pub(crate) use sender::Sender;
 pub(crate) use steps::{Publishing, may_be_a_producers};
 pub(crate) use strays::strays;
 pub(crate) use succession::{Succession, WriteSpan, in_turns};
 pub(crate) use tally::{Seen, Tally};
-pub use told::Authors;
 pub(crate) use touched::{Touched, before_and_after};

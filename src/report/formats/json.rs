@@ -23,7 +23,7 @@ use crate::{
         of_edition::OfEdition,
         reactions::{Reaction, reactions},
     },
-    story::{Stories, Story, told},
+    story::{Stories, Story, representatives},
     text::json_escape,
 };
 
@@ -270,12 +270,12 @@ fn is_zero(number: &usize) -> bool {
 impl<'a> Entry<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict, stories: &Stories) -> Self {
         let facts = &verdict.rule.facts;
-        let chosen = told(verdict);
+        let chosen = representatives(verdict);
         let found = |finding: &'a Finding| Found {
             finding,
             story: chosen
                 .iter()
-                .any(|told| std::ptr::eq(*told, finding))
+                .any(|one| std::ptr::eq(*one, finding))
                 .then(|| stories.of_finding(finding))
                 .flatten()
                 .map(Box::new),

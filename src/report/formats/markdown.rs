@@ -13,7 +13,7 @@ use super::markdown_story;
 use crate::{
     Report,
     said::{cost::cost, decision, failure, policed::policed, sources::cited},
-    story::{Stories, told},
+    story::{Stories, representatives},
     text::{escape, number},
 };
 
@@ -173,7 +173,7 @@ fn rule(verdict: &RuleVerdict, stories: Option<&Stories>) -> String {
             number::count(hidden, "more finding")
         );
     }
-    for finding in stories.iter().flat_map(|_| told(verdict)) {
+    for finding in stories.iter().flat_map(|_| representatives(verdict)) {
         let story = stories.and_then(|stories| stories.of_finding(finding));
         story
             .iter()

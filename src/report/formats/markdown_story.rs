@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn write(text: &mut String, finding: &Finding, story: &Story) {
     let _ = writeln!(
         text,
-        "\n<details><summary>How it came</summary>\n\n{} {}\n\n| time (UTC) | event | field | before | after |\n|---|---|---|---|---|",
+        "\n<details><summary>How it came about</summary>\n\n{} {}\n\n| time (UTC) | event | field | before | after |\n|---|---|---|---|---|",
         code(&finding.object.to_string()),
         code(&finding.path),
     );

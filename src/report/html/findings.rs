@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Report,
     said::{failure, failure::Group},
-    story::{Stories, told},
+    story::{Stories, representatives},
     text::number::count,
 };
 
@@ -75,10 +75,10 @@ pub(super) fn findings(
         .skip(GROUPS)
         .map(|(group, _)| group.findings.len())
         .sum();
-    let told = told(verdict);
+    let representatives = representatives(verdict);
     let views = groups.iter().take(GROUPS).map(|(group, remark)| {
         let story = |finding: &Finding| {
-            let is_told = told.iter().any(|told| std::ptr::eq(*told, finding));
+            let is_told = representatives.iter().any(|one| std::ptr::eq(*one, finding));
             let story = is_told.then(|| stories.of_finding(finding)).flatten()?;
             Some(StoryView::of(report, &story))
         };

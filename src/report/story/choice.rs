@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::{
-    draft::{Draft, Drafts, Source, Told},
+    draft::{Draft, Drafts, Source},
     event::{Event, What},
+    object::StoryObject,
 };
 
 /// How many events of a story are told.
@@ -14,7 +15,7 @@ const EVENTS: usize = 12;
 const SETTING: usize = 8;
 
 /// The events that are told, each with its changes; what is left out is counted in its place.
-pub(super) fn chosen<T: Told>(drafts: Drafts<'_, T>) -> Vec<Event> {
+pub(super) fn chosen<T: StoryObject>(drafts: Drafts<'_, T>) -> Vec<Event> {
     let Drafts { all, unread, field } = drafts;
     let folded = fold(all);
     let kept = near(&folded);
@@ -24,7 +25,7 @@ pub(super) fn chosen<T: Told>(drafts: Drafts<'_, T>) -> Vec<Event> {
         if kept.contains(&place) {
             events.extend(omission(left_out));
             left_out = 0;
-            events.push(draft.told(&field));
+            events.push(draft.describe(&field));
         } else {
             left_out += draft.count;
         }
@@ -34,7 +35,7 @@ pub(super) fn chosen<T: Told>(drafts: Drafts<'_, T>) -> Vec<Event> {
 }
 
 /// Tells successive writes of one author that change times alone as one.
-fn fold<T: Told>(drafts: Vec<Draft<'_, T>>) -> Vec<Draft<'_, T>> {
+fn fold<T: StoryObject>(drafts: Vec<Draft<'_, T>>) -> Vec<Draft<'_, T>> {
     let mut folded: Vec<Draft<T>> = Vec::new();
     for draft in drafts {
         let is_quiet = |draft: &Draft<T>| draft.is_noise && !draft.sets_field;
@@ -56,7 +57,7 @@ fn fold<T: Told>(drafts: Vec<Draft<'_, T>>) -> Vec<Draft<'_, T>> {
 }
 
 /// The places of the events that are told: those nearest to the last one up to the finding that set its field.
-fn near<T: Told>(drafts: &[Draft<'_, T>]) -> BTreeSet<usize> {
+fn near<T: StoryObject>(drafts: &[Draft<'_, T>]) -> BTreeSet<usize> {
     let own = drafts.iter().rposition(|draft| draft.is_finding_s);
     let own = own.unwrap_or(drafts.len().saturating_sub(1));
     let until = drafts.get(..=own).unwrap_or_default();

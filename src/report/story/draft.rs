@@ -3,21 +3,18 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    DriverStep, Gap, History, Look, Member, ObjectRef, Origin, ProfileHistory, SliceHistory, StepOutcome,
-    Tracked, Version,
-    api::{ClusterProfile, PlacementDecision, names},
+    DriverStep, Gap, History, Look, Member, ObjectRef, Origin, StepOutcome, Version, api::names,
     redact::redact_value,
-    runs::names_placement,
 };
 use jiff::Timestamp;
-use judge::{Authors, rules::Finding};
-use serde::Serialize;
+use judge::rules::Finding;
 use serde_json::Value;
 
 use super::{
     difference::{Seen, differences, find},
     event::{Changed, Event, What, kept},
     look::lasting,
+    object::StoryObject,
     stories::{Lives, Stories},
 };
 use crate::text::{
@@ -38,52 +35,6 @@ const FIRST: [&str; 2] = ["version", "readyz"];
 
 /// The fields of an item that are told first: its value may be shortened.
 const TELLING: [&str; 5] = ["type", "name", "status", "reason", "value"];
-
-/// A kind of objects whose stories are told.
-pub(super) trait Told: Tracked + Serialize {
-    /// Who wrote the version at that place.
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e History<Self>, place: usize) -> BTreeSet<&'e str>;
-
-    /// Who deleted it.
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
-
-    /// Whether the object is of the placement that a step is about.
-    fn is_placed_by(&self, step: &DriverStep) -> bool;
-}
-
-impl Told for ClusterProfile {
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e ProfileHistory, place: usize) -> BTreeSet<&'e str> {
-        authors.of_profile(history, place)
-    }
-
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
-        authors.of_profile_deletion(history)
-    }
-
-    fn is_placed_by(&self, _: &DriverStep) -> bool {
-        false
-    }
-}
-
-impl Told for PlacementDecision {
-    fn wrote<'e>(authors: &Authors<'e>, history: &'e SliceHistory, place: usize) -> BTreeSet<&'e str> {
-        authors.of_slice(history, place)
-    }
-
-    fn deleted<'e>(authors: &Authors<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
-        authors.of_slice_deletion(history)
-    }
-
-    fn is_placed_by(&self, step: &DriverStep) -> bool {
-        step.placement.as_ref().is_some_and(|placement| {
-            let is_told = placement.decision.as_ref().is_some_and(|decision| {
-                *decision.namespace == *self.metadata.namespace
-                    && self.label(names::LABEL_DECISION_KEY) == Some(&decision.name)
-            });
-            is_told || names_placement(self, &placement.name)
-        })
-    }
-}
 
 /// An event that may be told.
 pub(super) struct Draft<'e, T> {
@@ -128,7 +79,7 @@ pub(super) struct Drafts<'e, T> {
     pub(super) field: String,
 }
 
-impl<'e, T: Told> Drafts<'e, T> {
+impl<'e, T: StoryObject> Drafts<'e, T> {
     /// Gathers what happened to the object of a finding; none if it was not seen.
     pub(super) fn gather(stories: &Stories<'e>, lives: &Lives<'e, T>, finding: &Finding) -> Option<Self> {
         let object = &finding.object;
@@ -284,7 +235,7 @@ impl<'e, T: Told> Drafts<'e, T> {
     }
 }
 
-impl<'e, T: Told> Draft<'e, T> {
+impl<'e, T: StoryObject> Draft<'e, T> {
     fn new(at: Option<Timestamp>, source: Source<'e, T>) -> Self {
         Self {
             at,
@@ -299,7 +250,7 @@ impl<'e, T: Told> Draft<'e, T> {
     }
 
     /// Tells it, without credentials and shortened.
-    pub(super) fn told(&self, field: &str) -> Event {
+    pub(super) fn describe(&self, field: &str) -> Event {
         let mut event = Event {
             at: self.at,
             until: self.until,
@@ -401,7 +352,7 @@ fn is_of(path: &str, field: &str) -> bool {
 }
 
 /// An object as the hub has it, without what changes with each write.
-fn value(object: &impl Told) -> Value {
+fn value(object: &impl StoryObject) -> Value {
     let mut value = serde_json::to_value(object).unwrap_or_default();
     if let Some(metadata) = value["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
@@ -421,7 +372,7 @@ fn changed(before: &Value, after: &Value) -> Vec<String> {
 }
 
 /// The value of a field in an object's first version.
-fn value_of(object: &impl Told, field: &str) -> Option<Changed> {
+fn value_of(object: &impl StoryObject, field: &str) -> Option<Changed> {
     let value = value(object);
     let mut shown = value.clone();
     redact_value(&mut shown);
@@ -459,7 +410,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The field managers that own a field of an object.
-fn owners<'o>(object: &'o impl Told, field: &str) -> BTreeSet<&'o str> {
+fn owners<'o>(object: &'o impl StoryObject, field: &str) -> BTreeSet<&'o str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let own = writers
         .iter()
@@ -468,7 +419,7 @@ fn owners<'o>(object: &'o impl Told, field: &str) -> BTreeSet<&'o str> {
 }
 
 /// Whether a step is about an object, or about the whole implementation.
-fn concerns<T: Told>(step: &DriverStep, object: &T) -> bool {
+fn concerns<T: StoryObject>(step: &DriverStep, object: &T) -> bool {
     let metadata = object.metadata();
     let is_it = |other: &ObjectRef| {
         *other.namespace == *metadata.namespace && *other.name == *metadata.name && other.kind == T::KIND

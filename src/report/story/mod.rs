@@ -10,12 +10,13 @@ mod draft;
 mod event;
 mod look;
 mod named;
+mod object;
+mod representatives;
 mod stories;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub(crate) use event::{Changed, Event, Story, What};
 pub(crate) use named::{Named, named};
+pub(crate) use representatives::representatives;
 pub(crate) use stories::Stories;
-pub(crate) use told::told;

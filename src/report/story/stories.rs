@@ -10,9 +10,10 @@ use judge::{Authors, rules::Finding};
 
 use super::{
     choice::chosen,
-    draft::{Drafts, Told},
+    draft::Drafts,
     event::Story,
     named::{Name, Named, named},
+    object::StoryObject,
 };
 
 /// All stories that the evidence holds. Asking for none costs nothing.
@@ -51,14 +52,14 @@ impl<'e> Stories<'e> {
         }
     }
 
-    fn lives<T: Told>(&self) -> Lives<'e, T> {
+    fn lives<T: StoryObject>(&self) -> Lives<'e, T> {
         Lives {
             watched: named(T::histories(self.evidence)),
             later: named(T::later(&self.evidence.later)),
         }
     }
 
-    fn tell<T: Told>(&self, lives: &Lives<'e, T>, finding: &Finding) -> Option<Story> {
+    fn tell<T: StoryObject>(&self, lives: &Lives<'e, T>, finding: &Finding) -> Option<Story> {
         let drafts = Drafts::gather(self, lives, finding)?;
         let is_still = drafts.versions() == 1 && drafts.all.len() == 1;
         let note = is_still.then(|| match self.evidence.asked(T::WATCHED) {

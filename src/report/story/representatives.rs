@@ -7,12 +7,12 @@ const STORIES: usize = 8;
 
 /// The findings of a rule whose stories are told: the first of each kind, open ones first. Formats that group findings
 /// show the same ones first.
-pub(crate) fn told(verdict: &RuleVerdict) -> Vec<&Finding> {
+pub(crate) fn representatives(verdict: &RuleVerdict) -> Vec<&Finding> {
     let waived = verdict.waived.iter().map(|(finding, _)| finding);
-    let mut told = first_of_each(verdict.findings.iter());
-    told.extend(first_of_each(waived));
-    told.truncate(STORIES);
-    told
+    let mut chosen = first_of_each(verdict.findings.iter());
+    chosen.extend(first_of_each(waived));
+    chosen.truncate(STORIES);
+    chosen
 }
 
 fn first_of_each<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<&'f Finding> {

@@ -1,0 +1,57 @@
+//! The kinds of objects that have stories.
+
+use std::collections::BTreeSet;
+
+use evidence::{
+    DriverStep, History, ProfileHistory, SliceHistory, Tracked,
+    api::{ClusterProfile, PlacementDecision, names},
+    runs::names_placement,
+};
+use judge::Authors;
+use serde::Serialize;
+
+/// A kind of objects whose stories are told.
+pub(super) trait StoryObject: Tracked + Serialize {
+    /// Who wrote the version at that place.
+    fn wrote<'e>(authors: &Authors<'e>, history: &'e History<Self>, place: usize) -> BTreeSet<&'e str>;
+
+    /// Who deleted it.
+    fn deleted<'e>(authors: &Authors<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
+
+    /// Whether the object is of the placement that a step is about.
+    fn is_placed_by(&self, step: &DriverStep) -> bool;
+}
+
+impl StoryObject for ClusterProfile {
+    fn wrote<'e>(authors: &Authors<'e>, history: &'e ProfileHistory, place: usize) -> BTreeSet<&'e str> {
+        authors.of_profile(history, place)
+    }
+
+    fn deleted<'e>(authors: &Authors<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
+        authors.of_profile_deletion(history)
+    }
+
+    fn is_placed_by(&self, _: &DriverStep) -> bool {
+        false
+    }
+}
+
+impl StoryObject for PlacementDecision {
+    fn wrote<'e>(authors: &Authors<'e>, history: &'e SliceHistory, place: usize) -> BTreeSet<&'e str> {
+        authors.of_slice(history, place)
+    }
+
+    fn deleted<'e>(authors: &Authors<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
+        authors.of_slice_deletion(history)
+    }
+
+    fn is_placed_by(&self, step: &DriverStep) -> bool {
+        step.placement.as_ref().is_some_and(|placement| {
+            let is_told = placement.decision.as_ref().is_some_and(|decision| {
+                *decision.namespace == *self.metadata.namespace
+                    && self.label(names::LABEL_DECISION_KEY) == Some(&decision.name)
+            });
+            is_told || names_placement(self, &placement.name)
+        })
+    }
+}
