@@ -39,8 +39,11 @@ fn final_rules(evidence: &Evidence, selection: &Selection) -> Selection {
     let selected = rules
         .map(|(rule, _)| rule)
         .filter(|rule| selection.holds(rule.id));
+    let mut filters: Vec<String> = selected.filter(is_final).map(|rule| rule.id.to_owned()).collect();
+    // The id of no rule: without a filter, all rules would count.
+    filters.push(String::new());
     Selection {
-        filters: selected.filter(is_final).map(|rule| rule.id.to_owned()).collect(),
+        filters,
         exact: true,
         skip: Vec::new(),
         basis: selection.basis,
@@ -73,4 +76,54 @@ pub fn pending(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule
     undecided
         .map(|(rule, found)| (rule, found.open().clone()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rules that are judged of a run that asks for these kinds.
+    fn judged(kinds: &[Kind], filters: &[&str]) -> Vec<&'static str> {
+        let mut evidence = Evidence::default();
+        let asked = kinds.iter().map(|kind| (*kind, Asked::Yes));
+        evidence.header.asked = asked.collect();
+        let selection = Selection {
+            filters: filters.iter().map(|&filter| filter.to_owned()).collect(),
+            ..Selection::default()
+        };
+        let verdicts = judge_so_far(&evidence, &selection).verdicts.into_iter();
+        let judged = verdicts.filter(|verdict| !verdict.is_deselected());
+        let mut ids: Vec<&str> = judged.map(|verdict| verdict.rule.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn what_is_read_at_the_end_leaves_a_rule_out() {
+        let budget = "updates/status-writes-within-budget";
+        let filters = [
+            "updates/status-writes",
+            "version/matches-member",
+            "version/well-formed",
+        ];
+        let watched = [Kind::Inventory, Kind::Timeline, Kind::Writers];
+        let with = |kind: Kind| judged(&[&watched[..], &[kind]].concat(), &filters);
+        assert_eq!(
+            with(Kind::Probe),
+            [budget, "version/matches-member", "version/well-formed"]
+        );
+        assert_eq!(with(Kind::Members), [budget, "version/well-formed"]);
+        assert_eq!(
+            with(Kind::Requests),
+            ["version/matches-member", "version/well-formed"]
+        );
+    }
+
+    #[test]
+    fn where_all_rules_wait_none_is_judged() {
+        assert_eq!(
+            judged(&[Kind::Driver], &["lifecycle/join-creates-profile"]),
+            [""; 0]
+        );
+    }
 }
