@@ -86,6 +86,11 @@ impl Left {
 
 /// Calls the command with every output there is, in a folder of its own.
 fn call(arguments: &[&str]) -> Left {
+    call_unpacked(&[arguments, &["--bundle", "bundle.tgz"]].concat())
+}
+
+/// The same without the bundle.
+fn call_unpacked(arguments: &[&str]) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
     let Output {
         status,
@@ -100,8 +105,6 @@ fn call(arguments: &[&str]) -> Left {
             "report.xml",
             "--record",
             "evidence.jsonl",
-            "--bundle",
-            "bundle.tgz",
         ])
         .current_dir(folder.path())
         .env_remove("KUBECONFIG")

@@ -48,16 +48,20 @@ pub fn redact_value(value: &mut Value) -> bool {
     holds_any
 }
 
-/// Replaces what only a public file must not hold: credentials in the keys of a document, as someone may give a label such a
-/// name, and those in base64 that are too short to be told from other words. Returns whether there were any.
+/// Replaces what only a public file must not hold: words that no more than look like credentials, those in the keys of a
+/// document, as someone may give a label such a name, and those in base64 that are too short to be told from other words.
+/// Returns whether there were any.
 pub fn redact_doubtful(value: &mut Value) -> bool {
     match value {
         Value::String(text) => {
-            let decoded = base64_text(text).filter(|decoded| *without_credentials(decoded) != **decoded);
-            if decoded.is_some() {
-                TAKEN.clone_into(text);
-            }
-            decoded.is_some()
+            let holds_one = |decoded: &String| *without_credentials(decoded) != **decoded;
+            let clean = match without_credentials(text) {
+                clean if *clean != **text => clean.into_owned(),
+                _ if base64_text(text).as_ref().is_some_and(holds_one) => TAKEN.to_owned(),
+                _ => return false,
+            };
+            *text = clean;
+            true
         }
         Value::Array(items) => items
             .iter_mut()
@@ -209,6 +213,7 @@ mod tests {
         let mut value = json!({
             "labels": {"Bearer CANARY0123456789abcdef": "a", "Bearer CANARY0123456789abcdeg": "b", "c": "d"},
             "certificate-authority-data": "LS1wYXNzd29yZD1NQUdQSUUtNw==",
+            "label": "eyJhbGciOi.CANARY-label.x",
         });
         assert!(redact_doubtful(&mut value));
         let text = value.to_string();

@@ -15,7 +15,7 @@ use crate::{
 pub(super) fn write(text: &mut String, finding: &Finding, story: &Story) {
     let _ = writeln!(
         text,
-        "\n<details><summary>How it came about</summary>\n\n{} {}\n\n| time (UTC) | event | field | before | after |\n|---|---|---|---|---|",
+        "\n<details><summary>How it came about</summary>\n\n{} {}\n\n| time (UTC) | event | by | field | before | after |\n|---|---|---|---|---|---|",
         code(&finding.object.to_string()),
         code(&finding.path),
     );
@@ -35,18 +35,13 @@ fn event(text: &mut String, event: &Event) {
     if let (false, Some(until)) = (when.is_empty(), event.until) {
         let _ = write!(when, " to {}", at(until));
     }
-    let what = event.in_words(code);
-    let mark = if event.sets_field {
-        " **sets the field**"
-    } else {
-        ""
-    };
-    let first = format!("| {when} | {what}{mark} |");
+    let mark = if event.sets_field { ", sets the field" } else { "" };
+    let first = format!("| {when} | {}{mark} | {} |", event.verb(), code(&event.told()));
     if event.changed.is_empty() {
         let _ = writeln!(text, "{first} | | |");
     }
     for (place, changed) in event.changed.iter().enumerate() {
-        let begin = if place == 0 { &*first } else { "| | |" };
+        let begin = if place == 0 { &*first } else { "| | | |" };
         let _ = writeln!(
             text,
             "{begin} {} | {} | {} |",
@@ -56,11 +51,8 @@ fn event(text: &mut String, event: &Event) {
         );
     }
     if event.more_changed > 0 {
-        let _ = writeln!(
-            text,
-            "| | | … and {} | | |",
-            count(event.more_changed, "more field")
-        );
+        let more = count(event.more_changed, "more field");
+        let _ = writeln!(text, "| | | | … and {more} | | |");
     }
 }
 

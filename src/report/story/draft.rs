@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     difference::{Seen, differences, find},
-    event::{Changed, Event, What, kept},
+    event::{Changed, Event, What, beginning, kept, unread},
     look::lasting,
     object::StoryObject,
     stories::{Lives, Stories},
@@ -306,12 +306,7 @@ impl<'e, T: StoryObject> Draft<'e, T> {
 impl Event {
     /// Adds the fields in which two values differ, those of the finding first.
     fn compare(&mut self, before: Option<Value>, after: Value, field: &str) {
-        let shown = |value: &Value| {
-            let mut shown = value.clone();
-            redact_value(&mut shown);
-            shown
-        };
-        let (old, new) = (before.as_ref().map(&shown), shown(&after));
+        let (old, new) = (before.as_ref().map(shown), shown(&after));
         let old = before.as_ref().zip(old.as_ref());
         let old = old.map(|(value, shown)| Seen { value, shown });
         let new = Seen {
@@ -374,8 +369,7 @@ fn changed(before: &Value, after: &Value) -> Vec<String> {
 /// The value of a field in an object's first version.
 fn value_of(object: &impl StoryObject, field: &str) -> Option<Changed> {
     let value = value(object);
-    let mut shown = value.clone();
-    redact_value(&mut shown);
+    let shown = shown(&value);
     let seen = Seen {
         value: &value,
         shown: &shown,
@@ -385,6 +379,27 @@ fn value_of(object: &impl StoryObject, field: &str) -> Option<Changed> {
         before: None,
         after: Some(text(find(seen, field)?.shown)),
     })
+}
+
+/// What may be shown of a value.
+fn shown(value: &Value) -> Value {
+    let mut shown = value.clone();
+    leave_long_out(&mut shown);
+    redact_value(&mut shown);
+    shown
+}
+
+fn leave_long_out(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(told) = unread(text) {
+                *text = told;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_long_out),
+        Value::Object(fields) => fields.values_mut().for_each(leave_long_out),
+        _ => {}
+    }
 }
 
 /// A value in one line.
@@ -403,9 +418,9 @@ fn text(value: &Value) -> String {
             let fields = fields
                 .iter()
                 .map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
-            kept(&format!("{{{}}}", fields.collect::<Vec<_>>().join(", ")))
+            beginning(&format!("{{{}}}", fields.collect::<Vec<_>>().join(", ")))
         }
-        other => kept(&flow(other)),
+        other => beginning(&flow(other)),
     }
 }
 

@@ -5,10 +5,16 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{escape, number::count};
+use crate::text::{
+    escape,
+    number::{count, thousands},
+};
 
 /// How many characters of a value, a name or a reason are kept.
 const LONGEST: usize = 120;
+
+/// A longer text, in bytes, is told by its length: every story would search it for credentials.
+const SEARCHED: usize = 4096;
 
 /// How an object came to what a finding says of it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -113,36 +119,45 @@ impl Event {
 
     /// Says what happened, with `quote` around what comes from the hub.
     pub(crate) fn in_words(&self, quote: impl Fn(&str) -> String) -> String {
-        let by: Vec<String> = self.by.iter().map(|name| quote(name)).collect();
-        let by = by.join(", ");
-        let by_whom = |verb: &str| match &*by {
-            "" => verb.to_owned(),
-            by => format!("{verb} by {by}"),
-        };
-        let detail = || quote(&self.detail);
+        let (verb, told) = (self.verb(), self.told());
+        if told.is_empty() {
+            return verb;
+        }
+        let told = quote(&told);
         match self.what {
-            What::Listed | What::Relisted => {
-                let listed = if self.what == What::Listed {
-                    "first listed"
-                } else {
-                    "listed after a gap in the watch"
-                };
-                match &*by {
-                    "" => listed.to_owned(),
-                    by => format!("{listed}; {by} owns the field"),
-                }
-            }
-            What::Created => by_whom("created"),
-            What::Deleted => by_whom("deleted"),
+            What::Listed | What::Relisted => format!("{verb}; {told} owns the field"),
+            What::Created | What::Changed | What::Deleted => format!("{verb} by {told}"),
+            What::Member => format!("{verb} ({told})"),
+            What::Step | What::Unwatched | What::LeftOut => format!("{verb}: {told}"),
+        }
+    }
+
+    /// What happened, without what comes from the hub.
+    pub(crate) fn verb(&self) -> String {
+        let verb = match self.what {
+            What::Listed => "first listed",
+            What::Relisted => "listed after a gap in the watch",
+            What::Created => "created",
+            What::Deleted => "deleted",
             What::Changed if self.changed.is_empty() => {
-                by_whom(&format!("{} that changed no field", self.writes()))
+                return format!("{} that changed no field", self.writes());
             }
-            What::Changed if self.count > 1 => by_whom(&format!("{} of times alone", self.writes())),
-            What::Changed => by_whom("changed"),
-            What::Member => format!("member answered ({})", detail()),
-            What::Step => format!("driver: {}", detail()),
-            What::Unwatched => format!("not watched: {}", detail()),
-            What::LeftOut => count(self.count, "more event"),
+            What::Changed if self.count > 1 => return format!("{} of times alone", self.writes()),
+            What::Changed => "changed",
+            What::Member => "member answered",
+            What::Step => "driver",
+            What::Unwatched => "not watched",
+            What::LeftOut => return count(self.count, "more event"),
+        };
+        verb.to_owned()
+    }
+
+    /// Who did it, or what the evidence says of it: text from the hub.
+    pub(crate) fn told(&self) -> String {
+        if self.detail.is_empty() {
+            self.by.join(", ")
+        } else {
+            self.detail.clone()
         }
     }
 
@@ -153,11 +168,30 @@ impl Event {
 
 /// What is kept of a text: without credentials, and shortened.
 pub(super) fn kept(text: &str) -> String {
+    if let Some(told) = unread(text) {
+        return told;
+    }
     let clean = without_credentials(text);
     match escape::cut(&clean, LONGEST) {
         Some((beginning, rest)) => format!("{beginning}{rest}"),
         None => clean.into_owned(),
     }
+}
+
+/// The beginning of a value in one line, of which the texts alone are known to have no credentials: a key may be one, too.
+pub(super) fn beginning(line: &str) -> String {
+    let searched: String = line.chars().take(4 * LONGEST).collect();
+    let clean = without_credentials(&searched);
+    let Some((told, _)) = escape::cut(&clean, LONGEST) else {
+        return clean.into_owned();
+    };
+    let more = line.chars().count().saturating_sub(LONGEST);
+    format!("{told}… {} more characters", thousands(more))
+}
+
+/// What stands for a text that takes too long to be searched for credentials; none for others.
+pub(super) fn unread(text: &str) -> Option<String> {
+    (text.len() > SEARCHED).then(|| format!("({})", count(text.len(), "byte")))
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -241,6 +241,34 @@ driver:
 }
 
 #[test]
+fn a_key_of_an_object_may_be_a_credential() {
+    let evidence = world(
+        r#"
+steps:
+  - at: 10s
+    change: {status: {accessProviders: [{name: p, cluster: {extensions: [
+      {name: e, extension: {"Bearer CANARY0123456789abcdef": 1}}]}}]}}
+"#,
+    );
+    let told = told(&profile_s(&evidence, "status.accessProviders[p]"));
+    assert!(told.contains("status.accessProviders[p]: (absent) > "), "{told}");
+    assert!(!told.contains("CANARY"), "{told}");
+}
+
+#[test]
+fn a_text_that_takes_too_long_to_search_is_told_by_its_length() {
+    let evidence = world(&format!(
+        "steps: [{{at: 10s, change: {{spec: {{displayName: {}}}}}}}]",
+        "x".repeat(1 << 20)
+    ));
+    let told = told(&profile_s(&evidence, "spec.displayName"));
+    assert!(
+        told.contains("spec.displayName: a > (1,048,576 bytes)\n"),
+        "{told}"
+    );
+}
+
+#[test]
 fn an_object_that_is_made_again_has_one_story() {
     let evidence = world(
         r#"
