@@ -5,7 +5,10 @@ mod clean;
 pub mod command;
 mod conclude;
 mod observe;
+mod pace;
 mod progress;
 mod recording;
 mod repeat;
 pub mod replay;
+#[cfg(test)]
+mod watching_plan;

@@ -48,7 +48,7 @@ pub fn observe(
     watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
     let runtime = runtime(target)?;
-    runtime.block_on(async {
+    let mut evidence = runtime.block_on(async {
         let clock = Clock::system();
         let reference = match target {
             Target::Kubeconfig(options) => {
@@ -63,7 +63,9 @@ pub fn observe(
             () = stop.cancelled() => return Err(Failure::stopped()),
         };
         ours(hub, reference, plan, sources, clock, watching, stop).await
-    })
+    })?;
+    watching.explain_end(&mut evidence);
+    Ok(evidence)
 }
 
 async fn somebody_elses(
@@ -89,7 +91,6 @@ async fn somebody_elses(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
     drop(progress);
     let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
-    watching.explain_end(&mut evidence);
     if plan.of_first_share().is_none() {
         audit::add_or_miss(&mut evidence, &plan.audit_logs);
     }
@@ -145,14 +146,12 @@ async fn beside_references(
     }
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none(), &stop);
-    let mut evidence = tokio::select! {
+    tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
-            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))?
+            seen.map_err(|error| Failure::no_evidence(error, &hub.connection))
         }
-        failure = references.run() => return Err(failure),
-    };
-    watching.explain_end(&mut evidence);
-    Ok(evidence)
+        failure = references.run() => Err(failure),
+    }
 }
 
 /// Has a run look where it stages something.

@@ -13,13 +13,14 @@ use report::{Form, Part, Prepared};
 use tokio::{task::spawn_blocking, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::progress::{self, SoFar};
+use super::{
+    pace::Pace,
+    progress::{self, SoFar},
+};
 use crate::command::{flags::target::Target, terminal::called::called};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
-/// Writing takes at most one part in so many of the time.
-const SHARE: u32 = 20;
 
 /// What a run that goes on shows, and what it keeps.
 pub struct Watching<'a> {
@@ -124,10 +125,7 @@ struct Keeper {
 }
 
 struct State {
-    /// When the next part is due.
-    next: Instant,
-    /// Whether one is being written.
-    busy: bool,
+    pace: Pace,
     /// Whether a first one was begun.
     begun: bool,
     /// Why a part could not be written, until somebody is told.
@@ -138,8 +136,7 @@ struct State {
 impl Recording {
     fn new(shown: Box<dyn Progress>, record: RecordPart) -> Self {
         let state = State {
-            next: Instant::now() + EVERY,
-            busy: false,
+            pace: Pace::new(EVERY, EVERY),
             begun: false,
             failure: None,
             is_told: false,
@@ -181,10 +178,8 @@ impl Keeper {
         let started = Instant::now();
         let Some(evidence) = so_far.take() else { return };
         let written = self.record.write(&evidence);
-        let ended = Instant::now();
         let mut state = self.state();
-        state.busy = false;
-        state.next = (started + EVERY).max(ended + SHARE * (ended - started));
+        state.pace.end(started);
         state.failure = written.err();
     }
 }
@@ -233,13 +228,13 @@ impl Progress for Recording {
             // A run that has kept none so far has lasted less than a minute.
             state.begun
         } else {
-            !state.busy && Instant::now() >= state.next
+            state.pace.is_due()
         }
     }
 
     fn snapshot(&self, so_far: Snapshot) {
         let mut state = self.keeper.state();
-        state.busy = true;
+        state.pace.begin();
         state.begun = true;
         let keeper = Arc::clone(&self.keeper);
         spawn_blocking(move || keeper.write(so_far));
@@ -248,8 +243,8 @@ impl Progress for Recording {
 
 #[cfg(test)]
 mod tests {
-    use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect};
-    use evidence::{Claim, Digester, Kind, Scope, read_input};
+    use collect::{Plan, Quiet, Wish, clock::Clock, collect};
+    use evidence::{Digester, Kind, read_input};
     use judge::judge;
     use kube::{
         Api, Client,
@@ -262,6 +257,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::command::run::watching_plan::watching;
 
     const MINUTE: i64 = 60;
 
@@ -297,19 +293,8 @@ mod tests {
         /// Watches for that long, while a profile changes every 10 s; gives up after `patience`.
         async fn watch(&self, seconds: u64, patience: u64) -> Option<Evidence> {
             let plan = Plan {
-                claim: Claim::default(),
-                scope: Scope::default(),
-                api_version: None,
-                observe: Duration::from_secs(seconds),
-                settle: Duration::ZERO,
-                wait: true,
                 secrets: Wish::Asked,
-                probe: Wish::IfAllowed,
-                audit_logs: Vec::new(),
-                workloads: None,
-                members: Members::default(),
-                driver: None,
-                stage: None,
+                ..watching(seconds)
             };
             let progress = Recording::new(Box::new(Quiet), self.record.clone());
             let client = self.hub.client_as("admin", "m").expect("a client");

@@ -110,6 +110,7 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
     fn left_over(&self, journal: &Path) {
         self.warn(&advice::left_over(journal));
     }
+
     fn wants_glance(&self) -> bool {
         self.so_far.is_due(self.waits)
     }

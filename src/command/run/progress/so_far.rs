@@ -11,10 +11,10 @@ use judge::{RuleVerdict, Selection, Verdict, Waivers, judge_so_far, pending, uns
 use report::so_far::{broken_line, pending_line};
 use tokio::{task::spawn_blocking, time::Instant};
 
+use crate::command::run::pace::Pace;
+
 /// Interval of the looks at what was seen so far.
 const EVERY: Duration = Duration::from_secs(5);
-/// Judging it takes at most one part in so many of the time.
-const SHARE: u32 = 20;
 
 /// Judges what was seen so far. A clone shares what it finds.
 #[derive(Clone)]
@@ -28,12 +28,8 @@ struct Shared {
     found: Mutex<Found>,
 }
 
-#[derive(Default)]
 struct Found {
-    /// Whether a copy of the evidence is being judged.
-    busy: bool,
-    /// When the next copy is due; none: at the first opportunity.
-    next: Option<Instant>,
+    pace: Pace,
     /// The rules that are broken, in the order in which they were found, and a line on each.
     broken: Vec<(&'static str, String)>,
     /// A line on what is not yet older than its grace.
@@ -51,20 +47,22 @@ impl SoFar {
             selection: selection.clone(),
             waivers: waivers.cloned(),
             end,
-            found: Mutex::default(),
+            found: Mutex::new(Found {
+                pace: Pace::new(Duration::ZERO, EVERY),
+                broken: Vec::new(),
+                pending: None,
+            }),
         }))
     }
 
-    /// Whether a copy of the evidence is wanted now. Where nobody waits for the run, only one that may end early wants any.
+    /// Returns `true` if a copy of the evidence is due. Without `waits`, only a run that may end early takes copies.
     pub fn is_due(&self, waits: bool) -> bool {
-        let found = self.0.found();
-        let is_due = found.next.is_none_or(|next| Instant::now() >= next);
-        (waits || self.0.end.is_some()) && !found.busy && is_due
+        (waits || self.0.end.is_some()) && self.0.found().pace.is_due()
     }
 
     /// Judges a copy of the evidence on a thread of its own.
     pub fn judge(&self, so_far: Snapshot) {
-        self.0.found().busy = true;
+        self.0.found().pace.begin();
         let shared = Arc::clone(&self.0);
         spawn_blocking(move || shared.judge(so_far));
     }
@@ -123,10 +121,7 @@ impl Shared {
                 end(first.rule.id);
             }
         }
-        let ended = Instant::now();
-        let mut found = self.found();
-        found.busy = false;
-        found.next = Some((started + EVERY).max(ended + SHARE * (ended - started)));
+        self.found().pace.end(started);
     }
 
     /// The verdicts that fail, without what is waived.

@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-use collect::{Members, Plan, Progress, Wish, clock::Clock, collect};
-use evidence::{Claim, Evidence, Scope};
+use collect::{Progress, clock::Clock, collect};
+use evidence::Evidence;
 use indicatif::ProgressBar;
 use judge::{Selection, Verdict, Waivers, judge};
 use lab::{
@@ -16,6 +16,7 @@ use lab::{
 use tokio_util::sync::CancellationToken;
 
 use super::{SoFar, line::Line, log::Log};
+use crate::command::run::watching_plan::watching;
 
 const FAULTS: [&str; 2] = ["identity/manager-label-matches", "access/server-is-url"];
 
@@ -37,21 +38,7 @@ async fn collected(
     let client = hub.client_as(Manager::NAME, Manager::NAME).expect("a client");
     let mut manager = Manager::new(faults, clock);
     manager.set_up(&client).await.expect("it starts");
-    let plan = Plan {
-        claim: Claim::default(),
-        scope: Scope::default(),
-        api_version: None,
-        observe: Duration::from_secs(seconds),
-        settle: Duration::ZERO,
-        wait: true,
-        secrets: Wish::IfAllowed,
-        probe: Wish::IfAllowed,
-        audit_logs: Vec::new(),
-        workloads: None,
-        members: Members::default(),
-        driver: None,
-        stage: None,
-    };
+    let plan = watching(seconds);
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress, stop) => seen.expect("evidence"),
         end = manager.run(client) => panic!("{end:?}"),
