@@ -44,8 +44,8 @@ pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::R
 pub fn write_redacted(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<(Checksum, usize)> {
     packed(path, into, |plain| {
         let mut summing = Summing::new(plain);
-        let redacted = write_lines(evidence, &mut summing, Some(0))?;
-        Ok((summing.finish(), redacted.unwrap_or_default()))
+        let redacted = write_lines(evidence, &mut summing, true)?;
+        Ok((summing.finish(), redacted))
     })
 }
 
@@ -84,19 +84,16 @@ fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) ->
 /// # Errors
 /// When the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
-    write_lines(evidence, writer, None).map(|_| ())
+    write_lines(evidence, writer, false).map(|_| ())
 }
 
-/// Writes the lines, and counts those that held credentials, if that is begun: then they are taken out.
-fn write_lines(
-    evidence: &Evidence,
-    writer: impl Write,
-    redacted: Option<usize>,
-) -> io::Result<Option<usize>> {
+/// Writes the lines, without credentials if they are to be redacted. Returns how many held one.
+fn write_lines(evidence: &Evidence, writer: impl Write, redacts: bool) -> io::Result<usize> {
     let mut lines = Lines {
         writer: BufWriter::new(writer),
         are_later: false,
-        redacted,
+        redacts,
+        redacted: 0,
     };
     lines.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
@@ -156,8 +153,10 @@ struct Lines<W: Write> {
     writer: BufWriter<W>,
     /// Whether they tell of the time after the window.
     are_later: bool,
-    /// How many held a credential, which was taken out; none if they are written as they are.
-    redacted: Option<usize>,
+    /// Whether credentials are taken out.
+    redacts: bool,
+    /// How many lines held one.
+    redacted: usize,
 }
 
 impl<W: Write> Lines<W> {
@@ -176,15 +175,15 @@ impl<W: Write> Lines<W> {
 
     /// The record without its credentials; none if it is written as it is.
     fn without_credentials(&mut self, record: &Record<'_>) -> io::Result<Option<Record<'static>>> {
-        let Some(redacted) = &mut self.redacted else {
+        if !self.redacts {
             return Ok(None);
-        };
+        }
         let mut value = serde_json::to_value(record)?;
         // Both: neither stands for the other.
         if !(redact_value(&mut value) | redact_doubtful(&mut value)) {
             return Ok(None);
         }
-        *redacted += 1;
+        self.redacted += 1;
         // Its keys stay in their order: a header begins with its format.
         Ok(Some(serde_json::from_value(value)?))
     }

@@ -117,6 +117,12 @@ impl Awaited {
     pub fn is_empty(&self) -> bool {
         self.profiles.is_empty() && self.slices.is_empty()
     }
+
+    /// Adds the objects of another one.
+    pub fn add(&mut self, other: Self) {
+        self.profiles.extend(other.profiles);
+        self.slices.extend(other.slices);
+    }
 }
 
 impl Evidence {

@@ -55,8 +55,7 @@ fn final_rules(evidence: &Evidence, selection: &Selection) -> Selection {
 pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     let mut awaited = Awaited::default();
     for (_, open) in pending(evidence, selection) {
-        awaited.profiles.extend(open.profiles);
-        awaited.slices.extend(open.slices);
+        awaited.add(open);
     }
     awaited
 }
@@ -68,11 +67,10 @@ pub fn pending(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule
         rules.filter(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
     let examined: Vec<&'static Rule> = examined.map(|(rule, _)| rule).collect();
     let found = findings(&examined, evidence);
-    let undecided = examined.into_iter().zip(&found).filter(|(_, found)| {
-        let open = found.open();
-        let is_open = !open.profiles.is_empty() || !open.slices.is_empty();
-        is_open && found.list().iter().all(|finding| finding.advisory)
-    });
+    let undecided = examined
+        .into_iter()
+        .zip(&found)
+        .filter(|(_, found)| !found.open().is_empty() && found.list().iter().all(|finding| finding.advisory));
     undecided
         .map(|(rule, found)| (rule, found.open().clone()))
         .collect()

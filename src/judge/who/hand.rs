@@ -219,7 +219,7 @@ impl<'e, T: Judged> Who<'e, T> {
         }
     }
 
-    /// The names of who may have made a step, whoever they are: the one user whom the log has for it, or else the field managers
+    /// Names those who may have made a step: the one user in the audit log, or else the field managers
     /// whose entries it moved. None over a gap.
     pub(super) fn names(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> BTreeSet<&'e str> {
         let ((old, since), (new, seen)) = (before, after);

@@ -50,7 +50,7 @@ fn text(bundle: &[File], name: &str) -> String {
     String::from_utf8(file.content.clone()).expect("UTF-8")
 }
 
-/// The bundle's evidence, as whoever receives it reads it.
+/// Reads the bundle's evidence back.
 fn evidence_in(bundle: &[File]) -> Evidence {
     let file = bundle
         .iter()

@@ -56,7 +56,7 @@ fn event(text: &mut String, event: &Event) {
     }
 }
 
-/// A value; one that is empty is quoted, since nobody sees it.
+/// Formats a value, and quotes an empty one, which would be invisible.
 fn value(value: &Option<String>) -> String {
     match value.as_deref() {
         None => "(absent)".to_owned(),

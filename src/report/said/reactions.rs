@@ -1,6 +1,6 @@
 //! How fast the implementation reacted to the driver: what a shorter patience would have been enough for.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::collections::BTreeMap;
 
 use evidence::DriverAction;
 use schemars::JsonSchema;
@@ -31,21 +31,14 @@ pub(crate) fn reactions(report: &Report) -> Vec<Reaction> {
             continue;
         };
         let seconds = reacted.duration_since(step.until).as_secs();
-        match by_action.entry(step.action.name()) {
-            Entry::Vacant(entry) => {
-                entry.insert(Reaction {
-                    action: step.action,
-                    steps: 1,
-                    slowest_seconds: seconds,
-                    patience_seconds: step.patience_seconds,
-                });
-            }
-            Entry::Occupied(mut entry) => {
-                let known = entry.get_mut();
-                known.steps += 1;
-                known.slowest_seconds = known.slowest_seconds.max(seconds);
-            }
-        }
+        let of_action = by_action.entry(step.action.name()).or_insert(Reaction {
+            action: step.action,
+            steps: 0,
+            slowest_seconds: seconds,
+            patience_seconds: step.patience_seconds,
+        });
+        of_action.steps += 1;
+        of_action.slowest_seconds = of_action.slowest_seconds.max(seconds);
     }
     by_action.into_values().collect()
 }

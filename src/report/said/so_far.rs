@@ -1,8 +1,6 @@
 //! A run that goes on, in single lines.
 
-use std::collections::BTreeSet;
-
-use evidence::{Awaited, ObjectKey};
+use evidence::Awaited;
 use judge::{RuleVerdict, rules::Rule};
 
 use crate::text::{escape, number::count};
@@ -39,14 +37,9 @@ pub fn broken_line(verdict: &RuleVerdict) -> String {
 
 /// Says which objects have a fault that is not yet older than its grace, and by which rules. None if there are none.
 pub fn pending_line(pending: &[(&'static Rule, Awaited)]) -> Option<String> {
-    let keys = |of: fn(&Awaited) -> &BTreeSet<ObjectKey>| {
-        let all = pending.iter().flat_map(|(_, awaited)| of(awaited));
-        all.collect::<BTreeSet<_>>().len()
-    };
-    let objects = [
-        (keys(|awaited| &awaited.profiles), "profile"),
-        (keys(|awaited| &awaited.slices), "slice"),
-    ];
+    let mut all = Awaited::default();
+    pending.iter().for_each(|(_, awaited)| all.add(awaited.clone()));
+    let objects = [(all.profiles.len(), "profile"), (all.slices.len(), "slice")];
     let objects: Vec<String> = objects
         .into_iter()
         .filter(|(number, _)| *number > 0)
