@@ -17,7 +17,7 @@ use crate::command::terminal::exit::Failure;
 /// How the name of a signature ends, after that of the report.
 pub(super) const SUFFIX: &str = ".intoto.json";
 
-/// Where the signature of a report is, if nobody says otherwise.
+/// Returns the default path of a report's signature.
 pub(super) fn beside(report: &Path) -> PathBuf {
     let mut path = OsString::from(report);
     path.push(SUFFIX);
