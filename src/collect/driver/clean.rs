@@ -1,8 +1,10 @@
 //! Undoes what killed runs have left behind on a hub.
 
+mod finalizers;
+
 use std::{
     collections::BTreeSet,
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,6 +15,7 @@ use evidence::{
     redact::without_credentials,
     runs::LABEL_RUN,
 };
+use finalizers::Deleted;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +44,13 @@ pub struct Cleaned {
     pub messages: Vec<String>,
     /// What could not be undone.
     pub leftovers: Vec<String>,
+}
+
+impl Cleaned {
+    fn fail(&mut self, run: &str, what: &str, reason: &impl fmt::Display) {
+        self.leftovers
+            .push(format!("run {run}: failed to undo it ({what}): {reason}"));
+    }
 }
 
 /// Why nothing could be cleaned up at all.
@@ -175,16 +185,38 @@ impl Work<'_> {
     /// Undoes what is written down, the last first.
     async fn undo_all(&self, journal: &mut Found, cleaned: &mut Cleaned) {
         let run = journal.head.run.clone();
+        let mut deleted = Vec::new();
         for (number, undo) in journal.pending.clone().into_iter().rev() {
             let (what, outcome) = self.undo(&run, &undo).await;
             match outcome {
                 Ok(()) => {
-                    journal.undone(number);
+                    match created(undo) {
+                        Some((kind, key)) => deleted.push(Deleted { number, kind, key }),
+                        None => journal.undone(number),
+                    }
                     cleaned.messages.push(format!("run {run}: {what}"));
                 }
-                Err(reason) => cleaned
-                    .leftovers
-                    .push(format!("run {run}: failed to undo it ({what}): {reason}")),
+                Err(reason) => cleaned.fail(&run, &what, &reason),
+            }
+        }
+        for (object, released) in self.release(&run, deleted).await {
+            let what = format!(
+                "{} {}/{} goes",
+                object.kind.name(),
+                object.key.namespace,
+                object.key.name
+            );
+            match released {
+                Ok(finalizers) => {
+                    journal.undone(object.number);
+                    if !finalizers.is_empty() {
+                        cleaned.messages.push(format!(
+                            "run {run}: {what}: its finalizers were taken off ({})",
+                            finalizers.join(", ")
+                        ));
+                    }
+                }
+                Err(failure) => cleaned.fail(&run, &what, &failure),
             }
         }
     }
@@ -268,6 +300,15 @@ impl Work<'_> {
             None => Ok(()),
             Some(reason) => Err(UndoError::Hook(reason)),
         }
+    }
+}
+
+/// The object of the API whose creation is undone.
+fn created(undo: UndoEntry) -> Option<(ObjectKind, ObjectKey)> {
+    match undo {
+        UndoEntry::Profile { profile } => Some((ObjectKind::ClusterProfile, profile)),
+        UndoEntry::Slice { slice } => Some((ObjectKind::PlacementDecision, slice)),
+        _ => None,
     }
 }
 

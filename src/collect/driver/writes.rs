@@ -234,7 +234,7 @@ impl<'a> Writes<'a> {
         Ok(())
     }
 
-    fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
+    pub(super) fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
         let objects = self.target.collection(kind, &key.namespace);
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))

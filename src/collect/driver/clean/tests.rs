@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     connect::{
-        call::{call, get},
+        call::{call, get, once},
         connection::Connection,
     },
     driver::journal::{FieldUndo, Head, Journal},
@@ -317,4 +317,43 @@ async fn the_slices_of_a_killed_run_go_and_those_of_others_stay() {
         .filter_map(|item| item["metadata"]["name"].as_str())
         .collect();
     assert_eq!(names, ["stranger", "theirs"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_finalizers_hold_is_released_once_those_who_set_them_had_their_time() {
+    let world = World::new("exit 0\n");
+    let ours = world.profile("ours", Some("r1")).await;
+    let theirs = world.profile("theirs", None).await;
+    let client = world.hub.timed();
+    for profile in [&ours, &theirs] {
+        let path = format!("{PROFILES}/{}", profile.name);
+        let finalized = json!({"metadata": {"finalizers": ["consumer.example/leave"]}});
+        let content_type = "application/merge-patch+json";
+        let _: Value = once(&client, Method::PATCH, &path, content_type, Some(&finalized))
+            .await
+            .expect("patched");
+    }
+    let path = format!("{PROFILES}/theirs");
+    let _: Value = call(&client, Method::DELETE, &path, None).await.expect("deleted");
+    let journal = world.journal("r1", SERVER);
+    for profile in [&ours, &theirs] {
+        let profile = ObjectKey::from(profile);
+        journal
+            .record_undo(UndoEntry::Profile { profile })
+            .expect("written");
+    }
+    drop(journal);
+    let began = tokio::time::Instant::now();
+    let cleaned = world.clean().await;
+    assert_eq!(cleaned.leftovers, [""; 0]);
+    let told = cleaned.messages.join("\n");
+    assert!(
+        told.contains(
+            "run r1: ClusterProfile default/ours goes: its finalizers were taken off (consumer.example/leave)"
+        ),
+        "{told}"
+    );
+    assert!(!told.contains("theirs goes: its finalizers"), "{told}");
+    assert_eq!(world.names().await, ["theirs: theirs"]);
+    assert!(began.elapsed() >= std::time::Duration::from_secs(10));
 }
