@@ -14,6 +14,14 @@ const SHORTEST: usize = 6;
 /// Where a pod finds its service account.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
+/// Fields of a kubeconfig that name files.
+const FILES: [&str; 4] = [
+    "certificate-authority",
+    "client-certificate",
+    "client-key",
+    "tokenFile",
+];
+
 /// The part of a kubeconfig that is about one context: others may be many.
 pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
@@ -50,21 +58,7 @@ impl HubAccess {
         one.current_context = Some(context.to_owned());
         let mut one = serde_json::to_value(one).unwrap_or_default();
         // The program runs in another folder than we do.
-        for entry in ["clusters", "users"] {
-            let inner = if entry == "users" { "user" } else { "cluster" };
-            for named in one[entry].as_array_mut().into_iter().flatten() {
-                for key in [
-                    "certificate-authority",
-                    "client-certificate",
-                    "client-key",
-                    "tokenFile",
-                ] {
-                    make_absolute(&mut named[inner][key]);
-                }
-                make_absolute_command(&mut named[inner]["exec"]["command"]);
-                tidy(&mut named[inner]);
-            }
-        }
+        name_whole_paths(&mut one, Path::new(""));
         Self::new(config, &one)
     }
 
@@ -105,24 +99,34 @@ impl fmt::Debug for HubAccess {
     }
 }
 
-fn make_absolute(path: &mut Value) {
-    if let Some(whole) = path.as_str().and_then(|path| absolute(path).ok()) {
-        *path = whole.display().to_string().into();
+/// Has a kubeconfig name its files by their whole paths. They are relative to `folder`.
+pub(crate) fn name_whole_paths(kubeconfig: &mut Value, folder: &Path) {
+    for (list, inner) in [("clusters", "cluster"), ("users", "user")] {
+        let entries = kubeconfig.get_mut(list).and_then(Value::as_array_mut);
+        for entry in entries
+            .into_iter()
+            .flatten()
+            .filter_map(|each| each.get_mut(inner))
+        {
+            // Clients look up a bare name in `PATH`; one with a slash is relative to the kubeconfig, as client-go has it.
+            if let Some(command) = entry.pointer_mut("/exec/command")
+                && command.as_str().is_some_and(|command| command.contains('/'))
+            {
+                make_absolute(command, folder);
+            }
+            for field in FILES {
+                if let Some(file) = entry.get_mut(field) {
+                    make_absolute(file, folder);
+                }
+            }
+        }
     }
 }
 
-/// A bare name is looked up in `PATH` wherever the program runs.
-fn make_absolute_command(command: &mut Value) {
-    if command.as_str().is_some_and(|command| command.contains('/')) {
-        make_absolute(command);
-    }
-}
-
-/// Takes out the nulls that looking for a key has left.
-fn tidy(value: &mut Value) {
-    if let Value::Object(fields) = value {
-        fields.values_mut().for_each(tidy);
-        fields.retain(|_, value| !value.is_null() && value.as_object().is_none_or(|inner| !inner.is_empty()));
+fn make_absolute(path: &mut Value, folder: &Path) {
+    let named = path.as_str().filter(|named| !named.is_empty());
+    if let Some(whole) = named.and_then(|named| absolute(folder.join(named)).ok()) {
+        *path = whole.to_string_lossy().into();
     }
 }
 
@@ -252,6 +256,27 @@ users:
         let whole = Kubeconfig::from_yaml(&access.kubeconfig).expect("a kubeconfig");
         assert_eq!((whole.clusters.len(), whole.auth_infos.len()), (1, 1));
         assert_eq!(credentials_in(&access.kubeconfig), ["CANARY-file", "CANARY-env"]);
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_kubeconfig() {
+        let mut kubeconfig = json!({
+            "clusters": [{"name": "other"}, {"name": "hub", "cluster": {"certificate-authority": "ca.crt"}}],
+            "users": [{"name": "me", "user": {
+                "tokenFile": "/run/token", "client-key": "me.key", "exec": {"command": "./login", "args": ["a/b"]},
+            }}],
+        });
+        name_whole_paths(&mut kubeconfig, Path::new("/home/me"));
+        assert_eq!(
+            kubeconfig,
+            json!({
+                "clusters": [{"name": "other"}, {"name": "hub", "cluster": {"certificate-authority": "/home/me/ca.crt"}}],
+                "users": [{"name": "me", "user": {
+                    "tokenFile": "/run/token", "client-key": "/home/me/me.key",
+                    "exec": {"command": "/home/me/login", "args": ["a/b"]},
+                }}],
+            })
+        );
     }
 
     #[test]

@@ -20,7 +20,7 @@ use tokio::{
 };
 
 use super::HubWay;
-use crate::driver::replace_private_file;
+use crate::{connect::hub_access::name_whole_paths, driver::replace_private_file};
 
 /// The address to listen on.
 const ADDRESS: &str = "127.0.0.1";
@@ -28,14 +28,6 @@ const ADDRESS: &str = "127.0.0.1";
 const MARK: &str = "conformance.clusterprofile/relay";
 /// How long it waits where the system accepts nothing.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Fields of a kubeconfig that name files, relative to the folder that it is in.
-const FILES: [&str; 4] = [
-    "certificate-authority",
-    "client-certificate",
-    "client-key",
-    "tokenFile",
-];
-
 /// A relay, until this is dropped.
 #[derive(Debug)]
 pub struct Relay {
@@ -128,7 +120,7 @@ fn redirected(kubeconfig: &Path, port: u16) -> Result<(Value, (String, u16)), Re
     let mut config: Value = serde_saphyr::from_str(&text).map_err(|_| unfit("it is no YAML".to_owned()))?;
     let hub = redirect(&mut config, port).map_err(|reason| unfit(reason.to_owned()))?;
     let folder = kubeconfig.parent().unwrap_or(Path::new(""));
-    name_files(&mut config, folder);
+    name_whole_paths(&mut config, folder);
     config["extensions"] = json!([{"name": MARK, "extension": {}}]);
     Ok((config, hub))
 }
@@ -216,32 +208,6 @@ fn named<'c>(config: &'c mut Value, list: &str, name: &str) -> Option<&'c mut Va
     entries.iter_mut().find(|entry| entry["name"] == *name)
 }
 
-/// Names files by their whole paths.
-fn name_files(config: &mut Value, folder: &Path) {
-    for (list, entry) in [("clusters", "cluster"), ("users", "user")] {
-        let entries = config.get_mut(list).and_then(Value::as_array_mut);
-        for entry in entries
-            .into_iter()
-            .flatten()
-            .filter_map(|each| each.get_mut(entry))
-        {
-            // One with a slash is relative to the kubeconfig, as client-go has it.
-            if let Some(command) = entry.pointer_mut("/exec/command")
-                && let Some(path) = command.as_str().filter(|path| path.contains('/'))
-            {
-                *command = folder.join(path).to_string_lossy().into();
-            }
-            for field in FILES {
-                if let Some(file) = entry.get_mut(field)
-                    && let Some(path) = file.as_str()
-                {
-                    *file = folder.join(path).to_string_lossy().into();
-                }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -253,9 +219,7 @@ mod tests {
             "current-context": "a",
             "contexts": [{"name": "a", "context": {"cluster": "hub", "user": "me"}}],
             "clusters": [{"name": "other"}, {"name": "hub", "cluster": {"server": server, "certificate-authority": "ca.crt"}}],
-            "users": [{"name": "me", "user": {
-                "tokenFile": "/run/token", "client-key": "me.key", "exec": {"command": "./login", "args": ["a/b"]},
-            }}],
+            "users": [{"name": "me", "user": {"token": "secret"}}],
         })
     }
 
@@ -282,23 +246,6 @@ mod tests {
         assert_eq!(redirect(&mut elsewhere, 1), Err("it leads through a proxy"));
         elsewhere["current-context"] = "b".into();
         assert!(redirect(&mut elsewhere, 1).is_err());
-    }
-
-    #[test]
-    fn files_are_found_from_another_folder() {
-        let mut config = config("https://hub.example");
-        name_files(&mut config, Path::new("/home/me"));
-        assert_eq!(
-            config["clusters"][1]["cluster"]["certificate-authority"],
-            "/home/me/ca.crt"
-        );
-        assert_eq!(
-            config["users"][0]["user"],
-            json!({
-                "tokenFile": "/run/token", "client-key": "/home/me/me.key",
-                "exec": {"command": "/home/me/./login", "args": ["a/b"]},
-            })
-        );
     }
 
     #[tokio::test]
