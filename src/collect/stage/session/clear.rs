@@ -1,5 +1,7 @@
 //! Deletes what was published.
 
+use std::time::Duration;
+
 use evidence::{DriverAction, ObjectRef, api::ObjectKind};
 
 use super::{Profile, Session, TICK, after};
@@ -58,10 +60,7 @@ impl Session<'_> {
 
     /// Waits until a profile that was deleted is gone, for as long as the consumer may take to let it go.
     pub async fn until_gone(&self, profile: &Profile) {
-        let deadline = after(self.now(), self.settle());
-        while self.is_there(profile).await && self.now() < deadline && !self.is_stopped() {
-            self.pause(TICK).await;
-        }
+        self.still_there(vec![profile.clone()], self.settle()).await;
     }
 
     /// Whether a profile that was deleted waits for its finalizers. What the hub does not tell counts as gone.
@@ -74,26 +73,48 @@ impl Session<'_> {
     async fn release(&self, deleted: Vec<Profile>) -> bool {
         let calls = &self.state().hook_calls.clone();
         let is_uninstalled = calls.iter().any(|call| call.action == DriverAction::Uninstall);
+        let patience = if is_uninstalled {
+            Duration::ZERO
+        } else {
+            self.settle()
+        };
+        let held = self.still_there(deleted, patience).await;
+        let Some((first, others)) = held.split_first() else {
+            return true;
+        };
+        let others = match others.len() {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        self.warn(&format!(
+            "{}{others}: deleted by the run, which created them, and held by finalizers: the run takes these off",
+            first.object
+        ));
         let mut is_clear = true;
-        for profile in deleted {
-            if !self.is_there(&profile).await {
-                continue;
-            }
-            if !is_uninstalled {
-                self.until_gone(&profile).await;
-                if !self.is_there(&profile).await {
-                    continue;
-                }
-            }
-            self.warn(&format!(
-                "{} of the run's own was deleted and waits for a finalizer: the run takes that away",
-                profile.object
-            ));
+        for profile in &held {
             if let Err(failure) = self.writes.release(KIND, &profile.object).await {
                 self.warn(&format!("{} is still there: {failure}", profile.object));
                 is_clear = false;
             }
         }
         is_clear
+    }
+
+    /// Which of these are still there when all had that long to go.
+    async fn still_there(&self, mut deleted: Vec<Profile>, patience: Duration) -> Vec<Profile> {
+        let deadline = after(self.now(), patience);
+        loop {
+            let mut held = Vec::new();
+            for profile in deleted {
+                if self.is_there(&profile).await {
+                    held.push(profile);
+                }
+            }
+            if held.is_empty() || self.now() >= deadline || self.is_stopped() {
+                return held;
+            }
+            deleted = held;
+            self.pause(TICK).await;
+        }
     }
 }
