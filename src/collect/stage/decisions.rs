@@ -10,7 +10,7 @@ use evidence::{
     ObjectKey, ObjectRef,
     api::{
         ClusterProfileReference, ObjectKind,
-        names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY},
+        names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY},
     },
     runs::LABEL_RUN,
 };
@@ -186,6 +186,8 @@ impl Session<'_> {
                         "labels": {
                             LABEL_RUN: self.plan.run,
                             LABEL_DECISION_KEY: at.key,
+                            // A consumer may find its decision by the placement that asked for it.
+                            LABEL_PLACEMENT_KEY: at.key,
                             LABEL_DECISION_INDEX: at.index.to_string(),
                         },
                     },
