@@ -19,7 +19,7 @@ pub(crate) struct Away {
     pub(crate) from: Micros,
     /// Until when it surely did not.
     pub(crate) until: Micros,
-    /// When it called a control again.
+    /// Since when it can have learnt of it: when it called a control again, or later.
     pub(crate) back: Micros,
     /// What to call that time: `while it was stopped`.
     pub(crate) when: &'static str,
@@ -121,7 +121,7 @@ fn went<'e>(
         findings.cannot_tell_unless_found(format!("the consumer never called the server that went {when}"));
     } else if let Some(why) = why_unread(play) {
         findings.cannot_tell(why);
-    } else if play.chance(gone).is_none() {
+    } else if play.chance_since(away.back, gone).is_none() {
         findings.cannot_tell_unless_found(format!("the consumer had no time to settle {}", away.again));
     } else if let Some(why) = play.why_missed(Kind::MemberCalls) {
         findings.cannot_tell(why);
@@ -137,7 +137,7 @@ fn came_up<'e>(
     (away, came): (&Away, &While),
     findings: &mut Findings,
 ) {
-    let Some((_, until)) = play.chance(came) else {
+    let Some((_, until)) = play.chance_since(away.back, came) else {
         return;
     };
     let urls = BTreeSet::from([url]);

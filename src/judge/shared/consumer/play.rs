@@ -195,10 +195,15 @@ impl<'e> Play<'e> {
     /// A span in which something surely held, and the consumer had its chance to act on it: a control that came into the span
     /// was called, and as much time went by as a consumer may take. One that is held up has none.
     pub(crate) fn chance(&self, held: &While) -> Option<(Micros, Micros)> {
+        self.chance_since(Micros::MIN, held)
+    }
+
+    /// The same from a moment on.
+    pub(crate) fn chance_since(&self, since: Micros, held: &While) -> Option<(Micros, Micros)> {
         let free = self.stage.scenes.iter().filter(|scene| !scene.hindered);
         let spans = free.filter_map(|scene| {
             let called = scene.called?.as_microsecond();
-            Some((called, scene.until.as_microsecond()))
+            Some((called.max(since), scene.until.as_microsecond()))
         });
         let mut long = spans.filter(|(from, until)| until.saturating_sub(*from) >= self.settle);
         long.find(|(from, until)| held_throughout(held, *from, *until))

@@ -12,11 +12,14 @@ use crate::{
     text::redacted,
     time::{Known, Micros, Set, While},
     who::{
-        Sender,
+        Entry, Sender,
         authors::is_by_program,
+        entries,
         logged::{Key, logged_key},
     },
 };
+
+const FINALIZERS: &str = "metadata.finalizers";
 
 /// `consumer-hub/deletion-not-blocked`
 ///
@@ -78,7 +81,7 @@ pub(in crate::rules) fn deletion_not_blocked(evidence: &Evidence, findings: &mut
         findings.examine();
         let finding = |message: &str| {
             Finding::on(subject.last, message)
-                .at("metadata.finalizers")
+                .at(FINALIZERS)
                 .expected("none of the consumer's, so that the profile goes")
                 .observed(writes_in_words(Sender::of(writes[0]).name, &writes))
         };
@@ -153,9 +156,12 @@ impl<'e> Holder<'e> {
         if writes.iter().any(|write| write.body.is_none()) {
             return Self::Unknown("the audit log has no bodies, which tell who sets finalizers".into());
         }
+        if is_held_by_others(play, subject) {
+            return Self::Others;
+        }
         let sets = |write: &&Request| {
             let parts = write.body.iter().flat_map(|body| &body.parts);
-            parts.into_iter().any(|part| part == "metadata.finalizers")
+            parts.into_iter().any(|part| part == FINALIZERS)
         };
         let setters = writes.into_iter().filter(sets);
         let (own, others): (Vec<_>, Vec<_>) = setters.partition(|write| Sender::of(write).name == user);
@@ -167,4 +173,18 @@ impl<'e> Holder<'e> {
             ),
         }
     }
+}
+
+/// Whether all finalizers that held a profile came with writes of the run's, by its field managers: a webhook adds its own to
+/// what others write. Who writes a whole profile writes those, too.
+fn is_held_by_others(play: &Play<'_>, subject: &Subject<'_>) -> bool {
+    let deleted = play
+        .versions_of(subject)
+        .filter(|profile| profile.metadata.deletion_timestamp.is_some());
+    let owners = deleted.map(|profile| {
+        let owners = entries(profile).filter(|entry| entry.owned(|part| part == FINALIZERS).is_some());
+        owners.collect::<Vec<_>>()
+    });
+    let last = owners.filter(|owners| !owners.is_empty()).last();
+    last.is_some_and(|owners| owners.into_iter().all(Entry::is_the_suites))
 }

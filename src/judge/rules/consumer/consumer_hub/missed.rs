@@ -10,7 +10,8 @@ use crate::{
 /// `consumer-hub/no-missed-event`
 ///
 /// What changed while the consumer did not reach the hub, it finds out when it does again: it calls no server that went meanwhile,
-/// once it has settled, and calls those that came.
+/// once it has settled three times, and calls those that came. Clients wait between two attempts to watch, and each watch does so
+/// by itself: that one brings a control says little of the others.
 pub(in crate::rules) fn no_missed_event(evidence: &Evidence, findings: &mut Findings) {
     let Some(play) = Play::of(evidence, findings) else {
         return;
@@ -40,7 +41,7 @@ fn away(play: &Play<'_>, cut: &HubCut) -> Result<Away, &'static str> {
         begins: cut.from.as_microsecond(),
         from: cut.from.as_microsecond(),
         until: cut.until.as_microsecond(),
-        back: back.as_microsecond(),
+        back: back.as_microsecond().saturating_add(2 * play.settle),
         when: "while it did not reach the hub",
         again: "once it could reach the hub again",
     })
