@@ -11,7 +11,8 @@ pub type Growing = (&'static str, usize, Box<dyn Fn(usize) -> Evidence>);
 pub fn worlds() -> Vec<Growing> {
     let of_profiles = PROFILES.into_iter().map(|kind| (kind, Edition::Standard));
     let of_slices = SLICES.into_iter().map(|kind| (kind, Edition::Placement2026M09));
-    let kinds = of_profiles.chain(of_slices);
+    let of_stages = STAGES.into_iter().map(|kind| (kind, Edition::Consumer2026M09));
+    let kinds = of_profiles.chain(of_slices).chain(of_stages);
     let growing = |((kind, few, world), edition): (Kind, Edition)| -> Growing {
         (kind, few, Box::new(move |count| evidence(&world(count), edition)))
     };
@@ -230,6 +231,22 @@ const SLICES: [Kind; 10] = [
         let consumer =
             |n| json!({"user": format!("u{n}"), "profiles": [{"namespace": "default", "readable": true}]});
         watched(json!({"consumerAccess": each(count, consumer)}))
+    }),
+];
+
+/// A stage has a few profiles, whatever it has else.
+const STAGES: [Kind; 3] = [
+    ("calls of members", 400, |count| {
+        let calls = |of: &str| json!({"at": "1s", "of": of, "every": "10s", "times": count});
+        watched(json!({"profiles": profiles(4), "memberCalls": [calls("p0"), calls("p1"), calls("p2")]}))
+    }),
+    ("connections to members", 400, |count| {
+        let call = |n| json!({"at": seconds(10 * n), "of": "p0", "connected": true, "connection": n});
+        watched(json!({"profiles": profiles(4), "memberCalls": each(count, call)}))
+    }),
+    ("calls of the plugin", 400, |count| {
+        let call = |n| json!({"at": seconds(10 * n), "of": "p0"});
+        watched(json!({"profiles": profiles(4), "pluginCalls": each(count, call)}))
     }),
 ];
 
