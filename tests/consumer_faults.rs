@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         }));
     }
     trials.push(Trial::test("a consumer that calls nobody", calls_nobody));
+    trials.push(Trial::test("a consumer that rolls out, wave by wave", rolls_out));
     trials.push(Trial::test(
         "no credential of a member is in the evidence",
         keeps_no_credential,
@@ -195,6 +196,33 @@ fn calls_nobody() -> Result<(), Failed> {
         return Ok(());
     }
     Err(format!("{verdicts:#?}").into())
+}
+
+/// Who comes to the members of a decision one wave after the other leaves none out: nobody knows yet. All else is judged.
+fn rolls_out() -> Result<(), Failed> {
+    let habits = Habits {
+        reads_placements: true,
+        rolls_out: true,
+        ..Habits::default()
+    };
+    let verdicts = verdicts(&observe(Edition::Consumer2026M09, &habits, &[]));
+    let others: Vec<_> = verdicts
+        .iter()
+        .filter(|(id, verdict, _)| {
+            let expected = match &**id {
+                "consumer-placement/all-slices"
+                | "consumer-placement/references"
+                | "consumer-placement/follows" => Verdict::Inconclusive,
+                id if OFF_BY_DEFAULT.contains(&id) => Verdict::Skipped,
+                _ => Verdict::Pass,
+            };
+            *verdict != expected
+        })
+        .collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    Err(format!("{others:#?}").into())
 }
 
 /// Reports are made of the evidence, so that what is not there is in none of them. The consumer's own log tells the credentials.

@@ -288,6 +288,7 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
             one_shot: consumer.one_shot,
             actions_conflict: consumer.actions_conflict,
             gates_on_health: consumer.gates_on_health,
+            rolls_out: consumer.rolls_out,
             outputs: BTreeSet::new(),
         },
         outputs: outputs::places(consumer.outputs, folder)?,

@@ -103,6 +103,9 @@ pub struct ConsumerClaims {
     /// Whether it leaves members alone that are not healthy.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gates_on_health: bool,
+    /// Whether it rolls out: it acts on some members of a decision first, and on the others when it is done there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rolls_out: bool,
     /// How the run reads what it makes.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub outputs: BTreeSet<OutputReader>,

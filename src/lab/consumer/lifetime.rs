@@ -105,6 +105,7 @@ impl Consumer {
                 one_shot: false,
                 actions_conflict: !self.world.habits.repeats_itself,
                 gates_on_health: !self.world.habits.shows_the_sick,
+                rolls_out: self.world.habits.rolls_out,
                 outputs: BTreeSet::new(),
             },
             unselected: Some(UNSELECTED.to_owned()),

@@ -1,10 +1,14 @@
 //! Which profiles its decision names, for a consumer that reads PlacementDecisions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use evidence::api::names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY};
 use kube::api::DynamicObject;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{
     names::{CONSUMER, DECISION, NAMESPACES},
@@ -16,11 +20,16 @@ use crate::{
     mirror::Mirror,
 };
 
+/// How long one that rolls out waits until it acts on the members of a later slice.
+const WAVE: Duration = Duration::from_secs(90);
+
 /// The decision that it reads.
 pub(super) struct Placements {
     slices: BTreeMap<&'static str, Mirror>,
     /// The profiles that the decision ever named: for a fault.
     ever: BTreeSet<(String, String)>,
+    /// Since when a later slice names each of these: for one that rolls out.
+    waiting: BTreeMap<(String, String), Instant>,
 }
 
 impl Placements {
@@ -29,6 +38,7 @@ impl Placements {
         Self {
             slices: NAMESPACES.map(|namespace| (namespace, mirror(namespace))).into(),
             ever: BTreeSet::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
@@ -51,6 +61,9 @@ impl Placements {
             self.ever.extend(named);
             named = self.ever.clone();
         }
+        if world.habits.rolls_out {
+            self.wait_for_waves(&mut named);
+        }
         profiles.retain(|profile| {
             let namespace = profile.metadata.namespace.clone().unwrap_or_default();
             named.contains(&(namespace, profile.metadata.name.clone().unwrap_or_default()))
@@ -58,9 +71,26 @@ impl Placements {
         Ok(())
     }
 
+    /// Leaves those that the first slices name, and those that later ones have named for long enough.
+    fn wait_for_waves(&mut self, named: &mut BTreeSet<(String, String)>) {
+        let mut first = BTreeSet::new();
+        for (namespace, mirror) in &self.slices {
+            for slice in mirror
+                .all()
+                .filter(|slice| label(slice, LABEL_DECISION_INDEX).as_deref() == Some("0"))
+            {
+                first.extend(members(slice).iter().map(|member| referred(member, namespace)));
+            }
+        }
+        self.waiting.retain(|member, _| named.contains(member));
+        named.retain(|member| {
+            let since = *self.waiting.entry(member.clone()).or_insert_with(Instant::now);
+            first.contains(member) || since.elapsed() >= WAVE
+        });
+    }
+
     /// The profiles that all slices of the decision name, by namespace and name.
     fn named(&self, world: &World, there: &BTreeSet<String>) -> BTreeSet<(String, String)> {
-        let label = |slice: &DynamicObject, key: &str| slice.metadata.labels.as_ref()?.get(key).cloned();
         let mut named = BTreeSet::new();
         for (namespace, mirror) in &self.slices {
             let its = mirror
@@ -72,20 +102,17 @@ impl Placements {
                 index.parse::<usize>().unwrap_or(usize::MAX)
             });
             for slice in slices {
-                let members = slice.data["decisions"].as_array().map_or(&[][..], Vec::as_slice);
+                let members = members(slice);
                 if members.is_empty() && world.has(Misbehaviour::StopsAtAnEmptySlice) {
                     break;
                 }
                 for member in members {
-                    let reference = &member["clusterProfileRef"];
-                    let name = reference["name"].as_str().unwrap_or_default();
-                    let own = reference["namespace"].as_str().filter(|own| !own.is_empty());
+                    let name = member["clusterProfileRef"]["name"].as_str().unwrap_or_default();
                     let namesake = NAMESPACES
                         .into_iter()
                         .filter(|_| world.has(Misbehaviour::TakesNamesakes))
                         .rfind(|other| there.contains(&format!("{other}/{name}")));
-                    let namespace = own.or(namesake).unwrap_or(namespace);
-                    named.insert((namespace.to_owned(), name.to_owned()));
+                    named.insert(referred(member, namesake.unwrap_or(namespace)));
                 }
             }
         }
@@ -111,4 +138,21 @@ impl Placements {
         }
         Ok(())
     }
+}
+
+fn label(slice: &DynamicObject, key: &str) -> Option<String> {
+    slice.metadata.labels.as_ref()?.get(key).cloned()
+}
+
+/// What a slice has selected.
+fn members(slice: &DynamicObject) -> &[Value] {
+    slice.data["decisions"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The namespace and name of a profile that was selected; in that namespace unless the reference has one.
+fn referred(member: &Value, namespace: &str) -> (String, String) {
+    let reference = &member["clusterProfileRef"];
+    let own = reference["namespace"].as_str().filter(|own| !own.is_empty());
+    let name = reference["name"].as_str().unwrap_or_default();
+    (own.unwrap_or(namespace).to_owned(), name.to_owned())
 }

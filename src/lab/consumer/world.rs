@@ -25,6 +25,8 @@ pub struct Habits {
     pub finalizes: bool,
     /// It acts on the profiles that a decision names, and on no other.
     pub reads_placements: bool,
+    /// It takes each slice of a decision but the first for a later wave of its rollout.
+    pub rolls_out: bool,
 }
 
 /// A kind of misbehaviour.

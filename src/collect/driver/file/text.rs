@@ -95,6 +95,9 @@ pub(super) struct Consumer {
     /// Whether it leaves members alone that are not healthy.
     #[serde(default)]
     pub gates_on_health: bool,
+    /// Whether it rolls out: it acts on some members of a decision first, and on the others when it is done there.
+    #[serde(default)]
+    pub rolls_out: bool,
     /// Where it makes something of profiles.
     #[serde(default)]
     pub outputs: Vec<Output>,

@@ -31,6 +31,7 @@ pub(super) fn stage() -> impl Strategy<Value = Stage> {
         profile_envs: !claimed,
         actions_conflict: claimed,
         gates_on_health: !claimed,
+        rolls_out: claimed,
         outputs: claimed.then_some(OutputReader::Argocd).into_iter().collect(),
     });
     let address = (text(), text(), option::of(text()), text());

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use evidence::Evidence;
+use evidence::{Evidence, Kind};
 
-use super::{NO_CALL, examine_silence, play_of_placements, unnamed, well};
+use super::{NO_CALL, examine_silence, expect_named_call, play_of_placements, unnamed, well};
 use crate::{
-    shared::consumer::{Decisions, Play, Subject, call_in_words, expect_call, held_throughout},
+    shared::consumer::{Decisions, Play, Subject, call_in_words, held_throughout},
     subjects::{Finding, Findings},
     time::Micros,
 };
@@ -27,6 +27,9 @@ pub(in crate::rules) fn follows(evidence: &Evidence, findings: &mut Findings) {
         }
         judge_added(&play, &decisions, subject, &urls, findings);
         judge_removed(&play, &decisions, subject, &urls, findings);
+    }
+    if let Some(why) = play.why_missed(Kind::PlacementTimeline) {
+        findings.cannot_tell_unless_examined(why);
     }
 }
 
@@ -53,13 +56,18 @@ fn judge_added<'e>(
     let Some((_, until)) = play.chance(&held.and(&well(play, subject))) else {
         return;
     };
-    expect_call(play.set_out_for_profile(subject, urls, until), findings, || {
-        let message = "the consumer does not act on a profile that was added to its decision";
-        Finding::on(subject.last, message)
-            .at("metadata.name")
-            .expected("calls for the members that are added")
-            .observed(NO_CALL)
-    });
+    expect_named_call(
+        play,
+        play.set_out_for_profile(subject, urls, until),
+        findings,
+        || {
+            let message = "the consumer does not act on a profile that was added to its decision";
+            Finding::on(subject.last, message)
+                .at("metadata.name")
+                .expected("calls for the members that are added")
+                .observed(NO_CALL)
+        },
+    );
 }
 
 /// Blames a call of a member that had surely left all decisions.

@@ -9,14 +9,14 @@ mod writes;
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, Kind, MemberCall, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, MemberCall, Reason, api::ClusterProfile};
 pub(in crate::rules) use follows::follows;
 pub(in crate::rules) use references::references;
 pub(in crate::rules) use slices::all_slices;
 pub(in crate::rules) use writes::read_only_and_feedback_elsewhere;
 
 use crate::{
-    shared::consumer::{Decisions, Play, Subject, call_in_words, held_throughout, inviting},
+    shared::consumer::{Decisions, Play, Subject, call_in_words, expect_call, held_throughout, inviting},
     subjects::{Finding, Findings},
     time::{Edge, Known, Micros, Set, While, Why},
 };
@@ -26,6 +26,8 @@ const READS_NONE: &str = "the consumer does not claim to read PlacementDecisions
 /// Why it is unknown whether a call was for no decision.
 const UNNAMED_UNSEEN: &str =
     "a decision may have named the profile before the run looked, or in a gap of the watch";
+/// Why it is unknown whether the consumer left a member out.
+const ROLLS_OUT: &str = "the consumer rolls out, and may not have come to all members of its decision yet";
 /// What a consumer does not do.
 const NO_CALL: &str = "no call";
 
@@ -111,6 +113,20 @@ fn well(play: &Play<'_>, subject: &Subject<'_>) -> While {
     let claims = &play.stage.consumer;
     let is_well = |profile: &ClusterProfile| inviting(profile, claims).next().is_some();
     subject.timeline.while_(is_well)
+}
+
+/// Judges whether the consumer called a member that a decision names. One that rolls out may not have come to it yet.
+fn expect_named_call(
+    play: &Play<'_>,
+    called: Result<bool, Reason>,
+    findings: &mut Findings,
+    no_call: impl FnOnce() -> Finding,
+) {
+    let called = match called {
+        Ok(false) if play.stage.consumer.rolls_out => Err(ROLLS_OUT.into()),
+        called => called,
+    };
+    expect_call(called, findings, no_call);
 }
 
 /// Judges that a member was not called where the consumer had a chance: if calls may be missing, nobody can tell.

@@ -2,9 +2,9 @@
 
 use evidence::{Evidence, ObjectRef, Scene};
 
-use super::{NO_CALL, examine_silence, judge_stray, play_of_placements, well};
+use super::{NO_CALL, examine_silence, expect_named_call, judge_stray, play_of_placements, well};
 use crate::{
-    shared::consumer::{Decisions, Play, Slice, expect_call, held_throughout},
+    shared::consumer::{Decisions, Play, Slice, held_throughout},
     subjects::{Finding, Findings},
 };
 
@@ -44,18 +44,23 @@ pub(in crate::rules) fn references(evidence: &Evidence, findings: &mut Findings)
         let Some((_, until)) = play.chance(&held.and(&well(&play, subject))) else {
             continue;
         };
-        expect_call(play.set_out_for_profile(subject, &urls, until), findings, || {
-            let message = "the consumer does not act on a profile that a decision names";
-            let expected = if subject.is_to_come(naming.edge.latest) {
-                "calls for a profile that came after the decision which names it"
-            } else {
-                "calls for all profiles that the decision names and that are there"
-            };
-            Finding::on(subject.last, message)
-                .at("metadata.name")
-                .expected(expected)
-                .observed(NO_CALL)
-        });
+        expect_named_call(
+            &play,
+            play.set_out_for_profile(subject, &urls, until),
+            findings,
+            || {
+                let message = "the consumer does not act on a profile that a decision names";
+                let expected = if subject.is_to_come(naming.edge.latest) {
+                    "calls for a profile that came after the decision which names it"
+                } else {
+                    "calls for all profiles that the decision names and that are there"
+                };
+                Finding::on(subject.last, message)
+                    .at("metadata.name")
+                    .expected(expected)
+                    .observed(NO_CALL)
+            },
+        );
     }
     halts(&play, &decisions, findings);
 }

@@ -2,11 +2,8 @@
 
 use evidence::Evidence;
 
-use super::{NO_CALL, examine_silence, judge_stray, play_of_placements, well};
-use crate::{
-    shared::consumer::expect_call,
-    subjects::{Finding, Findings},
-};
+use super::{NO_CALL, examine_silence, expect_named_call, judge_stray, play_of_placements, well};
+use crate::subjects::{Finding, Findings};
 
 /// `consumer-placement/all-slices`
 ///
@@ -56,7 +53,7 @@ pub(in crate::rules) fn all_slices(evidence: &Evidence, findings: &mut Findings)
             }
             called => called,
         };
-        expect_call(called, findings, || {
+        expect_named_call(&play, called, findings, || {
             let message = "the consumer does not act on a profile that one slice of its decision names";
             Finding::on(subject.last, message)
                 .at("metadata.name")
