@@ -21,4 +21,7 @@ pub struct HookCall {
     /// Why it failed; none if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The end of the hook's output, without credentials.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub output: String,
 }

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use evidence::{Digester, Evidence, Limits, api::Edition, read_packed};
+use evidence::{Digester, DriverAction, Evidence, HookCall, Limits, Stage, api::Edition, read_packed};
 use jiff::Timestamp;
 use judge::{Selection, judge, rules::example::Example};
 use serde_json::json;
@@ -27,6 +27,16 @@ fn leaking(edition: Edition) -> Evidence {
         .clone();
     let step = &mut evidence.driver.as_mut().expect("a driver").steps[0];
     step.output = format!("restarted\n\u{1b}[2Jtoken={secret}");
+    evidence.stage = Some(Stage {
+        hook_calls: vec![HookCall {
+            action: DriverAction::Uninstall,
+            from: Timestamp::UNIX_EPOCH,
+            until: Timestamp::UNIX_EPOCH,
+            failure: None,
+            output: format!("uninstalled\npassword={secret}"),
+        }],
+        ..Stage::default()
+    });
     evidence
 }
 
@@ -79,6 +89,10 @@ fn no_file_of_a_bundle_holds_a_credential() {
         "{hooks}"
     );
     assert!(hooks.contains("\\u{1b}[2Jtoken=…"), "{hooks}");
+    assert!(
+        hooks.contains("# uninstall from") && hooks.contains("\nuninstalled\n"),
+        "{hooks}"
+    );
 }
 
 #[test]
@@ -107,6 +121,7 @@ fn a_bundle_of_clean_evidence_holds_it_all() {
     );
     evidence.profiles = other.expect("an example").evidence().profiles.clone();
     evidence.driver = None;
+    evidence.stage = None;
     let bundle = bundle_of(&evidence);
     let names: Vec<&str> = bundle.iter().map(|file| file.name).collect();
     assert_eq!(

@@ -6,7 +6,7 @@ use evidence::{DriverAction, HookCall};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
-use crate::driver::Call;
+use crate::driver::{Call, Called};
 
 /// The hooks that a stage calls for the whole consumer.
 const OF_ALL: [DriverAction; 3] = [DriverAction::Stop, DriverAction::Start, DriverAction::Uninstall];
@@ -35,7 +35,7 @@ impl Session<'_> {
             DriverAction::Start => CancellationToken::new(),
             _ => self.stop.clone(),
         };
-        let failure = hooks.call(&Call::of(action), stop).await.failure;
+        let Called { failure, output, .. } = hooks.call(&Call::of(action), stop).await;
         if let Some(reason) = &failure {
             self.warn(reason);
         }
@@ -50,6 +50,7 @@ impl Session<'_> {
             from,
             until: self.now(),
             failure,
+            output,
         });
         is_done
     }

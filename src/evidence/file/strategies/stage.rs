@@ -148,12 +148,13 @@ fn hook_call() -> impl Strategy<Value = HookCall> {
         Just(DriverAction::Start),
         Just(DriverAction::Uninstall)
     ];
-    let call = (action, time(), time(), option::of(text()));
-    call.prop_map(|(action, from, until, failure)| HookCall {
+    let call = (action, time(), time(), option::of(text()), text());
+    call.prop_map(|(action, from, until, failure, output)| HookCall {
         action,
         from,
         until,
         failure,
+        output,
     })
 }
 

@@ -154,6 +154,7 @@ impl HookText {
             from: moment(self.at),
             until: moment(self.at.saturating_add(took)),
             failure: self.failure.clone(),
+            output: String::new(),
         }
     }
 }
