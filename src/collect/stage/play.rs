@@ -1,5 +1,7 @@
 //! Plays the scenes beside the watch.
 
+use std::time::Duration;
+
 use evidence::{DriverAction, Log, MemberCall, Notices, PluginCall, Reason, Stage};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
@@ -7,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     StagePlan,
     notices::read_notices,
-    scenes::{END, SCENES, uninstall},
+    scenes::{END, SCENES, SceneOf, uninstall},
     session::Session,
 };
 use crate::{driver::RunContext, watch::timeline::BRIEF};
@@ -36,16 +38,26 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
     let session = Session::new(context, plan, stop);
     let from = session.now();
     session.ask_rights().await;
+    let is_asked = |scene: &SceneOf| (scene.is_asked)(plan) && session.can(scene.hooks);
+    let asked = SCENES.iter().filter(|scene| is_asked(scene)).count();
+    let mut number = 0;
     let mut scenes = SCENES.iter();
     for scene in scenes.by_ref() {
         if session.is_stopped() {
             break;
         }
-        let is_possible = scene.hooks.is_empty() || session.is_alive() && session.can(scene.hooks);
-        if !is_possible || !(scene.is_asked)(plan) {
+        if !is_asked(scene) {
             continue;
         }
-        session.context.progress.step(&format!("scene {}", scene.name));
+        number += 1;
+        // To be stopped and started again asks for a consumer that runs.
+        if !scene.hooks.is_empty() && !session.is_alive() {
+            continue;
+        }
+        session
+            .context
+            .progress
+            .step(&in_words(scene.name, (number, asked), session.settle()));
         (scene.play)(&session).await;
         session.control(scene).await;
         if !session.is_alive() && session.settle().is_zero() {
@@ -75,5 +87,14 @@ pub(crate) async fn play(context: RunContext<'_>, plan: &StagePlan, stop: Cancel
         notices,
         full,
         whole,
+    }
+}
+
+/// Tells a person which scene begins, and how long each takes at least, as far as that is known.
+fn in_words(name: &str, (number, asked): (usize, usize), settle: Duration) -> String {
+    let scene = format!("scene {name} ({number} of {asked}");
+    match settle {
+        Duration::ZERO => format!("{scene})"),
+        settle => format!("{scene}, at least {} s each)", settle.as_secs()),
     }
 }

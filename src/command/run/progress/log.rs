@@ -28,6 +28,8 @@ pub struct Log<Say> {
     /// Whether it was told that the run looks on.
     settles: AtomicBool,
     told: Mutex<Told>,
+    /// The driver's last step.
+    step: Mutex<String>,
     say: Say,
 }
 
@@ -48,6 +50,7 @@ impl<Say: Fn(&str) + Send + Sync> Log<Say> {
             lines: AtomicU64::new(0),
             settles: AtomicBool::new(false),
             told: Mutex::default(),
+            step: Mutex::default(),
             say,
         }
     }
@@ -72,7 +75,8 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
             return;
         }
         self.say_so_far();
-        if observe < PERIOD {
+        // A driver may take longer.
+        if observe.max(elapsed) < PERIOD {
             return;
         }
         let periods = elapsed.as_secs() / PERIOD.as_secs();
@@ -83,11 +87,21 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
         }
         self.lines.store(periods + 1, Ordering::Relaxed);
         let (watched, seen) = (in_words(elapsed), seen(profiles, writes));
-        (self.say)(&match lines {
+        let mut line = match lines {
+            _ if elapsed >= observe => format!("watched {watched}, until the driver is done: {seen}"),
             0 => format!("watching for {}: {seen}", in_words(observe)),
-            _ if elapsed < observe => format!("watched {watched} of {}: {seen}", in_words(observe)),
-            _ => format!("watched {watched}, until the driver is done: {seen}"),
-        });
+            _ => format!("watched {watched} of {}: {seen}", in_words(observe)),
+        };
+        let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        if !step.is_empty() {
+            line += &format!("; {step}");
+        }
+        (self.say)(&line);
+    }
+
+    fn step(&self, what: &str) {
+        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        *step = escape::line(what).into_owned();
     }
 
     fn open(&self, so_far: &Evidence) -> Awaited {
@@ -145,6 +159,9 @@ mod tests {
                 20,
                 second / 50,
             );
+            if second == 3 * MINUTE {
+                log.step("scene ends (8 of 13)");
+            }
         }
         assert_eq!(
             *lines.lock().expect("a lock"),
@@ -153,14 +170,14 @@ mod tests {
                 "watched 1m of 3m: 20 profiles, 1 write",
                 "watched 2m of 3m: 20 profiles, 2 writes",
                 "watched 3m, until the driver is done: 20 profiles, 3 writes",
-                "watched 4m, until the driver is done: 20 profiles, 4 writes",
+                "watched 4m, until the driver is done: 20 profiles, 4 writes; scene ends (8 of 13)",
             ]
         );
     }
 
     #[test]
     fn a_log_is_not_told_of_what_takes_no_time() {
-        for (waits, observe) in [(true, 59), (false, 600)] {
+        for (waits, observe) in [(true, 59_u64), (false, 600)] {
             let log = Log::new(nothing_found(), waits, |line: &str| panic!("{line}"));
             for second in 1..=observe {
                 log.tick(Duration::from_secs(second), Duration::from_secs(observe), 1, 0);
