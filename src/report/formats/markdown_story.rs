@@ -32,8 +32,9 @@ pub(super) fn write(text: &mut String, finding: &Finding, story: &Story) {
 fn event(text: &mut String, event: &Event) {
     let at = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let mut when = event.at.map(at).unwrap_or_default();
-    if let (false, Some(until)) = (when.is_empty(), event.until) {
-        let _ = write!(when, " to {}", at(until));
+    let until = event.until.map(at).filter(|until| *until != when);
+    if let (false, Some(until)) = (when.is_empty(), until) {
+        let _ = write!(when, " to {until}");
     }
     let mark = if event.sets_field { ", sets the field" } else { "" };
     let first = format!("| {when} | {}{mark} | {} |", event.verb(), code(&event.told()));

@@ -110,8 +110,9 @@ impl EventView {
     fn of(event: &Event, number: Option<usize>, axis: Option<&Axis>) -> Self {
         let described = |at| axis.map_or_else(|| utc(at), |axis| axis.describe(at));
         let mut at = event.at.map(described).unwrap_or_default();
-        if let (false, Some(until)) = (at.is_empty(), event.until) {
-            at += &format!(" to {}", described(until));
+        let until = event.until.map(described).filter(|until| *until != at);
+        if let (false, Some(until)) = (at.is_empty(), until) {
+            at += &format!(" to {until}");
         }
         Self {
             number,
@@ -247,11 +248,11 @@ impl Mark {
     }
 }
 
-/// The lane of an event: the object's, its member's, or the driver's.
+/// The lane of an event: the object's, that of its member and who calls it, or the run's.
 fn lane(what: What) -> usize {
     match what {
-        What::Step => 0,
-        What::Member => 2,
+        What::Step | What::Staged => 0,
+        What::Member | What::Called | What::Plugin => 2,
         _ => 1,
     }
 }
@@ -259,8 +260,8 @@ fn lane(what: What) -> usize {
 /// The class of an event's mark.
 fn class(what: What) -> &'static str {
     match what {
-        What::Step => "m-step",
-        What::Member => "m-member",
+        What::Step | What::Staged => "m-step",
+        What::Member | What::Called | What::Plugin => "m-member",
         What::Unwatched => "m-gap",
         What::Deleted => "m-deleted",
         What::LeftOut => "m-none",

@@ -6,6 +6,7 @@ use super::{
     draft::{Draft, Drafts, Source},
     event::{Event, What},
     object::StoryObject,
+    staged::{is_alike, is_run_alike},
 };
 
 /// How many events of a story are told.
@@ -34,26 +35,39 @@ pub(super) fn chosen<T: StoryObject>(drafts: Drafts<'_, T>) -> Vec<Event> {
     events
 }
 
-/// Tells successive writes of one author that change times alone as one.
+/// Tells as one: successive writes of one author that change times alone, and successive calls that are alike.
 fn fold<T: StoryObject>(drafts: Vec<Draft<'_, T>>) -> Vec<Draft<'_, T>> {
     let mut folded: Vec<Draft<T>> = Vec::new();
     for draft in drafts {
-        let is_quiet = |draft: &Draft<T>| draft.is_noise && !draft.sets_field;
-        match (folded.last_mut(), &draft.source) {
-            (Some(last), Source::Change { after: newer, .. })
-                if is_quiet(last) && is_quiet(&draft) && last.by == draft.by =>
-            {
-                if let Source::Change { after, .. } = &mut last.source {
-                    *after = *newer;
-                }
-                last.until = draft.at;
-                last.count += draft.count;
-                last.is_finding_s |= draft.is_finding_s;
-            }
+        match folded.last_mut() {
+            Some(last) if is_told_with(last, &draft) => last.take(draft),
             _ => folded.push(draft),
         }
     }
     folded
+}
+
+fn is_told_with<T: StoryObject>(last: &Draft<'_, T>, next: &Draft<'_, T>) -> bool {
+    let is_quiet = |draft: &Draft<T>| draft.is_noise && !draft.sets_field;
+    match (&last.source, &next.source) {
+        (_, Source::Change { .. }) => is_quiet(last) && is_quiet(next) && last.by == next.by,
+        (Source::Called(last), Source::Called(next)) => is_alike(last, next),
+        (Source::Plugin(last), Source::Plugin(next)) => is_run_alike(last, next),
+        _ => false,
+    }
+}
+
+impl<T: StoryObject> Draft<'_, T> {
+    /// Stands for a later one, too.
+    fn take(&mut self, later: Self) {
+        match (&mut self.source, later.source) {
+            (Source::Change { after, .. }, Source::Change { after: newer, .. }) => *after = newer,
+            (_, source) => self.source = source,
+        }
+        self.until = later.at;
+        self.count += later.count;
+        self.is_finding_s |= later.is_finding_s;
+    }
 }
 
 /// The places of the events that are told: those nearest to the last one up to the finding that set its field.

@@ -3,23 +3,21 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    DriverStep, Gap, History, Look, Member, ObjectRef, Origin, StepOutcome, Version, api::names,
-    redact::redact_value,
+    DriverStep, Gap, History, Look, Member, MemberCall, ObjectRef, Origin, PluginCall, StepOutcome, Version,
+    api::names,
 };
 use jiff::Timestamp;
 use judge::rules::Finding;
 use serde_json::Value;
 
 use super::{
-    difference::{Seen, differences, find},
-    event::{Changed, Event, What, beginning, kept, unread},
+    compare::{changed, is_of, value, value_of},
+    difference::{Seen, find},
+    event::{Changed, Event, What, kept},
     look::lasting,
     object::StoryObject,
+    staged::{call_in_words, run_in_words},
     stories::{Lives, Stories},
-};
-use crate::text::{
-    field_path::leads,
-    yaml::{flow, scalar},
 };
 
 /// How many versions around the finding's own are looked at.
@@ -27,28 +25,19 @@ const VERSIONS: usize = 400;
 /// How many of them are later.
 const LATER: usize = 100;
 
-/// How many changed fields of an event are listed.
-const FIELDS: usize = 6;
-
-/// The parts of a member's answers that are listed first.
-const FIRST: [&str; 2] = ["version", "readyz"];
-
-/// The fields of an item that are told first: its value may be shortened.
-const TELLING: [&str; 5] = ["type", "name", "status", "reason", "value"];
-
 /// An event that may be told.
 pub(super) struct Draft<'e, T> {
     pub(super) at: Option<Timestamp>,
     pub(super) until: Option<Timestamp>,
     pub(super) by: BTreeSet<&'e str>,
     pub(super) source: Source<'e, T>,
-    /// How many writes it stands for.
+    /// How many writes or calls it stands for.
     pub(super) count: usize,
     /// Whether it set the finding's field.
     pub(super) sets_field: bool,
     /// Whether it left all but times as they were.
     pub(super) is_noise: bool,
-    /// Whether it is the finding's version.
+    /// Whether it is the finding's version, or the call that the finding tells of.
     pub(super) is_finding_s: bool,
 }
 
@@ -67,6 +56,12 @@ pub(super) enum Source<'e, T> {
     },
     Step(&'e DriverStep),
     Gap(&'e Gap),
+    /// What the run staged for a consumer.
+    Staged(String),
+    /// The consumer called the member.
+    Called(&'e MemberCall),
+    /// The consumer ran the credential plugin for it.
+    Plugin(&'e PluginCall),
 }
 
 /// All events of an object that were looked at.
@@ -112,12 +107,13 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
                 ..Draft::new(gap.from.or(window.map(|window| window.from)), Source::Gap(gap))
             });
         }
+        drafts.staged(stories.evidence, watched, &finding.observed);
         // What a step brings about comes after it, even at one time.
         drafts.all.sort_by_key(|draft| {
             let rank = match draft.source {
-                Source::Gap(_) | Source::Step(_) => 0,
+                Source::Gap(_) | Source::Step(_) | Source::Staged(_) => 0,
                 Source::First(..) | Source::Change { .. } | Source::Deleted => 1,
-                Source::Look { .. } => 2,
+                Source::Look { .. } | Source::Called(_) | Source::Plugin(_) => 2,
             };
             (draft.at, rank)
         });
@@ -236,7 +232,7 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
 }
 
 impl<'e, T: StoryObject> Draft<'e, T> {
-    fn new(at: Option<Timestamp>, source: Source<'e, T>) -> Self {
+    pub(super) fn new(at: Option<Timestamp>, source: Source<'e, T>) -> Self {
         Self {
             at,
             until: None,
@@ -255,7 +251,7 @@ impl<'e, T: StoryObject> Draft<'e, T> {
             at: self.at,
             until: self.until,
             by: self.by.iter().map(|name| kept(name)).collect(),
-            count: self.count,
+            count: self.count.max(1),
             sets_field: self.sets_field,
             ..Event::of(What::Changed)
         };
@@ -298,38 +294,20 @@ impl<'e, T: StoryObject> Draft<'e, T> {
                 event.what = What::Unwatched;
                 event.detail = kept(&gap.reason.to_string());
             }
+            Source::Staged(what) => {
+                event.what = What::Staged;
+                event.detail = kept(what);
+            }
+            Source::Called(call) => {
+                event.what = What::Called;
+                event.detail = kept(&call_in_words(call));
+            }
+            Source::Plugin(run) => {
+                event.what = What::Plugin;
+                event.detail = kept(&run_in_words(run));
+            }
         }
         event
-    }
-}
-
-impl Event {
-    /// Adds the fields in which two values differ, those of the finding first.
-    fn compare(&mut self, before: Option<Value>, after: Value, field: &str) {
-        let (old, new) = (before.as_ref().map(shown), shown(&after));
-        let old = before.as_ref().zip(old.as_ref());
-        let old = old.map(|(value, shown)| Seen { value, shown });
-        let new = Seen {
-            value: &after,
-            shown: &new,
-        };
-        let mut found: Vec<(String, Option<&Value>, Option<&Value>)> = Vec::new();
-        differences(old, Some(new), &mut |path, before, after| {
-            found.push((path.to_owned(), before, after));
-        });
-        found.sort_by_key(|(path, ..)| {
-            let is_field = !field.is_empty() && is_of(path, field);
-            // Of a member's answers, these tell most.
-            let is_telling = FIRST.iter().any(|first| leads(first, path));
-            (!is_field, !is_telling)
-        });
-        self.more_changed = found.len().saturating_sub(FIELDS);
-        let listed = found.iter().take(FIELDS);
-        self.changed.extend(listed.map(|(path, before, after)| Changed {
-            path: kept(path),
-            before: before.map(text),
-            after: after.map(text),
-        }));
     }
 }
 
@@ -338,89 +316,6 @@ fn field(path: &str) -> String {
     match path.split_once('[') {
         Some(("decisions", _)) => "decisions".to_owned(),
         _ => path.to_owned(),
-    }
-}
-
-/// Whether one of two fields holds the other.
-fn is_of(path: &str, field: &str) -> bool {
-    leads(path, field) || leads(field, path)
-}
-
-/// An object as the hub has it, without what changes with each write.
-fn value(object: &impl StoryObject) -> Value {
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    if let Some(metadata) = value["metadata"].as_object_mut() {
-        metadata.remove("resourceVersion");
-        metadata.remove("writers");
-    }
-    value
-}
-
-/// The fields in which two values differ.
-fn changed(before: &Value, after: &Value) -> Vec<String> {
-    let seen = |value| Some(Seen { value, shown: value });
-    let mut paths = Vec::new();
-    differences(seen(before), seen(after), &mut |path, _, _| {
-        paths.push(path.to_owned())
-    });
-    paths
-}
-
-/// The value of a field in an object's first version.
-fn value_of(object: &impl StoryObject, field: &str) -> Option<Changed> {
-    let value = value(object);
-    let shown = shown(&value);
-    let seen = Seen {
-        value: &value,
-        shown: &shown,
-    };
-    Some(Changed {
-        path: kept(field),
-        before: None,
-        after: Some(text(find(seen, field)?.shown)),
-    })
-}
-
-/// What may be shown of a value.
-fn shown(value: &Value) -> Value {
-    let mut shown = value.clone();
-    leave_long_out(&mut shown);
-    redact_value(&mut shown);
-    shown
-}
-
-fn leave_long_out(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            if let Some(told) = unread(text) {
-                *text = told;
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(leave_long_out),
-        Value::Object(fields) => fields.values_mut().for_each(leave_long_out),
-        _ => {}
-    }
-}
-
-/// A value in one line.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => kept(text),
-        Value::Object(fields) => {
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            let rank = |key: &str| {
-                TELLING
-                    .iter()
-                    .position(|own| *own == key)
-                    .unwrap_or(TELLING.len())
-            };
-            fields.sort_by_key(|(key, _)| rank(key));
-            let fields = fields
-                .iter()
-                .map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
-            beginning(&format!("{{{}}}", fields.collect::<Vec<_>>().join(", ")))
-        }
-        other => beginning(&flow(other)),
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Event {
     /// The object's version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
-    /// The driver's step, the way to the member, or why nobody watched.
+    /// The driver's step, what was staged, the way to the member, what was called, or why nobody watched.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// The fields that changed, at most six.
@@ -81,6 +81,12 @@ pub(crate) enum What {
     Member,
     /// The driver acted.
     Step,
+    /// The run staged something for a consumer: a scene, a hook, an end of connections.
+    Staged,
+    /// The consumer called the member.
+    Called,
+    /// The consumer ran the credential plugin for the member.
+    Plugin,
     /// Nobody watched.
     Unwatched,
     /// Events are left out.
@@ -128,7 +134,9 @@ impl Event {
             What::Listed | What::Relisted => format!("{verb}; {told} owns the field"),
             What::Created | What::Changed | What::Deleted => format!("{verb} by {told}"),
             What::Member => format!("{verb} ({told})"),
-            What::Step | What::Unwatched | What::LeftOut => format!("{verb}: {told}"),
+            What::Step | What::Staged | What::Called | What::Plugin | What::Unwatched | What::LeftOut => {
+                format!("{verb}: {told}")
+            }
         }
     }
 
@@ -146,6 +154,11 @@ impl Event {
             What::Changed => "changed",
             What::Member => "member answered",
             What::Step => "driver",
+            What::Staged => "staged",
+            What::Called if self.count > 1 => return format!("consumer called {} times, last", self.count),
+            What::Called => "consumer called",
+            What::Plugin if self.count > 1 => return format!("plugin ran {} times, last", self.count),
+            What::Plugin => "plugin ran",
             What::Unwatched => "not watched",
             What::LeftOut => return count(self.count, "more event"),
         };
@@ -191,7 +204,12 @@ pub(super) fn beginning(line: &str) -> String {
 
 /// What stands for a text that takes too long to be searched for credentials; none for others.
 pub(super) fn unread(text: &str) -> Option<String> {
-    (text.len() > SEARCHED).then(|| format!("({})", count(text.len(), "byte")))
+    (text.len() > SEARCHED).then(|| size(text))
+}
+
+/// Tells a text by its length.
+pub(super) fn size(text: &str) -> String {
+    format!("({})", count(text.len(), "byte"))
 }
 
 fn is_zero(number: &usize) -> bool {

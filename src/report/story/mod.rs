@@ -1,10 +1,11 @@
 //! How an object came to what a finding says of it: its versions, who wrote them and what they changed, with its member's
-//! answers and the driver's steps between.
+//! answers, the driver's steps, and what a consumer did between.
 //!
 //! Everything is read from the evidence, without credentials and bounded. Text is as the hub has it: each format escapes
 //! it.
 
 mod choice;
+mod compare;
 mod difference;
 mod draft;
 mod event;
@@ -12,6 +13,7 @@ mod look;
 mod named;
 mod object;
 mod representatives;
+mod staged;
 mod stories;
 #[cfg(test)]
 mod tests;

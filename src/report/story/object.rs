@@ -18,6 +18,9 @@ pub(super) trait StoryObject: Tracked + Serialize {
     /// Who deleted it.
     fn deleted<'e>(authors: &Authors<'e>, history: &'e History<Self>) -> BTreeSet<&'e str>;
 
+    /// The servers and proxies that it names, for a consumer to call.
+    fn servers(&self) -> Vec<&str>;
+
     /// Whether the object is of the placement that a step is about.
     fn is_placed_by(&self, step: &DriverStep) -> bool;
 }
@@ -29,6 +32,12 @@ impl StoryObject for ClusterProfile {
 
     fn deleted<'e>(authors: &Authors<'e>, history: &'e ProfileHistory) -> BTreeSet<&'e str> {
         authors.of_profile_deletion(history)
+    }
+
+    fn servers(&self) -> Vec<&str> {
+        let entries = self.access();
+        let addresses = entries.flat_map(|entry| [&entry.cluster.server, &entry.cluster.proxy_url]);
+        addresses.filter_map(|address| address.as_deref()).collect()
     }
 
     fn is_placed_by(&self, _: &DriverStep) -> bool {
@@ -43,6 +52,10 @@ impl StoryObject for PlacementDecision {
 
     fn deleted<'e>(authors: &Authors<'e>, history: &'e SliceHistory) -> BTreeSet<&'e str> {
         authors.of_slice_deletion(history)
+    }
+
+    fn servers(&self) -> Vec<&str> {
+        Vec::new()
     }
 
     fn is_placed_by(&self, step: &DriverStep) -> bool {

@@ -353,3 +353,46 @@ steps:
         told(&story)
     );
 }
+
+/// A consumer that goes on to call the server of a profile that is gone.
+const KEEPS: &str = r#"
+profiles: [{metadata: {name: b}}, {}]
+steps: [{at: 60s, delete: b}]
+stage:
+  scenes: [{called: 1s, until: 50s}, {from: 61s, called: 62s}]
+  hookCalls: [{action: stop, at: 20s, failure: no way in}]
+  hubCuts: [{from: 30s, until: 31s}]
+memberCalls: [{at: 2s, of: b, every: 5s, times: 3}, {at: 3s, of: a}, {at: 70s, of: b, broken: unknown authority}, {at: 71s, of: b, every: 5s, times: 4}]
+pluginCalls: [{at: 2s, of: b}, {at: 3s, of: a}]
+"#;
+
+#[test]
+fn calls_of_a_consumer_are_told_with_what_was_staged() {
+    let evidence = world_of(Edition::Consumer2026M09, KEEPS);
+    let histories = evidence::api::ClusterProfile::histories(&evidence);
+    let gone = histories
+        .iter()
+        .map(|history| history.last())
+        .find(|profile| &*profile.metadata.name == "b");
+    let finding = Finding::on(ObjectRef::from(gone.expect("it was there")), "it is called")
+        .observed("a call of https://b.default.example:6443 at 2026-01-01T00:01:11Z");
+    let story = Stories::of(&evidence)
+        .of_finding(&finding)
+        .expect("the profile was seen");
+    assert_eq!(
+        told(&story),
+        "\
++0s staged: scene the example
++0s first listed
++2s consumer called: https://b.default.example:6443: GET /api, 200
++2s plugin ran: secretreader for https://b.default.example:6443: a credential
++7s consumer called 2 times, last: https://b.default.example:6443: GET /api, 200
++20s staged: hook stop failed: no way in
++30s staged: the way to the hub is closed
++1m deleted
++1m 1s staged: scene the example
++1m 10s consumer called: https://b.default.example:6443: unknown authority
++1m 11s consumer called 4 times, last: https://b.default.example:6443: GET /api, 200
+"
+    );
+}
