@@ -59,6 +59,10 @@ chaos SCHEDULES="10000" SEED="0":
 envtest:
     ci/envtest/build
 
+# What must work on one Kubernetes version, or some cells of it: just cell 1.33 tests migrated
+cell *ARGS:
+    ci/versions/cell {{ARGS}}
+
 # Lint and run what other pipelines use: action.yml, the GitLab component, the Prow job.
 action:
     ci/action/try
