@@ -3,12 +3,14 @@
 #
 #   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
 #                    `manager prepare` sets the hub up, `manager namespace` says where profiles come
+#   agent            a script: `agent prepare` installs on a member what the manager's agent needs there, `agent start`
+#                    runs that agent in the foreground
 #   hook             what the driver file calls
 #   driver.yaml      the driver file
 #   conformance.yaml what the run is told of the manager, with the version that is pinned
 #   run              builds, starts, judges, stops
 #
-# Members that stay come from the hub process too; the driver brings others of its own.
+# Members that stay join before the run; the hook `join` brings others. Each has a control plane of its own (`member`).
 
 members=(lisbon oslo porto)
 
@@ -43,7 +45,6 @@ build_manager() {
     [ -z "${VERSION:-}" ] || cache=$cache/$VERSION
     mkdir -p "$cache"
     module=$("$root/ci/go-program" "$1@$version" "$2" "$cache/manager") || fail "failed to build $1 $version"
-    build_agents
     export version module
 }
 
@@ -56,7 +57,6 @@ build_tag() {
     { git -C "$module" tag --points-at HEAD 2>/dev/null | grep -qx "$version" && git -C "$module" diff --quiet HEAD; } ||
         fail "SOURCE is to be a git checkout of the tag $version, without changes"
     build_from "$module" "$2" manager
-    build_agents
     export version module
 }
 
@@ -71,7 +71,6 @@ build_checkout() {
     for program; do
         build_from "$folder" "./cmd/$program" "$program"
     done
-    build_agents
     export version
 }
 
@@ -82,6 +81,11 @@ build_from() {
     [ ! -d "$1/vendor" ] || flags=-mod=vendor
     say "building $2 $version"
     (cd "$1" && GOFLAGS=$flags go build -buildvcs=false -trimpath -o "$cache/$3" "$2") || fail "failed to build $2"
+}
+
+# build_also PACKAGE PROGRAM: builds another package of the module or checkout that `build_manager` built.
+build_also() {
+    build_from "$module" "$1" "$2"
 }
 
 # build_agents: what stands for the members' agents.
@@ -139,7 +143,7 @@ stop_all() {
     fi
 }
 
-# start_hub: a real API server without CRDs, whose audit log and kubeconfig are in $state.
+# start_hub: a control plane without CRDs, with its controllers. Its kubeconfig and audit log are in $state/hub.
 start_hub() {
     state=$(mktemp -d)
     started=()
@@ -147,11 +151,48 @@ start_hub() {
     # A signal ends the script, and the trap does the rest.
     trap 'exit 130' INT TERM
     mkdir "$state/members"
-    export MANAGERS_STATE=$state KUBECONFIG=$state/hub.kubeconfig
-    in_background "$state/hub.log" "$SUITE" hub --hub envtest --no-crds \
-        --kubeconfig-out "$KUBECONFIG" --audit-log-out "$state/audit.log" \
-        --members "${members[@]}" --members-out "$state/stand-ins"
+    export MANAGERS_STATE=$state KUBECONFIG=$state/hub/kubeconfig
+    in_background "$state/hub.log" "$here/cluster" "$state/hub" --controllers
     wait_for "the hub" test -s "$KUBECONFIG"
+}
+
+# start_members: runs each member that a hook asks for by a folder in $state/members, until there is a file `leave` in it.
+# Then the member ends, and its folder goes.
+start_members() {
+    in_background "$state/members.log" keep_members
+}
+
+keep_members() {
+    local folder member
+    local -A running=()
+    # All at the same time: each may take a while.
+    trap 'for member in "${!running[@]}"; do kill "${running[$member]}" 2>/dev/null || true; done; wait; exit 0' TERM
+    while :; do
+        for folder in "$state"/members/*/; do
+            [ -d "$folder" ] || continue
+            member=$(basename "$folder")
+            if [ -z "${running[$member]:-}" ]; then
+                "$here/member" run "$name" "$member" >>"$state/members.log" 2>&1 &
+                running[$member]=$!
+            elif [ -e "$folder/leave" ]; then
+                kill "${running[$member]}" 2>/dev/null || true
+                wait "${running[$member]}" || true
+                unset "running[$member]"
+                # What its agent said is worth keeping; a member's data is not.
+                mkdir -p "$state/left"
+                mv "$folder/agent.log" "$state/left/$member.log" || true
+                rm -rf "$folder"
+            fi
+        done
+        sleep 0.3
+    done
+}
+
+# start_stand_ins: the members that stay, as API servers of the suite, with a kubeconfig each in $state/stand-ins.
+start_stand_ins() {
+    in_background "$state/stand-ins.log" "$SUITE" hub --no-crds --kubeconfig-out "$state/unused.kubeconfig" \
+        --members "${members[@]}" --members-out "$state/stand-ins"
+    wait_for "the stand-ins" test -s "$state/unused.kubeconfig"
 }
 
 # wait_for WHAT COMMAND...: until the command succeeds, two minutes at most.
@@ -181,14 +222,16 @@ supervise() {
     done
 }
 
-# join_members NAMESPACE: has the manager take the members that stay, whose profiles come in that namespace.
+# join_members NAMESPACE [stand-ins]: has the manager take the members that stay, whose profiles come in that namespace.
 join_members() {
-    local member
+    local member kubeconfig
     for member in "${members[@]}"; do
+        kubeconfig=members/$member/kubeconfig
+        [ -z "${2:-}" ] || kubeconfig=$2/$member.kubeconfig
         CONFORMANCE_ACTION=join CONFORMANCE_MEMBER=$member CONFORMANCE_HUB_KUBECONFIG=$KUBECONFIG \
-            CONFORMANCE_MEMBER_KUBECONFIG=$state/stand-ins/$member.kubeconfig \
-            "$here/$name/hook" >>"$state/join.log" || fail "$member did not join"
-        echo "$1/$member: {kubeconfig: stand-ins/$member.kubeconfig}" >>"$state/members.yaml"
+            CONFORMANCE_MEMBER_KUBECONFIG=$state/$kubeconfig \
+            "$here/$name/hook" >>"$state/join.log" 2>&1 || fail "$member did not join: $(tail -n 5 "$state/join.log")"
+        echo "$1/$member: {kubeconfig: $kubeconfig}" >>"$state/members.yaml"
     done
     for member in "${members[@]}"; do
         wait_for "the profile of $member" kubectl get clusterprofile --namespace "$1" "$member"
@@ -207,7 +250,7 @@ judge() {
     tail -n 1 "$state/run.out"
     mkdir -p "$folder"
     cp "$state"/report.json "$state"/report.yaml "$state"/report.md "$state"/evidence.jsonl.zst "$folder"
-    say "the reports are in $folder; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/audit.log")"
+    say "the reports are in $folder; requests of the suite: $(grep -c '"userAgent":"clusterprofile-conformance' "$state/hub/audit.log")"
 }
 
 # run_suite: in the place of the shell that calls it. Where names of files stand in reports, they are those that the
@@ -216,7 +259,7 @@ run_suite() {
     cd "$state"
     configuration "$here/$name" "$version" >conformance.yaml
     exec "$SUITE" run --config conformance.yaml --driver "${driver:-$here/$name/driver.yaml}" --allow-mutations \
-        --audit-log audit.log ${asked[@]+"${asked[@]}"} "$@" "${reports[@]}" --record evidence.jsonl.zst
+        --audit-log hub/audit.log ${asked[@]+"${asked[@]}"} "$@" "${reports[@]}" --record evidence.jsonl.zst
 }
 
 # is_judged STATUS: ends the script where that exit code of the suite is not one of a verdict.

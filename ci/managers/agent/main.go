@@ -1,11 +1,10 @@
-// The member agents of cluster managers, as far as their hubs see them.
+// Registration agents of Open Cluster Management, as far as their hub sees them, for a hundred members at a time.
 //
-// A cluster manager learns of its members from agents that run in them. The suite's stand-in members run no workloads,
-// so this program looks at them from outside and reports to the hub what the agent would: `--manager ocm` as Open
-// Cluster Management's registration agent does, `--manager kubefleet` as KubeFleet's member agent does. What each of
-// them writes, and when, is told in ocm.go and kubefleet.go.
+// ocm-placement judges what a scheduler makes of many clusters. So many real API servers and agents fit on no machine of
+// a workflow; its members are stand-ins of the suite. This program looks at them from outside and reports to the hub
+// what the agent would: ocm.go says what, and when. Where a member itself is judged, the real agents run (../member).
 //
-// Members come and go with the files NAME.kubeconfig of a folder. Besides, it lets deleted namespaces go.
+// Members come and go with the files NAME.kubeconfig of a folder.
 package main
 
 import (
@@ -33,24 +32,17 @@ const (
 	patience = 2 * time.Second
 )
 
-// reporter tells the hub of one member, as an agent of that member would.
-type reporter interface {
-	// report looks at the member and writes what is new of it; it is called again after the time that it returns.
-	report(ctx context.Context, name string, member *member) (time.Duration, error)
-}
-
 func main() {
-	manager := flag.String("manager", "", "whose agent to be: ocm or kubefleet")
 	hub := flag.String("hub", "", "the hub's kubeconfig")
 	folder := flag.String("members", "", "the folder with a file NAME.kubeconfig for each member")
 	flag.Parse()
 	log.SetFlags(log.LUTC | log.Ltime)
-	if err := run(*manager, *hub, *folder); err != nil {
+	if err := run(*hub, *folder); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(manager, hub, folder string) error {
+func run(hub, folder string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", hub)
 	if err != nil {
 		return fmt.Errorf("failed to read --hub: %w", err)
@@ -62,27 +54,13 @@ func run(manager, hub, folder string) error {
 	if err != nil {
 		return err
 	}
-	var reports reporter
-	switch manager {
-	case "ocm":
-		reports = &ocm{hub: client, renewed: map[string]time.Time{}}
-	case "kubefleet":
-		reports = &kubefleet{hub: client}
-	default:
-		return fmt.Errorf("unknown --manager %q: choose ocm or kubefleet", manager)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	namespaces, err := newNamespaces(config)
-	if err != nil {
-		return err
-	}
-	go namespaces.run(ctx)
-	return follow(ctx, folder, reports)
+	return follow(ctx, folder, &ocm{hub: client, renewed: map[string]time.Time{}})
 }
 
 // follow starts an agent for each file that comes, and ends it with its file.
-func follow(ctx context.Context, folder string, reports reporter) error {
+func follow(ctx context.Context, folder string, reports *ocm) error {
 	agents := map[string]context.CancelFunc{}
 	for {
 		paths, err := filepath.Glob(filepath.Join(folder, "*"+suffix))
@@ -112,7 +90,7 @@ func follow(ctx context.Context, folder string, reports reporter) error {
 }
 
 // attend is one agent.
-func attend(ctx context.Context, path, name string, reports reporter) {
+func attend(ctx context.Context, path, name string, reports *ocm) {
 	member, err := newMember(path)
 	if err != nil {
 		log.Printf("%s: no agent: %v", name, err)

@@ -43,6 +43,7 @@ var (
 	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 )
 
+// report looks at the member and writes what is new of it; it is called again after the time that it returns.
 func (o *ocm) report(ctx context.Context, name string, member *member) (time.Duration, error) {
 	cluster, err := alter(ctx, o.hub.Resource(managedClusters), name,
 		func(cluster *unstructured.Unstructured, status map[string]any) error {
