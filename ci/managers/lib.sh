@@ -152,7 +152,7 @@ start_hub() {
     trap 'exit 130' INT TERM
     mkdir "$state/members"
     export MANAGERS_STATE=$state KUBECONFIG=$state/hub/kubeconfig
-    in_background "$state/hub.log" "$here/cluster" "$state/hub" --controllers
+    in_background "$state/hub.log" "$here/cluster" "$state/hub" --hub
     wait_for "the hub" test -s "$KUBECONFIG"
 }
 
@@ -160,6 +160,15 @@ start_hub() {
 # Then the member ends, and its folder goes.
 start_members() {
     in_background "$state/members.log" keep_members
+}
+
+# await FILE: waits for it, a minute at most.
+await() {
+    local tries=300
+    until [ -e "$1" ] || [ "$tries" -eq 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.2
+    done
 }
 
 keep_members() {
@@ -174,6 +183,8 @@ keep_members() {
             if [ -z "${running[$member]:-}" ]; then
                 "$here/member" run "$name" "$member" >>"$state/members.log" 2>&1 &
                 running[$member]=$!
+                # One after the other: API servers that start together are all late.
+                await "$folder/ready"
             elif [ -e "$folder/leave" ]; then
                 kill "${running[$member]}" 2>/dev/null || true
                 wait "${running[$member]}" || true
