@@ -43,8 +43,9 @@ pub struct Health {
     pub heard: Timestamp,
     /// Why a watch is interrupted now, if one is.
     pub lost: Option<String>,
-    /// True if that is because the hub does not accept the credentials.
-    pub unauthorized: bool,
+    /// True if a new connection may mend that: the hub does not accept the credentials, or no longer serves the version
+    /// that is read.
+    pub reconnects: bool,
     /// True if the hub has sent more than there is room for. Only a new observation can make up for that.
     pub overfull: bool,
 }
@@ -173,7 +174,7 @@ impl View {
         let mut health = Health {
             heard: self.clock.now(),
             lost: None,
-            unauthorized: false,
+            reconnects: false,
             overfull: false,
         };
         health.add(&self.profiles);
@@ -205,7 +206,7 @@ impl Health {
         for watch in record.watches() {
             self.heard = self.heard.min(watch.heard);
             if let Some(lost) = watch.lost {
-                self.unauthorized |= lost.unauthorized;
+                self.reconnects |= lost.reconnects;
                 self.lost.get_or_insert_with(|| lost.why.clone());
             }
         }

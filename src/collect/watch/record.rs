@@ -21,8 +21,8 @@ mod rolling;
 pub(crate) struct Lost {
     /// What the hub said, or what became of the connection.
     pub why: String,
-    /// True if the hub does not accept the credentials.
-    pub unauthorized: bool,
+    /// True if a new connection may mend it: the hub does not accept the credentials, or no longer serves this version.
+    pub reconnects: bool,
 }
 
 /// The histories so far.

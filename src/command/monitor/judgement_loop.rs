@@ -24,14 +24,14 @@ const GATHER: Duration = Duration::from_secs(5);
 const WHOLE: Duration = Duration::from_secs(60);
 /// Between two judgements is at least so many times what one takes.
 const PAUSE: u32 = 5;
-/// How long credentials may be refused before they are read anew.
+/// How long credentials may be refused, or a version not be served, before the monitor connects again.
 const REFUSED: Duration = Duration::from_secs(30);
 /// How often to look whether the kubeconfig leads elsewhere, while the watch is interrupted.
 const LOOK: Duration = Duration::from_secs(5);
 /// Why an observation is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The hub refuses the credentials, or judging came to no end.
+    /// The hub refuses the credentials, no longer serves the version that is read, or judging came to no end.
     Refused,
     /// The kubeconfig leads elsewhere: to another address, or by another certificate authority or other credentials.
     Outdated,
@@ -51,7 +51,7 @@ pub struct JudgementLoop<'a> {
     /// When a change is judged next, and when the window follows.
     next: Instant,
     next_whole: Instant,
-    /// Since when the hub refuses the credentials.
+    /// Since when the hub refuses the credentials, or does not serve the version.
     refused: Option<Instant>,
     /// When to look again whether the kubeconfig leads elsewhere.
     look: Instant,
@@ -108,7 +108,7 @@ impl<'a> JudgementLoop<'a> {
     /// Why the observation is of no use any longer, if so.
     fn end(&mut self, measured: &Measured) -> Option<End> {
         let (health, now) = (&measured.health, Instant::now());
-        if !health.unauthorized {
+        if !health.reconnects {
             self.refused = None;
         } else if now - *self.refused.get_or_insert(now) >= REFUSED {
             return Some(End::Refused);

@@ -92,6 +92,20 @@ impl World {
         Api::namespaced_with(client, "default", &ApiResource::from_gvk(&kind))
     }
 
+    async fn stop_serving_v1alpha1(&self) {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let client = self.hub.client_as("admin", "m").expect("a client");
+        let definitions: Api<DynamicObject> = Api::all_with(client, &ApiResource::from_gvk(&kind));
+        let name = "clusterprofiles.multicluster.x-k8s.io";
+        let mut definition = definitions.get(name).await.expect("a definition");
+        assert_eq!(definition.data["spec"]["versions"][0]["name"], "v1alpha1");
+        definition.data["spec"]["versions"][0]["served"] = false.into();
+        let replaced = definitions
+            .replace(name, &PostParams::default(), &definition)
+            .await;
+        replaced.expect("replaced");
+    }
+
     /// A profile whose label names that manager.
     async fn profile(&self, name: &str, label: &str) {
         let profile = json!({
@@ -343,6 +357,26 @@ async fn old_verdicts_are_not_shown_as_fresh() {
         assert_eq!(value(&shared, "watch_up").await, Some(1.0));
         assert_eq!(findings(&shared).await, Some(1.0));
         assert!(value(&shared, "watch_gap_seconds_total").await >= gap);
+    };
+    world.run(monitor, seen).await;
+}
+
+/// The last step of a migration to `v1alpha2`.
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_no_longer_served_gives_way_to_the_other() {
+    let world = World::new().await;
+    world.profile("a", "m").await;
+    let monitor = world.monitor();
+    let shared = Arc::clone(&monitor.shared);
+    let seen = async {
+        after(180).await;
+        assert_eq!(get(&shared, "/readyz").await.0, StatusCode::OK);
+        world.stop_serving_v1alpha1().await;
+        world.server().misbehave(Misbehaviour::DropWatches);
+        after(120).await;
+        assert_eq!(get(&shared, "/readyz").await, (StatusCode::OK, "ok\n".to_owned()));
+        let of_m = "{cluster_manager=\"m\",inventory_namespace=\"default\"}";
+        assert_eq!(value(&shared, &format!("profiles{of_m}")).await, Some(1.0));
     };
     world.run(monitor, seen).await;
 }

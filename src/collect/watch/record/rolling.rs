@@ -22,7 +22,7 @@ impl<T: Tracked> Record<T> {
         if let Some(lost) = self.lost.get_mut(watch) {
             *lost = Some(Lost {
                 why: failure.to_string(),
-                unauthorized: failure.code() == 401,
+                reconnects: matches!(failure.code(), 401 | 404),
             });
         }
     }
