@@ -8,8 +8,7 @@ use crate::command::terminal::{
     print::print,
 };
 
-/// Print the CustomResourceDefinitions, for `kubectl apply -f -` (Kubernetes 1.32 and newer)
-// Their v1alpha2 has rules by CEL's `format` library, which older API servers do not compile.
+/// Print the CustomResourceDefinitions, for `kubectl apply -f -` (Kubernetes 1.30 and newer)
 #[derive(Debug, Args)]
 pub struct Crd {}
 

@@ -61,7 +61,7 @@ fn v1alpha2() -> CustomResourceDefinitionVersion {
         .min(1)
         .max(63)
         .rule(
-            "!format.labelValue().validate(self).hasValue()",
+            "self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",
             "must be a valid Kubernetes label value",
         )
         .about("The cluster manager's name: a label value, since the manager's label repeats it.");

@@ -13,6 +13,9 @@
 //! * ClusterProperty (About API, KEP-2149) equals the published definition that serves `v1alpha1` and stores
 //!   `v1beta1`.
 //!
+//! Where the types ask CEL's `format` library for a name, these definitions match it with that library's expression:
+//! only Kubernetes 1.32 and newer compile rules with `format`.
+//!
 //! `just crds` writes the YAML under `fixtures/crds/` from here.
 
 mod all;

@@ -34,11 +34,11 @@ fn v1alpha1() -> CustomResourceDefinitionVersion {
 
 fn v1alpha2() -> CustomResourceDefinitionVersion {
     let name = string().max(253).rule(
-        "!format.dns1123Subdomain().validate(self).hasValue()",
+        "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",
         "must be a valid RFC 1123 DNS subdomain",
     );
     let namespace = string().max(63).rule(
-        "!format.dns1123Label().validate(self).hasValue()",
+        "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
         "must be a valid RFC 1123 DNS label",
     );
     let mut version = version_without_status("v1alpha2", slice(decisions(name, namespace)));

@@ -147,7 +147,7 @@ const PROVIDERS_V1ALPHA1: &str = r#"
 const PROFILE_V1ALPHA2: &str = r#"
     .spec.clusterManager.name minLength 1
     .spec.clusterManager.name maxLength 63
-    .spec.clusterManager.name x-kubernetes-validations [{"message":"must be a valid Kubernetes label value","rule":"!format.labelValue().validate(self).hasValue()"}]
+    .spec.clusterManager.name x-kubernetes-validations [{"message":"must be a valid Kubernetes label value","rule":"self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')"}]
     .status.accessProviders maxItems 64
     .status.accessProviders[] required ["cluster","name"]
     .status.accessProviders[].name minLength 1
@@ -213,9 +213,9 @@ const PLACEMENT_V1ALPHA1: &str = r#"
 /// Further constraints of `v1alpha2`.
 const PLACEMENT_V1ALPHA2: &str = r#"
     .decisions[].clusterProfileRef.name maxLength 253
-    .decisions[].clusterProfileRef.name x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS subdomain","rule":"!format.dns1123Subdomain().validate(self).hasValue()"}]
+    .decisions[].clusterProfileRef.name x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS subdomain","rule":"self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')"}]
     .decisions[].clusterProfileRef.namespace maxLength 63
-    .decisions[].clusterProfileRef.namespace x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS label","rule":"!format.dns1123Label().validate(self).hasValue()"}]
+    .decisions[].clusterProfileRef.namespace x-kubernetes-validations [{"message":"must be a valid RFC 1123 DNS label","rule":"self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')"}]
 "#;
 
 #[test]
