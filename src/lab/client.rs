@@ -17,7 +17,7 @@ use kube::{
 };
 use serde_json::Value;
 
-/// The version that the implementations write: every hub that serves a newer one stores this one.
+/// The version that the implementations write: hubs of the suite serve it.
 const VERSION: &str = "v1alpha1";
 
 /// How often a request is sent before the implementation gives up.
