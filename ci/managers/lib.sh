@@ -143,13 +143,18 @@ stop_all() {
     fi
 }
 
-# start_hub: a control plane without CRDs, with its controllers. Its kubeconfig and audit log are in $state/hub.
-start_hub() {
+# begin: a folder, $state, that goes when the script ends, and with it what runs in the background.
+begin() {
     state=$(mktemp -d)
     started=()
     trap stop_all EXIT
     # A signal ends the script, and the trap does the rest.
     trap 'exit 130' INT TERM
+}
+
+# start_hub: a control plane without CRDs, with its controllers. Its kubeconfig and audit log are in $state/hub.
+start_hub() {
+    begin
     mkdir "$state/members"
     export MANAGERS_STATE=$state KUBECONFIG=$state/hub/kubeconfig
     in_background "$state/hub.log" "$here/cluster" "$state/hub" --hub
