@@ -28,7 +28,7 @@ const KINDS: [Kind; 17] = [
 ];
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 20] = [
+const MISSED: [(Kind, &str); 21] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
@@ -51,6 +51,7 @@ const MISSED: [(Kind, &str); 20] = [
     (Kind::Requests, "lifecycle/restart-keeps-profiles"),
     (Kind::Requests, "placement-lifecycle/restart-keeps"),
     // Only the log or the field managers tell who else wrote.
+    (Kind::Writers, "consumer-hub/deletion-not-blocked"),
     (Kind::Writers, "updates/status-writes-within-budget"),
     (Kind::Requests, "placement-ownership/consumers-cannot-write"),
     (Kind::Requests, "placement-ownership/one-writer"),
