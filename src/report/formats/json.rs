@@ -177,6 +177,7 @@ struct Entry<'a> {
 
 /// A violation.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
 struct Found<'a> {
     #[serde(flatten)]
     finding: &'a Finding,

@@ -46,7 +46,7 @@ pub(crate) struct Event {
     /// The object's version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub resource_version: String,
-    /// The driver's step, what was staged, the way to the member, what was called, or why nobody watched.
+    /// The driver's step, what was staged, the way to the member, what was called, or why there was no watch.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// The fields that changed, at most six.
