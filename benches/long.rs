@@ -18,7 +18,7 @@ use anyhow::{Context, ensure};
 use apiserver::Misbehaviour;
 use clap::Parser;
 use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT, ongoing};
-use evidence::{Claim, Evidence, Kind, ObjectKey, Scope, file};
+use evidence::{Evidence, Kind, ObjectKey, file};
 use judge::{Selection, judge};
 use kube::api::{DeleteParams, PostParams};
 use support::{child::resident, fleet, measure::megabytes};
@@ -136,22 +136,12 @@ fn ways(arguments: &Arguments, clock: Clock) -> Vec<MemberWay> {
 
 fn plan(observe: Duration, ways: Vec<MemberWay>) -> Plan {
     Plan {
-        claim: Claim::default(),
-        scope: Scope::default(),
-        api_version: None,
-        observe,
-        settle: Duration::ZERO,
-        wait: true,
-        secrets: Wish::IfAllowed,
         probe: Wish::No("not measured".into()),
-        audit_logs: Vec::new(),
-        workloads: None,
         members: Members {
             ways,
             ..Members::default()
         },
-        driver: None,
-        stage: None,
+        ..Plan::watching(observe)
     }
 }
 

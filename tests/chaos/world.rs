@@ -8,8 +8,8 @@ use std::{
 };
 
 use apiserver::Misbehaviour;
-use collect::{Members, Plan, Quiet, Wish, clock::Clock, collect, connect::Connection};
-use evidence::{Claim, Evidence, Scope, file};
+use collect::{Plan, Quiet, clock::Clock, collect, connect::Connection};
+use evidence::{Evidence, file};
 use futures::future::pending;
 use http::Method;
 use jiff::{SignedDuration, Timestamp};
@@ -137,7 +137,7 @@ impl World {
         seen: &Mutex<Seen>,
     ) -> Outcome {
         let began = Instant::now();
-        let (plan, stop) = (plan(observe), CancellationToken::new());
+        let (plan, stop) = (Plan::watching(observe), CancellationToken::new());
         let collecting = collect(hub, &plan, self.clock, &Quiet, stop);
         let collected = tokio::select! {
             biased;
@@ -256,24 +256,6 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
         report::terminal::after_list(&report, report::COMMAND, None)
     );
     (exit, verdicts, outputs)
-}
-
-fn plan(observe: Duration) -> Plan {
-    Plan {
-        claim: Claim::default(),
-        scope: Scope::default(),
-        api_version: None,
-        observe,
-        settle: Duration::ZERO,
-        wait: true,
-        secrets: Wish::IfAllowed,
-        probe: Wish::IfAllowed,
-        audit_logs: Vec::new(),
-        workloads: None,
-        members: Members::default(),
-        driver: None,
-        stage: None,
-    }
 }
 
 /// A profile without a status.

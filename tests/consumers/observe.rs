@@ -6,7 +6,7 @@ mod paused;
 use std::time::Duration;
 
 use collect::{
-    Members, Plan, Quiet, Wish,
+    Plan, Quiet, Wish,
     clock::Clock,
     collect,
     requests::{merge_into, read_audit_text},
@@ -72,17 +72,10 @@ fn play(
                 namespaces: stage.namespaces(),
                 ..Scope::default()
             },
-            api_version: None,
-            observe: WINDOW,
-            settle: Duration::ZERO,
-            wait: true,
             secrets: Wish::No("not wanted".into()),
             probe: Wish::No("not wanted".into()),
-            audit_logs: Vec::new(),
-            workloads: None,
-            members: Members::default(),
-            driver: None,
             stage: Some(stage),
+            ..Plan::watching(WINDOW)
         };
         let stop = CancellationToken::new();
         let mut evidence = tokio::select! {

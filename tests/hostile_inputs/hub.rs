@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use collect::{Plan, Quiet, Wish, clock::Clock, collect};
-use evidence::{Claim, Evidence, Kind, Scope};
+use evidence::{Evidence, Kind};
 use http::{Method, Request, header};
 use kube::Client;
 use lab::hub::Hub;
@@ -87,19 +87,8 @@ impl LaxHub {
     /// Looks for that long, while `events` happens beside.
     pub async fn look(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
         let plan = Plan {
-            claim: Claim::default(),
-            scope: Scope::default(),
-            api_version: None,
-            observe: Duration::from_secs(seconds),
-            settle: Duration::ZERO,
-            wait: true,
-            secrets: Wish::IfAllowed,
             probe: Wish::No("not here".into()),
-            audit_logs: Vec::new(),
-            workloads: None,
-            members: Default::default(),
-            driver: None,
-            stage: None,
+            ..Plan::watching(Duration::from_secs(seconds))
         };
         let collecting = collect(
             &self.hub.connection,

@@ -6,14 +6,14 @@ mod paused;
 use std::{sync::Arc, time::Duration};
 
 use collect::{
-    Members, Plan, Quiet, Wish, Workloads,
+    Plan, Quiet, Wish, Workloads,
     clock::Clock,
     collect,
     driver::{DriverPlan, Fleet, Patience, new_run_id},
     requests::{merge_into, read_audit_text},
 };
 use evidence::{
-    Claim, Evidence, Identity, Scope,
+    Claim, Evidence, Identity,
     api::{Edition, names},
 };
 use lab::{
@@ -87,22 +87,14 @@ fn plan(edition: Edition) -> Plan {
             },
             ..Claim::default()
         },
-        scope: Scope::default(),
         // The version in which a published API server stores the objects.
         api_version: Some(names::VERSIONS[1].to_owned()),
-        observe: WINDOW,
-        settle: Duration::ZERO,
-        wait: true,
-        secrets: Wish::IfAllowed,
         probe: Wish::No("not wanted".into()),
-        audit_logs: Vec::new(),
         workloads: Some(Workloads {
             group,
             version,
             resource,
         }),
-        members: Members::default(),
-        driver: None,
-        stage: None,
+        ..Plan::watching(WINDOW)
     }
 }

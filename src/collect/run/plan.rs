@@ -50,6 +50,25 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Watches all profiles for that long, reads what the hub lets the run read, and does nothing else.
+    pub fn watching(observe: Duration) -> Self {
+        Self {
+            claim: Claim::default(),
+            scope: Scope::default(),
+            api_version: None,
+            observe,
+            settle: Duration::ZERO,
+            wait: true,
+            secrets: Wish::IfAllowed,
+            probe: Wish::IfAllowed,
+            audit_logs: Vec::new(),
+            workloads: None,
+            members: Members::default(),
+            driver: None,
+            stage: None,
+        }
+    }
+
     /// The id of the run, if it writes to the hub.
     pub(super) fn run_id(&self) -> Option<&str> {
         let driver = self.driver.as_ref().map(|driver| &*driver.run);

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use collect::{Members, Plan, Wish, clock::Clock};
+use collect::{Plan, Wish, clock::Clock};
 use evidence::{Claim, Scope, api::Role};
 use tokio::{net::TcpListener, runtime::Builder};
 use tokio_util::sync::CancellationToken;
@@ -167,16 +167,9 @@ pub(super) fn plan(claim: Claim, scope: Scope, api_version: Option<String>) -> P
         claim,
         scope,
         api_version,
-        observe: PATIENCE,
-        settle: Duration::ZERO,
-        wait: true,
         secrets: Wish::No(NO_SECRETS.into()),
         probe: Wish::No(NO_PROBE.into()),
-        audit_logs: Vec::new(),
-        workloads: None,
-        members: Members::default(),
-        driver: None,
-        stage: None,
+        ..Plan::watching(PATIENCE)
     }
 }
 

@@ -10,5 +10,3 @@ mod progress;
 mod recording;
 mod repeat;
 pub mod replay;
-#[cfg(test)]
-mod watching_plan;

@@ -257,7 +257,6 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::command::run::watching_plan::watching;
 
     const MINUTE: i64 = 60;
 
@@ -294,7 +293,7 @@ mod tests {
         async fn watch(&self, seconds: u64, patience: u64) -> Option<Evidence> {
             let plan = Plan {
                 secrets: Wish::Asked,
-                ..watching(seconds)
+                ..Plan::watching(Duration::from_secs(seconds))
             };
             let progress = Recording::new(Box::new(Quiet), self.record.clone());
             let client = self.hub.client_as("admin", "m").expect("a client");

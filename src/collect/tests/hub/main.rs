@@ -28,7 +28,7 @@ use std::{
 
 use apiserver::{ApiServer, AuditLevel, Misbehaviour};
 use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
-use evidence::{Claim, Evidence, Gap, Kind, Scope};
+use evidence::{Evidence, Gap, Kind, Scope};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::Client;
@@ -171,19 +171,8 @@ fn profile(name: &str) -> Value {
 
 fn plan(seconds: u64) -> Plan {
     Plan {
-        claim: Claim::default(),
-        scope: Scope::default(),
-        api_version: None,
-        observe: Duration::from_secs(seconds),
-        settle: Duration::ZERO,
-        wait: true,
-        secrets: Wish::IfAllowed,
         probe: Wish::No("not here".into()),
-        audit_logs: Vec::new(),
-        workloads: None,
-        members: Members::default(),
-        driver: None,
-        stage: None,
+        ..Plan::watching(Duration::from_secs(seconds))
     }
 }
 
