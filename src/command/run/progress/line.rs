@@ -1,17 +1,13 @@
 //! Progress on a terminal, in place.
 
-use std::{
-    path::Path,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
 use collect::{Progress, Snapshot};
 use evidence::{Awaited, Evidence};
 use indicatif::{ProgressBar, ProgressStyle};
 use report::escape;
 
-use super::{SoFar, in_words, seen};
+use super::{SoFar, Step, in_words, seen};
 use crate::command::terminal::advice;
 
 /// The line of a run that watches: its progress, what it has seen, broken rules, and the driver's step.
@@ -26,7 +22,7 @@ const MOST_BROKEN: usize = 5;
 /// A line on a terminal, and those on broken rules below it; gone when it is dropped.
 pub struct Line {
     pub(super) bar: ProgressBar,
-    step: Mutex<String>,
+    step: Step,
     so_far: SoFar,
     waits: bool,
 }
@@ -40,7 +36,7 @@ impl Line {
         bar.set_style(style(ELSE));
         Self {
             bar,
-            step: Mutex::default(),
+            step: Step::default(),
             so_far,
             waits,
         }
@@ -93,10 +89,7 @@ impl Progress for Line {
             1 => told += ", 1 MUST rule broken so far",
             broken => told += &format!(", {broken} MUST rules broken so far"),
         }
-        let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        if !step.is_empty() {
-            told += &format!("; {step}");
-        }
+        told += &self.step.at_end();
         self.bar.set_message(told);
         self.bar.set_position(elapsed.as_secs());
     }
@@ -114,8 +107,7 @@ impl Progress for Line {
     }
 
     fn step(&self, what: &str) {
-        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        *step = escape::line(what).into_owned();
+        self.step.set(what);
     }
 
     fn warn(&self, what: &str) {

@@ -13,7 +13,7 @@ use collect::{Progress, Snapshot};
 use evidence::{Awaited, Evidence};
 use report::escape;
 
-use super::{SoFar, in_words, seen};
+use super::{SoFar, Step, in_words, seen};
 use crate::command::terminal::advice;
 
 /// How often a log reports a wait; it does not report shorter waits.
@@ -28,8 +28,7 @@ pub struct Log<Say> {
     /// Whether it was told that the run looks on.
     settles: AtomicBool,
     told: Mutex<Told>,
-    /// The driver's last step.
-    step: Mutex<String>,
+    step: Step,
     say: Say,
 }
 
@@ -50,7 +49,7 @@ impl<Say: Fn(&str) + Send + Sync> Log<Say> {
             lines: AtomicU64::new(0),
             settles: AtomicBool::new(false),
             told: Mutex::default(),
-            step: Mutex::default(),
+            step: Step::default(),
             say,
         }
     }
@@ -92,16 +91,12 @@ impl<Say: Fn(&str) + Send + Sync> Progress for Log<Say> {
             0 => format!("watching for {}: {seen}", in_words(observe)),
             _ => format!("watched {watched} of {}: {seen}", in_words(observe)),
         };
-        let step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        if !step.is_empty() {
-            line += &format!("; {step}");
-        }
+        line += &self.step.at_end();
         (self.say)(&line);
     }
 
     fn step(&self, what: &str) {
-        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        *step = escape::line(what).into_owned();
+        self.step.set(what);
     }
 
     fn open(&self, so_far: &Evidence) -> Awaited {

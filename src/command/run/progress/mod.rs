@@ -6,10 +6,16 @@ mod so_far;
 #[cfg(test)]
 mod tests;
 
-use std::{borrow::Cow, io::IsTerminal, time::Duration};
+use std::{
+    borrow::Cow,
+    io::IsTerminal,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use collect::Progress;
 use jiff::SignedDuration;
+use report::escape;
 
 pub use self::so_far::SoFar;
 use self::{line::Line, log::Log};
@@ -27,6 +33,28 @@ pub fn progress(so_far: SoFar, waits: bool) -> Box<dyn Progress> {
                 relay.say(line);
             }
         }))
+    }
+}
+
+/// The driver's last step, for the line of a run.
+#[derive(Default)]
+struct Step(Mutex<String>);
+
+impl Step {
+    fn set(&self, what: &str) {
+        *self.lock() = escape::line(what).into_owned();
+    }
+
+    /// What is said of it at the end of a line; nothing before the first step.
+    fn at_end(&self) -> String {
+        match &**self.lock() {
+            "" => String::new(),
+            step => format!("; {step}"),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

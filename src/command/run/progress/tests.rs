@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use collect::{Progress, clock::Clock, collect};
+use collect::{Plan, Progress, clock::Clock, collect};
 use evidence::Evidence;
 use indicatif::ProgressBar;
 use judge::{Selection, Verdict, Waivers, judge};
@@ -16,7 +16,6 @@ use lab::{
 use tokio_util::sync::CancellationToken;
 
 use super::{SoFar, line::Line, log::Log};
-use crate::command::run::watching_plan::watching;
 
 const FAULTS: [&str; 2] = ["identity/manager-label-matches", "access/server-is-url"];
 
@@ -38,7 +37,7 @@ async fn collected(
     let client = hub.client_as(Manager::NAME, Manager::NAME).expect("a client");
     let mut manager = Manager::new(faults, clock);
     manager.set_up(&client).await.expect("it starts");
-    let plan = watching(seconds);
+    let plan = Plan::watching(Duration::from_secs(seconds));
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress, stop) => seen.expect("evidence"),
         end = manager.run(client) => panic!("{end:?}"),
