@@ -190,22 +190,22 @@ impl Work<'_> {
             let (what, outcome) = self.undo(&run, &undo).await;
             match outcome {
                 Ok(()) => {
+                    cleaned.messages.push(format!("run {run}: {what}"));
                     match created(undo) {
-                        Some((kind, key)) => deleted.push(Deleted { number, kind, key }),
+                        Some((kind, key)) => deleted.push(Deleted {
+                            number,
+                            what,
+                            kind,
+                            key,
+                        }),
                         None => journal.undone(number),
                     }
-                    cleaned.messages.push(format!("run {run}: {what}"));
                 }
                 Err(reason) => cleaned.fail(&run, &what, &reason),
             }
         }
         for (object, released) in self.release(&run, deleted).await {
-            let what = format!(
-                "{} {}/{} goes",
-                object.kind.name(),
-                object.key.namespace,
-                object.key.name
-            );
+            let what = &object.what;
             match released {
                 Ok(finalizers) => {
                     journal.undone(object.number);
@@ -216,7 +216,7 @@ impl Work<'_> {
                         ));
                     }
                 }
-                Err(failure) => cleaned.fail(&run, &what, &failure),
+                Err(failure) => cleaned.fail(&run, what, &failure),
             }
         }
     }

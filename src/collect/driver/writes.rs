@@ -234,7 +234,7 @@ impl<'a> Writes<'a> {
         Ok(())
     }
 
-    pub(super) fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
+    fn path(&self, kind: ObjectKind, key: &ObjectKey, status: bool) -> String {
         let objects = self.target.collection(kind, &key.namespace);
         let status = if status { "/status" } else { "" };
         format!("{objects}/{}{status}", segment(&key.name))
@@ -316,14 +316,29 @@ pub(super) async fn undo_secret(client: &TimedClient, run: &str, key: &ObjectKey
     undo_creation_at(client, run, &secret_path(key)).await
 }
 
-async fn undo_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<(), Failure> {
-    let found: Value = match get(client, path).await {
-        Err(failure) if failure.code() == 404 => return Ok(()),
-        found => found?,
-    };
-    if found["metadata"]["labels"][LABEL_RUN] != run {
-        return Ok(());
+/// What a run has created under that name, if it is still there.
+pub(super) async fn find_creation(
+    client: &TimedClient,
+    target: &Target,
+    run: &str,
+    kind: ObjectKind,
+    key: &ObjectKey,
+) -> Result<Option<Value>, Failure> {
+    find_creation_at(client, run, &Writes::new(client, target).path(kind, key, false)).await
+}
+
+async fn find_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<Option<Value>, Failure> {
+    match get::<Value>(client, path).await {
+        Err(failure) if failure.code() == 404 => Ok(None),
+        Err(failure) => Err(failure),
+        Ok(found) => Ok(Some(found).filter(|found| found["metadata"]["labels"][LABEL_RUN] == run)),
     }
+}
+
+async fn undo_creation_at(client: &TimedClient, run: &str, path: &str) -> Result<(), Failure> {
+    let Some(found) = find_creation_at(client, run, path).await? else {
+        return Ok(());
+    };
     let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
     delete(client, path, uid).await
 }

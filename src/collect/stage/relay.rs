@@ -28,6 +28,7 @@ const ADDRESS: &str = "127.0.0.1";
 const MARK: &str = "conformance.clusterprofile/relay";
 /// How long it waits where the system accepts nothing.
 const PAUSE: Duration = Duration::from_millis(50);
+
 /// A relay, until this is dropped.
 #[derive(Debug)]
 pub struct Relay {

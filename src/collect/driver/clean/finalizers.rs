@@ -1,15 +1,14 @@
-//! Finalizers that hold what a killed run had created: whoever set them may be gone.
+//! Finalizers that hold what a killed run had created: those who set them may be gone.
 
 use std::time::Duration;
 
-use evidence::{ObjectKey, ObjectRef, api::ObjectKind, runs::LABEL_RUN};
-use serde_json::Value;
+use evidence::{ObjectKey, ObjectRef, api::ObjectKind};
 use tokio::time::{Instant, sleep};
 
 use super::Work;
 use crate::{
-    connect::{call::get, failure::Failure},
-    driver::writes::Writes,
+    connect::failure::Failure,
+    driver::writes::{Writes, find_creation},
 };
 
 /// How long those who set finalizers may take to clean up, for all objects together.
@@ -21,6 +20,8 @@ const TICK: Duration = Duration::from_millis(500);
 pub(super) struct Deleted {
     /// The number of its entry in the journal.
     pub number: u64,
+    /// What came of that, for a person.
+    pub what: String,
     pub kind: ObjectKind,
     pub key: ObjectKey,
 }
@@ -66,18 +67,15 @@ impl Work<'_> {
     /// An object that the run has created, if it was deleted and is still there.
     async fn held(&self, run: &str, kind: ObjectKind, key: &ObjectKey) -> Result<Option<Held>, Failure> {
         let client = &self.hub.timed();
-        let path = Writes::new(client, self.target).path(kind, key, false);
-        let found: Value = match get(client, &path).await {
-            Err(failure) if failure.code() == 404 => return Ok(None),
-            found => found?,
-        };
-        let metadata = &found["metadata"];
-        let is_held = metadata["labels"][LABEL_RUN] == run && !metadata["deletionTimestamp"].is_null();
-        let finalizers = metadata["finalizers"].as_array().into_iter().flatten();
-        let finalizers = finalizers.filter_map(|finalizer| finalizer.as_str().map(str::to_owned));
-        Ok(is_held.then(|| Held {
-            object: ObjectRef::of_value(&found, kind.name()),
-            finalizers: finalizers.collect(),
+        let found = find_creation(client, self.target, run, kind, key).await?;
+        let held = found.filter(|found| !found["metadata"]["deletionTimestamp"].is_null());
+        Ok(held.map(|held| {
+            let finalizers = held["metadata"]["finalizers"].as_array().into_iter().flatten();
+            let finalizers = finalizers.filter_map(|finalizer| finalizer.as_str().map(str::to_owned));
+            Held {
+                object: ObjectRef::of_value(&held, kind.name()),
+                finalizers: finalizers.collect(),
+            }
         }))
     }
 
