@@ -4,9 +4,13 @@
 default:
     @just --list
 
-# Everything that a change must pass.
+# What a change must pass.
 check:
     bash .ci/run
+
+# That, what takes long, and what tries a release.
+everything:
+    EVERYTHING=1 bash .ci/run
 
 # Format, lint and test what changed, quickly.
 quick:

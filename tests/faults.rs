@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
     let mut tried = BTreeSet::new();
     trials.extend(faults().iter().map(|fault| {
-        // One way to break each MUST rule, and all that a filter names; .ci/run tries everything.
+        // One way to break each MUST rule, and all that a filter names; `just everything` tries all.
         let is_first = tried.insert(fault.rule());
         let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
         Trial::test(fault.id, || breaks_its_rules_alone(fault)).with_ignored_flag(!is_tried)

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(name, move || conforms(edition)));
     }
     for fault in faults() {
-        // The faults of MUST rules, with a driver where it is needed, and all that a filter names. .ci/run tries every
+        // The faults of MUST rules, with a driver where it is needed, and all that a filter names. `just everything` tries every
         // fault, and drives the scheduler with each.
         let needed = drive_for(fault);
         let is_tried = args.filter.is_some() || is_must(fault.rule());

@@ -19,7 +19,7 @@ use super::{
     world::{Manager, Outcome, run},
 };
 
-/// How many schedules `cargo test` tries. `.ci/run` tries more.
+/// How many schedules `cargo test` tries. `just everything` tries more.
 const SCHEDULES: u32 = 50;
 const OBSERVE: u64 = 60;
 

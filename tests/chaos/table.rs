@@ -80,7 +80,7 @@ fn no_misbehaviour_breaks_a_rule_for_a_conforming_manager() {
 }
 
 #[test]
-#[ignore = "takes long, and is run by .ci/run"]
+#[ignore = "takes long, and is run by `just everything`"]
 fn no_misbehaviour_leads_to_a_wrong_verdict_on_a_restless_manager() {
     plays("restless", Manager::Restless, LONG);
 }
