@@ -120,6 +120,15 @@ build_hub() {
     export PATH="$KUBEBUILDER_ASSETS:$PATH"
 }
 
+# build_upgrade: the API server to which the hook `upgrade` brings a member: of the minor version that the driver file names,
+# as ci/versions pins it.
+build_upgrade() {
+    local assets minor
+    minor=$(sed -n 's/^upgradeTo: v\([0-9]*\.[0-9]*\)\..*/\1/p' "$here/$name/driver.yaml")
+    assets=$("$root/ci/envtest/build" --module "$root/ci/versions/$minor" | tail -n 1) || fail "failed to build Kubernetes $minor"
+    export UPGRADED=${assets#*=}
+}
+
 # in_background LOG COMMAND...: starts something that ends with this script.
 in_background() {
     local log=$1
