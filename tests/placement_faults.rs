@@ -14,13 +14,10 @@ use evidence::{
     Asked, Evidence, Kind,
     api::{Edition, Role},
 };
-use judge::{
-    Verdict,
-    rules::{self, Level},
-};
+use judge::{Verdict, rules};
 use lab::scheduler::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use matrix::{every_rule_has_a_fault, expect_broken, known_rules, verdicts};
+use matrix::{every_rule_has_a_fault, expect_broken, is_must, known_rules, verdicts};
 use observe::{Drive, observe};
 
 fn main() -> ExitCode {
@@ -46,10 +43,6 @@ fn main() -> ExitCode {
         }
     }
     libtest_mimic::run(&args, trials).exit_code()
-}
-
-fn is_must(rule: &str) -> bool {
-    rules::find(rule).is_some_and(|rule| rule.facts.first().level == Level::Must)
 }
 
 /// Whether a fault shows only in a run that has the scheduler act.

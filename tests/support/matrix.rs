@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use evidence::{Evidence, api::Role};
-use judge::{Selection, Verdict, judge, rules};
+use judge::{
+    Selection, Verdict, judge,
+    rules::{self, Level},
+};
 use lab::fault::FaultInfo;
 use libtest_mimic::Failed;
 
@@ -24,6 +27,14 @@ pub fn every_rule_has_a_fault<Edit>(role: Role, faults: &[FaultInfo<Edit>]) -> R
         [] => Ok(()),
         kept => Err(format!("no fault breaks {kept:?}").into()),
     }
+}
+
+/// Whether an edition has the rule as a MUST.
+pub fn is_must(rule: &str) -> bool {
+    let of_rule = rules::find(rule)
+        .into_iter()
+        .flat_map(|rule| &rule.facts.editions);
+    of_rule.into_iter().any(|applies| applies.level == Level::Must)
 }
 
 /// The rules that are broken have failed or warned, and all others can tell.
