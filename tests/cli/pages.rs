@@ -31,8 +31,12 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
     // Certificates are new in each run, and not of one length. How many rules there are besides is not shown.
     let out = replaced(&out, r"\d+\.\d MB of answers", "1.3 MB of answers");
     // The driver looks once a second for what happens at whole seconds.
-    let out = replaced(&out, r"break \d s", "break 8 s");
-    let out = replaced(&out, r"upgrade \d\d s", "upgrade 58 s");
+    let mut out = replaced(&out, r"upgrade \d\d s", "upgrade 58 s");
+    for action in ["break", "delete-profile", "heal", "remove-label", "tamper-status"] {
+        out = replaced(&out, &format!(r"{action} \d s"), &format!("{action} 8 s"));
+    }
+    let out = replaced(&out, r"join \d s", "join 1 s");
+    let out = replaced(&out, r"\d+ requests", "173 requests");
     let out = replaced(&out, r"\d+ filtered out", "… filtered out");
     let out = replaced(&out, r"\d+ of \d+ MUST rules judged \([^)]*\)", "…");
     let typed = SHOWN.join(" ").replace("--manager", "\\\n    --manager");
