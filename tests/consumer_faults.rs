@@ -1,13 +1,18 @@
 //! The fault matrix of consumers: the reference consumer breaks one rule at a time on the lab's stage, and the suite says so
 //! of that rule alone. Consumers with other habits are honest, too.
 
+#[path = "support/broken.rs"]
+mod broken;
 #[path = "support/matrix.rs"]
 mod matrix;
 #[path = "consumers/observe.rs"]
 mod observe;
+#[path = "support/one_each.rs"]
+mod one_each;
 
 use std::{collections::BTreeSet, process::ExitCode, time::Duration};
 
+use broken::{expect_broken, verdicts};
 use evidence::{
     api::{Edition, Role},
     file::write_to,
@@ -15,7 +20,7 @@ use evidence::{
 use judge::Verdict;
 use lab::consumer::{FaultInfo, Habits, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
-use matrix::{every_rule_has_a_fault, expect_broken, is_must, verdicts};
+use matrix::every_rule_has_a_fault;
 use observe::{observe, observe_until, observe_with_log};
 
 fn main() -> ExitCode {
@@ -44,13 +49,7 @@ fn main() -> ExitCode {
         let name = format!("a run that is stopped after {seconds} s");
         trials.push(Trial::test(name, move || is_cut(Duration::from_secs(seconds))));
     }
-    let mut tried = BTreeSet::new();
-    trials.extend(faults().iter().map(|fault| {
-        // One way to break each MUST rule, and all that a filter names; `just everything` tries all.
-        let is_first = tried.insert(fault.rule());
-        let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
-        Trial::test(fault.id, || breaks_its_rule_alone(fault)).with_ignored_flag(!is_tried)
-    }));
+    trials.extend(one_each::trials(&args, faults(), breaks_its_rule_alone));
     libtest_mimic::run(&args, trials).exit_code()
 }
 

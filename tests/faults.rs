@@ -3,6 +3,10 @@
 //! Each fault is played by the binary, as a user would, over half an hour of simulated time; its evidence is then
 //! judged once more without the audit log, since most hubs do not give one.
 
+#[path = "support/matrix.rs"]
+mod matrix;
+#[path = "support/one_each.rs"]
+mod one_each;
 #[path = "managers/play.rs"]
 mod play;
 
@@ -16,54 +20,26 @@ use evidence::{
     Asked, Evidence, Kind,
     api::{Edition, Role},
 };
-use judge::{
-    Selection, Verdict, judge,
-    rules::{self, Level},
-};
+use judge::{Selection, Verdict, judge, rules};
 use lab::manager::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Failed, Trial};
+use matrix::{every_rule_has_a_fault, is_must};
 use play::{Drive, Played};
 use serde_json::Value;
 
 fn main() -> ExitCode {
     let args = Arguments::from_args();
-    let mut trials = vec![Trial::test("every rule has a fault", every_rule_has_a_fault)];
+    let mut trials = vec![Trial::test("every rule has a fault", || {
+        every_rule_has_a_fault(Role::Manager, faults())
+    })];
     for edition in Role::Manager.editions() {
         for (drive, how) in [(Drive::No, ""), (Drive::Yes, ", driven")] {
             let name = format!("the conforming manager, edition {edition}{how}");
             trials.push(Trial::test(name, move || conforms(edition, drive)));
         }
     }
-    let mut tried = BTreeSet::new();
-    trials.extend(faults().iter().map(|fault| {
-        // One way to break each MUST rule, and all that a filter names; `just everything` tries all.
-        let is_first = tried.insert(fault.rule());
-        let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
-        Trial::test(fault.id, || breaks_its_rules_alone(fault)).with_ignored_flag(!is_tried)
-    }));
+    trials.extend(one_each::trials(&args, faults(), breaks_its_rules_alone));
     libtest_mimic::run(&args, trials).exit_code()
-}
-
-fn is_must(rule: &str) -> bool {
-    let of_rule = rules::find(rule)
-        .into_iter()
-        .flat_map(|rule| &rule.facts.editions);
-    of_rule.into_iter().any(|applies| applies.level == Level::Must)
-}
-
-fn every_rule_has_a_fault() -> Result<(), Failed> {
-    let broken: BTreeSet<&str> = faults().iter().map(FaultInfo::rule).collect();
-    let kept: Vec<&str> = rules::all()
-        .iter()
-        .filter(|rule| rule.role() == Role::Manager)
-        .map(|rule| rule.id)
-        .filter(|id| !broken.contains(id))
-        .collect();
-    if kept.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("no fault breaks {kept:?}").into())
-    }
 }
 
 /// What a conforming manager cannot show on the lab's hub, which has the published definition of ClusterProfile: it

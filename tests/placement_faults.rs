@@ -3,6 +3,8 @@
 //!
 //! A fault whose rule the suite does not have yet is ignored.
 
+#[path = "support/broken.rs"]
+mod broken;
 #[path = "support/matrix.rs"]
 mod matrix;
 #[path = "placements/observe.rs"]
@@ -10,6 +12,7 @@ mod observe;
 
 use std::{collections::BTreeSet, process::ExitCode};
 
+use broken::{expect_broken, verdicts};
 use evidence::{
     Asked, Evidence, Kind,
     api::{Edition, Role},
@@ -17,7 +20,7 @@ use evidence::{
 use judge::{Verdict, rules};
 use lab::scheduler::{FaultInfo, faults};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use matrix::{every_rule_has_a_fault, expect_broken, is_must, known_rules, verdicts};
+use matrix::{every_rule_has_a_fault, is_must, known_rules};
 use observe::{Drive, observe};
 
 fn main() -> ExitCode {
