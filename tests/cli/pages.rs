@@ -36,7 +36,6 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
         out = replaced(&out, &format!(r"{action} \d s"), &format!("{action} 8 s"));
     }
     let out = replaced(&out, r"join \d s", "join 1 s");
-    let out = replaced(&out, r"\d+ requests", "173 requests");
     let out = replaced(&out, r"\d+ filtered out", "… filtered out");
     let out = replaced(&out, r"\d+ of \d+ MUST rules judged \([^)]*\)", "…");
     let typed = SHOWN.join(" ").replace("--manager", "\\\n    --manager");
