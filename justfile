@@ -49,7 +49,7 @@ laws COURSES="1000000":
 
 # Records of what the lab does, honest and with each fault, that lack something at random: just degraded 10000 SEED
 degraded RECORDS="10000" SEED="0":
-    DEGRADED_WORLDS=all DEGRADED_SEEDS={{RECORDS}} DEGRADED_SEED={{SEED}} cargo test --release --test degraded
+    DEGRADED_WORLDS=all DEGRADED_SEEDS={{RECORDS}} DEGRADED_SEED={{SEED}} cargo test --release --test lab degraded::
 
 # Random courses of a whole hub, honest and with a fault, as all kinds of watches see them: just courses 1000000 SEED
 courses COURSES="1000000" SEED="0":
@@ -57,7 +57,7 @@ courses COURSES="1000000" SEED="0":
 
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":
-    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test chaos no_schedule
+    FIRE_SEEDS={{SCHEDULES}} FIRE_SEED={{SEED}} cargo test --release --test lab chaos::no_schedule
 
 # Build kube-apiserver, etcd and kubectl for the tests that want a real hub.
 envtest:
@@ -80,45 +80,13 @@ packages:
 audit:
     cargo deny check
 
-# A whole run over a large inventory on a real API server, beside a raw read of it. Arguments: see benches/README.md.
-bench-inventory *ARGS:
-    cargo bench --bench inventory -- {{ARGS}}
-
-# Watching a fleet whose status is written all the time.
-bench-watching *ARGS:
-    cargo bench --bench watching -- {{ARGS}}
-
-# What the evidence of a day takes for each change.
-bench-long *ARGS:
-    cargo bench --bench long -- {{ARGS}}
-
-# The rules alone, beside reading the JSON that they judge.
-bench-rules *ARGS:
-    cargo bench --bench rules -- {{ARGS}}
-
-# Each format of a report over small and large fleets, beside the JSON report.
-bench-reports *ARGS:
-    cargo bench --bench reports -- {{ARGS}}
-
-# The lab's API server beside a real one.
-bench-hub *ARGS:
-    cargo bench --bench hub -- {{ARGS}}
-
-# Runners that share a fleet, beside one that judges it whole.
-bench-shards *ARGS:
-    cargo bench --bench shards -- {{ARGS}}
-
-# A monitor beside a hub whose profiles change all the time.
-bench-monitor *ARGS:
-    cargo bench --bench monitor -- {{ARGS}}
+# A benchmark, or the list of them: see benches/README.md. Usage: just bench [NAME] [ARGS]
+bench *ARGS="help":
+    cargo bench --bench suite -- {{ARGS}}
 
 # Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
 bench-compare *NAMES="rules reports watching shards":
-    for name in {{NAMES}}; do echo "== $name"; cargo bench --bench "$name" || exit 1; done
-
-# Reading large dumps and evidence files, beside serde_json.
-bench-dumps *ARGS:
-    cargo bench --bench dumps -- {{ARGS}}
+    for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
 
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:

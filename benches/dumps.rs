@@ -1,7 +1,5 @@
 //! Reading large dumps and evidence files, beside what serde_json takes to read the same JSON into the same types.
 
-mod support;
-
 use std::{
     env,
     fs::File,
@@ -11,17 +9,18 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use clap::{Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use evidence::{Digester, api::ClusterProfile, file, read_input};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, ser::PrettyFormatter};
-use support::{
+use tokio::process::Command;
+
+use crate::support::{
     child::{self, Taken},
     fleet,
     measure::{median, megabytes, ratio, seconds},
 };
-use tokio::process::Command;
 
 /// How many times as long as serde_json a whole run may take.
 const GOAL: f64 = 2.0;
@@ -35,8 +34,8 @@ const READ: &str = "read the same dump";
 const RUN: &str = "run --from the same dump";
 
 /// Reads large dumps.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 100_000)]
     profiles: usize,
@@ -52,9 +51,6 @@ struct Arguments {
     /// The file
     #[arg(long, hide = true)]
     file: Option<PathBuf>,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// What is measured as a process of its own.
@@ -69,8 +65,7 @@ enum Task {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     if let (Some(task), Some(path)) = (arguments.only, &arguments.file) {
         return perform(task, path);
     }
@@ -106,7 +101,7 @@ async fn main() -> anyhow::Result<()> {
         ] {
             rows.add(what, file, own(Task::Read, file).await?);
         }
-        rows.add(RUN, &json, run(&json).await?);
+        rows.add(RUN, &json, suite(&json).await?);
     }
     let base_wall = median(base.iter().map(|taken| taken.wall));
     row("serde_json: a list into profiles", &json, &base, base_wall)?;
@@ -171,14 +166,14 @@ async fn own(task: Task, path: &Path) -> anyhow::Result<Taken> {
     let mut command = Command::new(env::current_exe()?);
     let name = task.to_possible_value().context("a task has a name")?;
     command
-        .args(["--only", name.get_name(), "--file"])
+        .args(["dumps", "--only", name.get_name(), "--file"])
         .arg(path)
         .stdout(std::process::Stdio::null());
     child::run(command, &[0]).await
 }
 
 /// The whole program, from its start to its report.
-async fn run(path: &Path) -> anyhow::Result<Taken> {
+async fn suite(path: &Path) -> anyhow::Result<Taken> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
     command
         .args(["run", "--format", "terse", "--from"])

@@ -3,27 +3,26 @@
 //! Both run as programs of their own, so that the memory of the lab's is its own, and the client takes as much from
 //! the one as from the other.
 
-mod support;
-
 use std::{path::Path, process::Stdio, time::Duration};
 
 use anyhow::{Context, bail, ensure};
-use clap::Parser;
+use clap::Args;
 use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _, stream};
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
 };
 use serde_json::{Value, json};
-use support::{
+use tokio::{
+    process::{Child, Command},
+    time::{Instant, sleep, timeout},
+};
+
+use crate::support::{
     child,
     figures::Figures,
     fleet,
     measure::{median, megabytes},
-};
-use tokio::{
-    process::{Child, Command},
-    time::{Instant, sleep, timeout},
 };
 
 /// How many requests are under way at once.
@@ -38,17 +37,14 @@ const WATCHED: usize = 2_000;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The lab's API server beside a real one.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 10_000)]
     profiles: usize,
     /// Measure the lab alone
     #[arg(long)]
     lab_only: bool,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// What one hub did, in the order of [`ROWS`], and the memory that it took.
@@ -70,8 +66,7 @@ const ROWS: [&str; 5] = [
 ];
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let lab = measure(&[], arguments.profiles).await?;
     let real = if arguments.lab_only {
         None

@@ -2,8 +2,6 @@
 //!
 //! On a real API server unless told otherwise; the lab's is filled many times as fast.
 
-mod support;
-
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -12,22 +10,23 @@ use std::{
 use ::lab::hub::{Hub, assets};
 use anyhow::{Context, ensure};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use clap::Parser;
+use clap::Args;
 use collect::connect::{Connection, KubeconfigOptions};
 use http::{Request, header};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use serde_json::Value;
-use support::{
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+
+use crate::support::{
     child::{self, Taken},
     figures::Figures,
     fleet,
     hub::{self, Server},
     measure::{median, megabytes, ratio, seconds},
-};
-use tokio::{
-    process::Command,
-    time::{Instant, sleep},
 };
 
 /// How much longer than the raw read a run may take.
@@ -44,8 +43,8 @@ const FOUR_RULES: &str = r#"
     ([.items | group_by(.metadata.name)[] | select(length > 1)] | length) ]"#;
 
 /// Judges a large inventory.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// The API server that has it
     #[arg(long, value_enum, default_value_t = Server::Envtest)]
     hub: Server,
@@ -58,14 +57,10 @@ struct Arguments {
     /// Leave out kubectl and jq, which take many times as long
     #[arg(long)]
     no_kubectl: bool,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let hub = arguments.hub.start().await?;
     let outcome = bench(&arguments, &hub).await;
     hub.stop().await?;

@@ -6,8 +6,6 @@
 //!
 //! With `--monitor`, what a monitor keeps takes the place of a run's evidence: a window that goes on, and the verdicts.
 
-mod support;
-
 use std::time::Duration;
 
 use ::lab::{
@@ -16,14 +14,15 @@ use ::lab::{
 };
 use anyhow::{Context, ensure};
 use apiserver::Misbehaviour;
-use clap::Parser;
+use clap::Args;
 use collect::{MemberWay, Members, Plan, Quiet, Wish, clock::Clock, collect, connect::USER_AGENT, ongoing};
 use evidence::{Evidence, Kind, ObjectKey, file};
 use judge::{Selection, judge};
 use kube::api::{DeleteParams, PostParams};
-use support::{child::resident, fleet, measure::megabytes};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
+
+use crate::support::{child::resident, fleet, measure::megabytes};
 
 /// How many changes the hub remembers: enough for a watch that is never behind.
 const HISTORY: usize = 1_000;
@@ -34,8 +33,8 @@ const WHOLE: Duration = Duration::from_secs(600);
 const CHANGED: Duration = Duration::from_secs(30);
 
 /// Watches a fleet for a day.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 1_000)]
     profiles: usize,
@@ -60,14 +59,10 @@ struct Arguments {
     /// Watch nothing: what the hub takes alone
     #[arg(long, conflicts_with = "monitor")]
     nothing: bool,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 #[tokio::main(flavor = "current_thread", start_paused = true)]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let clock = Clock::system();
     let hub = Hub::lab(clock).await?;
     let lab = hub.as_lab().context("the lab")?;

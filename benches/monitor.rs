@@ -3,27 +3,26 @@
 //!
 //! The monitor is a program of its own. The hub is a real API server unless told otherwise.
 
-mod support;
-
 use std::{path::Path, process::Stdio, time::Duration};
 
 use ::lab::hub::Hub;
 use anyhow::{Context, ensure};
-use clap::Parser;
+use clap::Args;
 use collect::clock::Clock;
 use futures::{StreamExt as _, TryStreamExt as _, future::ready};
-use support::{
-    child::{cpu_of, resident},
-    figures::Figures,
-    fleet,
-    hub::{self, Server},
-    measure::{median, megabytes, ratio, seconds},
-};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpStream,
     process::{Child, Command},
     time::{Instant, interval, sleep, timeout},
+};
+
+use crate::support::{
+    child::{cpu_of, resident},
+    figures::Figures,
+    fleet,
+    hub::{self, Server},
+    measure::{median, megabytes, ratio, seconds},
 };
 
 /// How often Prometheus would scrape.
@@ -43,8 +42,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const BUDGET: &str = "updates/status-writes-within-budget";
 
 /// Monitors a fleet whose status is written all the time.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// The API server that has it
     #[arg(long, value_enum, default_value_t = Server::Envtest)]
     hub: Server,
@@ -66,14 +65,10 @@ struct Arguments {
     /// The monitor's window
     #[arg(long, default_value = "1h")]
     window: String,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     ensure!(
         arguments.rate as usize * REFILL <= arguments.profiles,
         "so many writes overdraw the budgets of so few profiles"

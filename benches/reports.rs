@@ -1,11 +1,9 @@
 //! Each format of a report, over small and large fleets: its size, and the time that it takes beside the JSON report.
 
-mod support;
-
 use std::io;
 
 use anstream::adapter::strip_str;
-use clap::Parser;
+use clap::Args;
 use evidence::Evidence;
 use judge::{Selection, Verdict, judge};
 use report::{
@@ -13,24 +11,22 @@ use report::{
     termination_message,
 };
 use serde_json::Value;
-use support::{
+
+use crate::support::{
     figures::Figures,
     fleet, looked,
     measure::{median, ratio, seconds, timed},
 };
 
 /// Writes reports on fleets in memory.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles the fleets have
     #[arg(long, value_delimiter = ',', default_values_t = [20, 10_000])]
     profiles: Vec<usize>,
     /// How often everything is measured
     #[arg(long, default_value_t = 5)]
     rounds: usize,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// How a report gets into a vector.
@@ -61,8 +57,7 @@ const FORMATS: &[(&str, Write)] = &[
     }),
 ];
 
-fn main() -> io::Result<()> {
-    let arguments = Arguments::parse();
+pub fn run(arguments: Arguments) -> io::Result<()> {
     let mut figures = Figures::of("reports");
     for profiles in &arguments.profiles {
         let conforming = evidence(*profiles, |_, _| {});

@@ -1,13 +1,12 @@
 //! All rules over a large inventory in memory, against the time that it takes to read the inventory's JSON.
 
-mod support;
-
 use std::{collections::BTreeMap, io, thread, time::Duration};
 
-use clap::Parser;
+use clap::Args;
 use evidence::api::ClusterProfile;
 use judge::{Selection, Verdict, judge, rules};
-use support::{
+
+use crate::support::{
     figures::Figures,
     fleet, looked,
     measure::{median, ratio, seconds, timed},
@@ -17,8 +16,8 @@ use support::{
 const LISTED: usize = 10;
 
 /// Judges a large inventory in memory.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 100_000)]
     profiles: usize,
@@ -28,13 +27,9 @@ struct Arguments {
     /// Measure each rule by itself too, and list the most expensive ones
     #[arg(long)]
     each: bool,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
-fn main() -> io::Result<()> {
-    let arguments = Arguments::parse();
+pub fn run(arguments: Arguments) -> io::Result<()> {
     let now = fleet::created_at();
     let texts: Vec<String> = (0..arguments.profiles)
         .map(|number| fleet::shown(number, now).to_string())

@@ -3,8 +3,6 @@
 //! The hub is the lab's, over a socket. The runners' evidence is merged, and has to be judged as the whole was: the
 //! fleet has violations of which each side is in another namespace.
 
-mod support;
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -15,20 +13,21 @@ use std::{
 
 use ::lab::hub::{AuditLevel, Hub};
 use anyhow::{Context, ensure};
-use clap::Parser;
+use clap::Args;
 use collect::clock::Clock;
 use futures::{StreamExt as _, TryStreamExt as _, future::try_join_all, stream};
 use kube::Client;
 use serde_json::{Value, json};
-use support::{
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+
+use crate::support::{
     child::{self, Taken},
     figures::Figures,
     fleet, lab,
     measure::{median, megabytes, ratio, seconds},
-};
-use tokio::{
-    process::Command,
-    time::{Instant, sleep},
 };
 
 /// After how long a new profile has to have its status; before, several rules have nothing to do.
@@ -41,8 +40,8 @@ const TWINS: usize = 1_000;
 const NAMESAKES: usize = 10;
 
 /// Judges a large fleet in shares.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles are published
     #[arg(long, default_value_t = 20_000)]
     profiles: usize,
@@ -55,9 +54,6 @@ struct Arguments {
     /// How often everything is measured
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// What one round took.
@@ -71,8 +67,7 @@ struct Round {
 }
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let hub = Hub::lab(Clock::system()).await?;
     let outcome = bench(&arguments, &hub).await;
     hub.stop().await?;

@@ -3,8 +3,6 @@
 //! The hub is the lab's, served over a socket; a real API server on the same machine would need all of it for that
 //! many writes.
 
-mod support;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -13,19 +11,20 @@ use std::{
 
 use ::lab::hub::Hub;
 use anyhow::{Context, ensure};
-use clap::Parser;
+use clap::Args;
 use collect::clock::Clock;
 use evidence::{Digester, Evidence, Kind, read_input};
 use futures::{StreamExt as _, TryStreamExt as _};
-use support::{
+use tokio::{
+    process::Command,
+    time::{Instant, sleep},
+};
+
+use crate::support::{
     child,
     figures::Figures,
     fleet, lab,
     measure::{megabytes, ratio, seconds},
-};
-use tokio::{
-    process::Command,
-    time::{Instant, sleep},
 };
 
 /// How long the run gets for its first look before the writing begins.
@@ -34,8 +33,8 @@ const FIRST_LOOK: Duration = Duration::from_secs(5);
 const REST: Duration = Duration::from_secs(5);
 
 /// Watches a fleet whose status is written all the time.
-#[derive(Parser)]
-struct Arguments {
+#[derive(Args)]
+pub struct Arguments {
     /// How many profiles there are
     #[arg(long, default_value_t = 10_000)]
     profiles: usize,
@@ -45,17 +44,13 @@ struct Arguments {
     /// For how many seconds status is written
     #[arg(long, default_value_t = 20)]
     seconds: u64,
-    /// Comes from cargo
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// The resourceVersions that came of the writes, by the number of the profile.
 type Written = BTreeMap<usize, BTreeSet<u64>>;
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::parse();
+pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let hub = Hub::lab(Clock::system()).await?;
     fleet::publish(&hub, arguments.profiles).await?;
     let folder = tempfile::tempdir()?;

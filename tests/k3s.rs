@@ -4,10 +4,10 @@
 //! that it maps is the API server of our own. What is tried with it is all but the container. `ci/k3s/run` brings a real
 //! engine, whose K3s is a stand-in.
 
-mod support;
-
 #[path = "k3s/engine.rs"]
 mod engine;
+#[path = "support/trials.rs"]
+mod trials;
 
 use std::{
     env, fs,
@@ -21,13 +21,14 @@ use lab::hub::{Hub, HubError, K3S_IMAGE};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 use tempfile::TempDir;
+use trials::{assets_or_reason, trial, trial_with};
 
 fn main() -> ExitCode {
     let trials = vec![
-        Trial::test("without_an_engine_it_says_what_to_do", || {
-            without_an_engine_it_says_what_to_do();
-            Ok(())
-        }),
+        trial(
+            "without_an_engine_it_says_what_to_do",
+            without_an_engine_it_says_what_to_do,
+        ),
         on_a_played_engine("a_run_judges_and_leaves_nothing", a_run_judges_and_leaves_nothing),
         on_a_played_engine(
             "a_run_that_is_ended_before_the_hub_is_ready_leaves_nothing",
@@ -44,15 +45,7 @@ fn main() -> ExitCode {
 }
 
 fn on_a_played_engine(name: &str, test: fn(Engine)) -> Trial {
-    Trial::ignorable_test(name, move || -> Result<Completion, Failed> {
-        match support::assets_or_reason() {
-            Ok(assets) => {
-                test(Engine::start(&assets));
-                Ok(Completion::Completed)
-            }
-            Err(reason) => Ok(Completion::ignored_with(reason)),
-        }
-    })
+    trial_with(name, assets_or_reason, move |assets| test(Engine::start(&assets)))
 }
 
 /// The command, which finds an engine at `host` alone.

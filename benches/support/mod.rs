@@ -1,5 +1,4 @@
-//! What the benchmarks share. Each of them uses a part of it.
-#![allow(dead_code)]
+//! What the benchmarks share.
 
 pub mod child;
 pub mod figures;

@@ -1,0 +1,54 @@
+//! The benchmarks, each of which prints a table: see `benches/README.md`.
+//!
+//! One program, since each links the whole suite.
+
+mod dumps;
+mod hub;
+mod inventory;
+mod long;
+mod monitor;
+mod reports;
+mod rules;
+mod shards;
+mod support;
+mod watching;
+
+use clap::Parser;
+
+/// Measures the suite, side by side with something else.
+#[derive(Parser)]
+#[command(bin_name = "cargo bench --bench suite --")]
+struct Cli {
+    #[command(subcommand)]
+    benchmark: Benchmark,
+    /// Comes from cargo
+    #[arg(long, global = true, hide = true)]
+    bench: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Benchmark {
+    Dumps(dumps::Arguments),
+    Hub(hub::Arguments),
+    Inventory(inventory::Arguments),
+    Long(long::Arguments),
+    Monitor(monitor::Arguments),
+    Reports(reports::Arguments),
+    Rules(rules::Arguments),
+    Shards(shards::Arguments),
+    Watching(watching::Arguments),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().benchmark {
+        Benchmark::Dumps(arguments) => dumps::run(arguments),
+        Benchmark::Hub(arguments) => hub::run(arguments),
+        Benchmark::Inventory(arguments) => inventory::run(arguments),
+        Benchmark::Long(arguments) => long::run(arguments),
+        Benchmark::Monitor(arguments) => monitor::run(arguments),
+        Benchmark::Reports(arguments) => Ok(reports::run(arguments)?),
+        Benchmark::Rules(arguments) => Ok(rules::run(arguments)?),
+        Benchmark::Shards(arguments) => shards::run(arguments),
+        Benchmark::Watching(arguments) => watching::run(arguments),
+    }
+}

@@ -1,0 +1,25 @@
+//! A matrix that tries one fault for each MUST rule, since all take long.
+
+use std::collections::BTreeSet;
+
+use lab::fault::FaultInfo;
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::matrix::is_must;
+
+/// A trial for each fault. One way to break each MUST rule is tried, and all that a filter names; `just everything` tries all.
+pub fn trials<Edit: Sync>(
+    role: &str,
+    args: &Arguments,
+    faults: &'static [FaultInfo<Edit>],
+    try_fault: fn(&FaultInfo<Edit>) -> Result<(), Failed>,
+) -> Vec<Trial> {
+    let mut tried = BTreeSet::new();
+    let trials = faults.iter().map(|fault| {
+        let is_first = tried.insert(fault.rule());
+        let is_tried = args.filter.is_some() || (is_first && is_must(fault.rule()));
+        let name = format!("{role}::{}", fault.id);
+        Trial::test(name, move || try_fault(fault)).with_ignored_flag(!is_tried)
+    });
+    trials.collect()
+}

@@ -1,0 +1,134 @@
+//! The worlds: what the lab does, and the whole record of it.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use evidence::{
+    Evidence, Kind, ObjectKey,
+    api::{Edition, Role},
+};
+use judge::{RuleVerdict, Selection, judge, rules::find};
+use lab::{manager, scheduler};
+
+use crate::{observed_scheduler, played_manager};
+
+/// What one rule says of a record.
+pub type Verdicts = BTreeMap<&'static str, RuleVerdict>;
+
+/// What the lab does.
+#[derive(Clone, Copy, Debug)]
+pub struct Plot {
+    pub role: Role,
+    pub edition: Edition,
+    /// None for an honest implementation.
+    pub fault: Option<&'static str>,
+    is_driven: bool,
+}
+
+/// What the lab did, the whole record of it, and what is judged of that.
+pub struct World {
+    pub plot: Plot,
+    pub whole: Evidence,
+    pub verdicts: Verdicts,
+}
+
+/// All that may be played: honest implementations first, and then each fault.
+pub fn plots() -> Vec<Plot> {
+    let mut plots = Vec::new();
+    for role in [Role::Manager, Role::Scheduler] {
+        for (edition, is_driven) in role
+            .editions()
+            .flat_map(|edition| [(edition, true), (edition, false)])
+        {
+            plots.push(Plot {
+                role,
+                edition,
+                fault: None,
+                is_driven,
+            });
+        }
+    }
+    plots.extend(manager::faults().iter().map(|fault| Plot {
+        role: Role::Manager,
+        edition: fault.edition,
+        fault: Some(fault.id),
+        is_driven: fault.needs_driver,
+    }));
+    plots.extend(scheduler::faults().iter().map(|fault| Plot {
+        role: Role::Scheduler,
+        edition: fault.edition,
+        fault: Some(fault.id),
+        is_driven: find(fault.rule()).is_some_and(|rule| rule.facts.needs.contains(&Kind::Driver)),
+    }));
+    plots
+}
+
+/// Plays them on all cores.
+pub fn play_all(plots: &[Plot]) -> Vec<World> {
+    let next = AtomicUsize::new(0);
+    let threads = thread::available_parallelism().map_or(2, usize::from);
+    let play_some = || {
+        let mut worlds = Vec::new();
+        while let Some(plot) = plots.get(next.fetch_add(1, Ordering::Relaxed)) {
+            worlds.push(plot.play());
+        }
+        worlds
+    };
+    thread::scope(|scope| {
+        let players: Vec<_> = (0..threads).map(|_| scope.spawn(play_some)).collect();
+        let played = players.into_iter().map(|player| player.join());
+        played.flat_map(|played| played.expect("no panic")).collect()
+    })
+}
+
+impl Plot {
+    fn play(self) -> World {
+        let whole = match self.role {
+            Role::Manager => self.manager(),
+            Role::Scheduler => self.scheduler(),
+            Role::Consumer => unreachable!("it is not played here"),
+        };
+        World {
+            plot: self,
+            verdicts: judged(&whole),
+            whole,
+        }
+    }
+
+    fn manager(self) -> Evidence {
+        let drive = if self.is_driven {
+            played_manager::Drive::Yes
+        } else {
+            played_manager::Drive::No
+        };
+        let name = self.fault.map(|fault| format!("reference={fault}"));
+        let name = name.as_deref().unwrap_or("reference");
+        let played = played_manager::Played::of(self.edition, name, drive).expect("the binary");
+        let evidence = played.evidence();
+        evidence.unwrap_or_else(|error| panic!("{self:?}: {error}\n{}", played.stderr()))
+    }
+
+    fn scheduler(self) -> Evidence {
+        let drive = if self.is_driven {
+            observed_scheduler::Drive::Yes
+        } else {
+            observed_scheduler::Drive::No
+        };
+        let faults: Vec<&str> = self.fault.into_iter().collect();
+        observed_scheduler::observe(self.edition, &faults, drive)
+    }
+}
+
+/// What is judged of a record.
+pub fn judged(record: &Evidence) -> Verdicts {
+    let verdicts = judge(record, &Selection::default()).verdicts.into_iter();
+    verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
+}
+
+/// The key of an object that a finding names.
+pub fn key(object: &evidence::ObjectRef) -> (String, ObjectKey) {
+    (object.kind.clone(), ObjectKey::from(object))
+}

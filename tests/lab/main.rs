@@ -1,0 +1,26 @@
+//! The suite on its lab and on files, where all that happens is known.
+//!
+//! One program, since each links the whole suite: `cargo test --test lab chaos::` runs some of its tests.
+
+mod chaos;
+mod degraded;
+mod hostile_inputs;
+#[path = "../support/observed_scheduler.rs"]
+mod observed_scheduler;
+#[path = "../support/paused.rs"]
+mod paused;
+#[path = "../support/played_manager.rs"]
+mod played_manager;
+mod reports;
+#[path = "../../src/judge/tests/support/seeds.rs"]
+mod seeds;
+#[path = "../../src/collect/tests/send.rs"]
+mod send;
+// Some of it is for the tests of the report's own crate.
+#[allow(dead_code)]
+#[path = "../../src/report/tests/formats/support/mod.rs"]
+mod support;
+mod trust;
+
+/// The repository.
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");

@@ -1,0 +1,71 @@
+//! The cluster, by way of kubectl.
+
+use std::{
+    env,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::trials::assets_or_reason;
+
+/// The variable that names the kubeconfig of the cluster.
+const VARIABLE: &str = "CLUSTER_KUBECONFIG";
+
+/// A cluster that the trials may change.
+pub struct Cluster {
+    pub kubeconfig: PathBuf,
+    kubectl: PathBuf,
+}
+
+impl Cluster {
+    /// Finds the cluster, or says why the trials have to be ignored. No other kubeconfig will do: they change the cluster.
+    pub fn find() -> Result<Self, String> {
+        let kubeconfig = env::var_os(VARIABLE).filter(|path| !path.is_empty());
+        let kubeconfig = kubeconfig.ok_or(format!(
+            "there is no cluster: set {VARIABLE} to the kubeconfig of `ci/cluster up`, and load the image of `ci/image`"
+        ))?;
+        let assets = assets_or_reason()?;
+        Ok(Self {
+            kubeconfig: PathBuf::from(kubeconfig),
+            kubectl: assets.kubectl().ok_or("there is no kubectl")?,
+        })
+    }
+
+    /// Runs kubectl.
+    pub fn output(&self, arguments: &[&str], input: &str) -> Output {
+        let mut kubectl = Command::new(&self.kubectl)
+            .args(arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("kubectl runs");
+        let mut stdin = kubectl.stdin.take().expect("a pipe");
+        stdin.write_all(input.as_bytes()).expect("kubectl reads");
+        drop(stdin);
+        kubectl.wait_with_output().expect("kubectl ends")
+    }
+
+    /// Runs kubectl, which has to succeed, with text on its standard input.
+    pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.output(arguments, input);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {arguments:?}: {told}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Runs kubectl, which has to succeed.
+    pub fn kubectl(&self, arguments: &[&str]) -> String {
+        self.kubectl_with(arguments, "")
+    }
+
+    /// Gets objects.
+    pub fn get(&self, arguments: &[&str]) -> Value {
+        let told = self.kubectl(&[&["get", "--output", "json"], arguments].concat());
+        serde_json::from_str(&told).expect("JSON")
+    }
+}

@@ -1,0 +1,381 @@
+//! The whole command, with hooks that are really run, on an implementation that asks its members over the network.
+
+mod implementation;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::Duration,
+};
+
+use apiserver::{ApiServer, AuditLevel};
+use collect::clock::Clock;
+use evidence::{Digester, DriverAction, Evidence, Kind, StepOutcome, api::Role, read_input};
+use http::Method;
+use implementation::{Implementation, PROFILES, profile};
+use kube::Client;
+use lab::hub::{Hub, envtest_options};
+use libtest_mimic::Trial;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{net::TcpListener, time::sleep};
+
+use crate::{
+    send::send,
+    trials::{assets_or_reason, trial, trial_with},
+};
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        on_lab("an_implementation_is_driven_by_commands", driven_by_commands),
+        on_envtest("an_implementation_is_driven_by_commands", driven_by_commands),
+        on_lab("what_a_hook_prints_shows_no_credential", no_credential_is_shown),
+        on_lab("a_signal_has_everything_undone", a_signal_has_everything_undone),
+        on_lab(
+            "a_killed_run_is_cleaned_up_after",
+            a_killed_run_is_cleaned_up_after,
+        ),
+    ]
+}
+
+fn on_lab(name: &str, test: fn(World)) -> Trial {
+    trial(format!("driver::{name}::lab"), move || {
+        test(World::new(|| async {
+            let hub = Hub::lab(Clock::system()).await.expect("a hub");
+            let server = hub.as_lab().expect("the lab").clone();
+            server.set_audit_level(AuditLevel::Request);
+            let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+            let port = listener.local_addr().expect("an address").port();
+            tokio::spawn(async move { server.serve(listener).await });
+            let token = ApiServer::token("conformance");
+            let kubeconfig = json!({
+                "apiVersion": "v1", "kind": "Config", "current-context": "hub",
+                "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "runner"}}],
+                "clusters": [{"name": "hub", "cluster": {"server": format!("http://127.0.0.1:{port}")}}],
+                "users": [{"name": "runner", "user": {"token": token}}],
+            });
+            (hub, kubeconfig.to_string())
+        }));
+    })
+}
+
+fn on_envtest(name: &str, test: fn(World)) -> Trial {
+    trial_with(
+        format!("driver::{name}::envtest"),
+        assets_or_reason,
+        move |assets| {
+            test(World::new(|| async move {
+                let hub = Hub::envtest(&assets, envtest_options()).await.expect("a hub");
+                let kubeconfig = hub.as_envtest().expect("envtest").kubeconfig("conformance");
+                (hub, kubeconfig)
+            }));
+        },
+    )
+}
+
+/// A hub with an implementation on it, and a folder with a driver file for it.
+struct World {
+    runtime: tokio::runtime::Runtime,
+    hub: Option<Hub>,
+    admin: Client,
+    folder: TempDir,
+}
+
+const JOIN: &str = r#"cp "$CONFORMANCE_MEMBER_KUBECONFIG" copy."$CONFORMANCE_MEMBER"
+mv copy."$CONFORMANCE_MEMBER" members/"$CONFORMANCE_MEMBER""#;
+const LEAVE: &str = r#"rm -f members/"$CONFORMANCE_MEMBER""#;
+/// All that is patient is so for a moment only, as nothing is to be seen in the end.
+const FILE: &str = "\
+hooks: {join: [sh, join.sh], leave: [sh, leave.sh], restart: [sh, -c, 'echo restarted']}
+patience: {default: 30s, set-display-name: 500ms, restart: 500ms, put-foreigner: 500ms}
+scale: {members: 0}
+";
+
+impl World {
+    fn new<F: Future<Output = (Hub, String)>>(hub: impl FnOnce() -> F) -> Self {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let (hub, kubeconfig) = runtime.block_on(hub());
+        let within = runtime.enter();
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("members")).expect("a folder");
+        let admin = hub.client_as("admin", "somebody").expect("a user");
+        let manager = hub.client_as("reference-manager", "somebody").expect("a user");
+        let implementation = Implementation::new(manager, folder.path().join("members"));
+        runtime.spawn(implementation.live());
+        drop(within);
+        let world = Self {
+            runtime,
+            hub: Some(hub),
+            admin,
+            folder,
+        };
+        for (name, text) in [
+            ("hub", kubeconfig.as_str()),
+            ("driver.yaml", FILE),
+            ("join.sh", JOIN),
+            ("leave.sh", LEAVE),
+        ] {
+            world.write(name, text);
+        }
+        world
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("a file");
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn send(&self, method: Method, path: &str, body: Option<Value>) -> Value {
+        let sent = self.runtime.block_on(send(&self.admin, method, path, body));
+        sent.expect("the hub takes it")
+    }
+
+    /// All profiles.
+    fn profiles(&self) -> Vec<Value> {
+        let list = self.send(Method::GET, PROFILES, None);
+        list["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// The members that have joined.
+    fn joined(&self) -> usize {
+        fs::read_dir(self.path("members")).expect("a folder").count()
+    }
+
+    /// The journals of runs.
+    fn journals(&self) -> usize {
+        let folder = self.path("state/clusterprofile-conformance/runs");
+        fs::read_dir(folder).map_or(0, Iterator::count)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_clusterprofile-conformance"));
+        command.args(["run", "--kubeconfig"]).arg(self.path("hub"));
+        command.args(arguments);
+        command
+            .env("XDG_STATE_HOME", self.path("state"))
+            .env("HOME", "/nonexistent")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn drive(&self) -> Command {
+        let mut command = self.command(&[
+            "--allow-mutations",
+            "--observe",
+            "1s",
+            "--settle",
+            "0s",
+            "--driver",
+        ]);
+        command.arg(self.path("driver.yaml"));
+        command.arg("--record").arg(self.path("evidence.jsonl"));
+        command.arg("--json").arg(self.path("report.json"));
+        command.arg("--junit").arg(self.path("report.xml"));
+        command
+    }
+
+    /// Drives to the end. What was seen, and what was printed.
+    fn driven(&self) -> (Evidence, String) {
+        let output = self.drive().output().expect("it runs");
+        (self.evidence(&told(&output)), told(&output))
+    }
+
+    fn evidence(&self, told: &str) -> Evidence {
+        match read_input(&self.path("evidence.jsonl"), &Digester::new([7; 32])) {
+            Ok(input) => input.evidence,
+            Err(error) => panic!("{error}\n{told}"),
+        }
+    }
+
+    /// Waits until something is so.
+    fn until(&self, what: &str, so: impl Fn(&World) -> bool) {
+        for _ in 0..400 {
+            if so(self) {
+                return;
+            }
+            self.runtime
+                .block_on(async { sleep(Duration::from_millis(50)).await });
+        }
+        panic!("not in time: {what}");
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let Some(hub) = self.hub.take() {
+            let _ = self.runtime.block_on(hub.stop());
+        }
+    }
+}
+
+fn told(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// A run in earnest: what it sees, and that it writes to nobody else's profiles.
+fn driven_by_commands(world: World) {
+    for name in ["a", "b"] {
+        world.send(Method::POST, PROFILES, Some(profile(name)));
+    }
+    let before = world.profiles();
+    let (evidence, told) = world.driven();
+    let driver = evidence.driver.as_ref().expect("a driver");
+    assert!(driver.lacking.is_empty(), "{:?}\n{told}", driver.lacking);
+    for step in &driver.steps {
+        assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{told}");
+        let patient = matches!(
+            step.action,
+            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeigner
+        );
+        // An answer that is not seen is waited for to the end of the patience.
+        let waited = step.looked_until.duration_since(step.until);
+        assert!(patient || waited.as_secs() < 30, "{step:?}");
+    }
+    let actions: BTreeSet<DriverAction> = driver.steps.iter().map(|step| step.action).collect();
+    assert_eq!(actions, DriverAction::of(Role::Manager).collect());
+    assert!(evidence.gaps(Kind::Driver).next().is_none());
+
+    assert_eq!((world.joined(), world.journals()), (0, 0));
+    world.until("the implementation has let its members go", |world| {
+        world.profiles().len() == before.len()
+    });
+    assert_eq!(world.profiles(), before);
+    let touched: BTreeSet<&str> = driver.touched.iter().map(|key| key.name.as_str()).collect();
+    assert_eq!(touched.len(), 5, "{touched:?}");
+    assert_eq!(
+        written(&world),
+        touched.iter().map(|name| (*name).to_owned()).collect()
+    );
+}
+
+/// The names of the profiles to which the runner has written, by the hub's audit log.
+fn written(world: &World) -> BTreeSet<String> {
+    let hub = world.hub.as_ref().expect("a hub");
+    let log = match (hub.as_lab(), hub.as_envtest()) {
+        (Some(lab), _) => lab.audit_log(),
+        (_, Some(envtest)) => fs::read_to_string(envtest.audit_log()).expect("a log"),
+        _ => String::new(),
+    };
+    let events = log
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an event"));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let ours = events.filter(|event| {
+        let verb = event["verb"].as_str().unwrap_or_default();
+        let write = !matches!(verb, "get" | "list" | "watch" | "");
+        let dry = text(&event["requestURI"]).contains("dryRun=All");
+        let review = event["objectRef"]["resource"] == "selfsubjectaccessreviews";
+        let answered = event["stage"] == "ResponseComplete";
+        event["user"]["username"] == "conformance" && write && !dry && !review && answered
+    });
+    ours.map(|event| {
+        assert_eq!(event["objectRef"]["resource"], "clusterprofiles", "{event}");
+        match text(&event["objectRef"]["name"]) {
+            name if name.is_empty() => text(&event["requestObject"]["metadata"]["name"]),
+            name => name,
+        }
+    })
+    .collect()
+}
+
+fn no_credential_is_shown(world: World) {
+    let hub = fs::read_to_string(world.path("hub")).expect("a kubeconfig");
+    let hub: Value = serde_json::from_str(&hub).expect("JSON");
+    let token = hub["users"][0]["user"]["token"]
+        .as_str()
+        .expect("a token")
+        .to_owned();
+    let print =
+        "cat \"$CONFORMANCE_HUB_KUBECONFIG\" \"$CONFORMANCE_MEMBER_KUBECONFIG\"; echo printed >&2; exit 7";
+    world.write("join.sh", print);
+    let (evidence, mut all) = world.driven();
+    let driver = evidence.driver.as_ref().expect("a driver");
+    let join = driver.steps_of(DriverAction::Join).next().expect("a join");
+    assert!(
+        join.output.contains("printed") && join.output.contains("token: …"),
+        "{}",
+        join.output
+    );
+    assert!(all.contains("failed to join"), "{all}");
+    for name in ["evidence.jsonl", "report.json", "report.xml"] {
+        all += &fs::read_to_string(world.path(name)).expect("a report");
+    }
+    // The stand-ins' tokens are made in the same way, by another name.
+    for token in [token, ApiServer::token("admin")] {
+        assert!(!all.contains(&token), "{token}");
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status();
+    assert!(status.expect("kill runs").success());
+}
+
+/// Starts a run that is stopped while everything is going on.
+fn start(world: &World) -> Child {
+    // Members break and heal for longer than this test takes.
+    world.write("driver.yaml", &FILE.replace("500ms", "10m"));
+    let child = world
+        .drive()
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    world.until("the foreign profile and a changed name are there", |world| {
+        let profiles = world.profiles();
+        let shows = |pointer: &str, text: &str| {
+            profiles
+                .iter()
+                .filter_map(|profile| profile.pointer(pointer)?.as_str())
+                .any(|value| value.contains(text))
+        };
+        shows("/metadata/name", "-foreign") && shows("/spec/displayName", "set by conformance run")
+    });
+    assert!(world.joined() > 0 && world.journals() == 1);
+    child
+}
+
+fn a_signal_has_everything_undone(world: World) {
+    let child = start(&world);
+    signal(&child, "-INT");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(told(&output).contains("undoing changes"), "{}", told(&output));
+    assert!(output.status.code().is_some_and(|code| code != 130), "{output:?}");
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{}", told(&output));
+    world.until("nothing is left", |world| world.profiles().is_empty());
+    let evidence = world.evidence(&told(&output));
+    let gap = evidence.gaps(Kind::Driver).next().expect("a gap");
+    assert!(gap.reason.contains("stopped before"), "{gap:?}");
+}
+
+fn a_killed_run_is_cleaned_up_after(world: World) {
+    let mut child = start(&world);
+    signal(&child, "-KILL");
+    child.wait().expect("it ends");
+    assert!(world.joined() > 0 && world.journals() == 1);
+
+    let clean = || world.command(&["--clean"]).output().expect("it runs");
+    let output = clean();
+    let told_first = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{told_first}");
+    for told in ["leaves", "-foreign goes", "everything that it did is undone"] {
+        assert!(told_first.contains(told), "{told}: {told_first}");
+    }
+    assert_eq!((world.joined(), world.journals()), (0, 0), "{told_first}");
+    world.until("nothing is left", |world| world.profiles().is_empty());
+    let again = clean();
+    assert!(
+        told(&again).contains("nothing is left of any run"),
+        "{}",
+        told(&again)
+    );
+    assert!(!Path::new("/nonexistent").exists());
+}

@@ -1,0 +1,149 @@
+//! The commands of the README work when copied: each of its shell blocks runs, on a hub of the lab with kubectl.
+//!
+//! Two words of a block are others here: a window of minutes is one of seconds, and `cargo run --` calls the binary that
+//! the tests were built with.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use libtest_mimic::{Completion, Failed, Trial};
+use tempfile::TempDir;
+
+use crate::trials::assets_or_reason;
+
+const SUITE: &str = env!("CARGO_BIN_EXE_clusterprofile-conformance");
+
+pub fn trials() -> Vec<Trial> {
+    let trials = blocks().into_iter().enumerate().map(|(place, block)| {
+        let name = format!(
+            "readme::block_{}: {}",
+            place + 1,
+            block.lines().next().unwrap_or_default()
+        );
+        Trial::ignorable_test(name, move || works(&block))
+    });
+    trials.collect()
+}
+
+/// The shell blocks of the README.
+fn blocks() -> Vec<String> {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(readme).expect("it is there");
+    let blocks: Vec<String> = readme
+        .split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .map(str::to_owned)
+        .collect();
+    assert!(blocks.len() >= 4, "{blocks:?}");
+    blocks
+}
+
+fn works(block: &str) -> Result<Completion, Failed> {
+    let place = Place::new()?;
+    let _hub = if block.contains("my-hub") || block.contains("kubectl") {
+        match assets_or_reason() {
+            Ok(assets) => {
+                let kubectl = assets.kubectl().ok_or("there is no kubectl")?;
+                symlink(kubectl, place.bin().join("kubectl"))?;
+            }
+            Err(reason) => return Ok(Completion::ignored_with(reason)),
+        }
+        Some(Served::start(&place)?)
+    } else {
+        None
+    };
+    let script = block.replace("--observe 10m", "--observe 2s");
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-o", "pipefail", "-c", &script])
+        .current_dir(place.0.path())
+        .env("PATH", place.path())
+        .env("KUBECONFIG", place.kubeconfig())
+        .env("HOME", place.0.path())
+        .env_remove("KUBERNETES_SERVICE_HOST")
+        .stdin(Stdio::null());
+    let done = shell.output()?;
+    let told = format!(
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    // A window of seconds decides little, and a broken manager is to be seen: what counts is that the command is one.
+    let is_usage = told.contains("command not found") || told.lines().any(|line| line.starts_with("error:"));
+    match done.status.code() {
+        Some(0 | 1 | 3) if !is_usage => Ok(Completion::Completed),
+        code => Err(format!("{script}\nended with {code:?}:\n{told}").into()),
+    }
+}
+
+/// A folder to run in, with the commands that people have.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Result<Self, Failed> {
+        let place = Self(TempDir::new()?);
+        fs::create_dir(place.bin())?;
+        symlink(SUITE, place.bin().join("clusterprofile-conformance"))?;
+        let cargo = place.bin().join("cargo");
+        fs::write(
+            &cargo,
+            "#!/usr/bin/env bash\n[ \"$1 $2\" = 'run --' ] && shift 2 && exec clusterprofile-conformance \"$@\"\n",
+        )?;
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755))?;
+        Ok(place)
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.0.path().join("bin")
+    }
+
+    fn path(&self) -> String {
+        let rest = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{rest}", self.bin().display())
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.0.path().join("kubeconfig")
+    }
+}
+
+/// A hub with a manager, known as the context `my-hub`.
+struct Served(Child);
+
+impl Served {
+    fn start(place: &Place) -> Result<Self, Failed> {
+        let mut hub = Command::new(SUITE)
+            .args(["hub", "--manager", "reference", "--kubeconfig-out"])
+            .arg(place.kubeconfig())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let out = hub.stdout.take().ok_or("no output")?;
+        let served = Self(hub);
+        let mut told = String::new();
+        BufReader::new(out).read_line(&mut told)?;
+        let renamed = Command::new(place.bin().join("kubectl"))
+            .args(["config", "rename-context", "lab", "my-hub", "--kubeconfig"])
+            .arg(place.kubeconfig())
+            .output()?;
+        if renamed.status.success() {
+            Ok(served)
+        } else {
+            Err(String::from_utf8_lossy(&renamed.stderr).into_owned().into())
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
