@@ -81,7 +81,7 @@ audit:
     cargo deny check
 
 # A benchmark, or the list of them: see benches/README.md. Usage: just bench [NAME] [ARGS]
-bench *ARGS="help":
+bench *ARGS="--help":
     cargo bench --bench suite -- {{ARGS}}
 
 # Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]

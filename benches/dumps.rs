@@ -33,7 +33,7 @@ const GOAL_PEAK: u64 = 400_000_000;
 const READ: &str = "read the same dump";
 const RUN: &str = "run --from the same dump";
 
-/// Reads large dumps.
+/// Read large dumps and evidence files
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles there are

@@ -36,7 +36,7 @@ const WATCHED: usize = 2_000;
 /// How long a hub may take to start, and watches to tell what they have to.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The lab's API server beside a real one.
+/// Compare the lab's API server with kube-apiserver
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles there are

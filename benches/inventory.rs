@@ -42,7 +42,7 @@ const FOUR_RULES: &str = r#"
     ([.items[] | select(any(.status.conditions[]?; .type == "Joined") | not)] | length),
     ([.items | group_by(.metadata.name)[] | select(length > 1)] | length) ]"#;
 
-/// Judges a large inventory.
+/// Judge a large inventory on a hub
 #[derive(Args)]
 pub struct Arguments {
     /// The API server that has it

@@ -32,7 +32,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const WHOLE: Duration = Duration::from_secs(600);
 const CHANGED: Duration = Duration::from_secs(30);
 
-/// Watches a fleet for a day.
+/// Watch a fleet for a day
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles there are

@@ -15,7 +15,7 @@ mod watching;
 
 use clap::Parser;
 
-/// Measures the suite, side by side with something else.
+/// Measure the suite, side by side with something else
 #[derive(Parser)]
 #[command(bin_name = "cargo bench --bench suite --")]
 struct Cli {

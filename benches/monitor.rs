@@ -41,7 +41,7 @@ const REFILL: usize = 30;
 const PATIENCE: Duration = Duration::from_secs(120);
 const BUDGET: &str = "updates/status-writes-within-budget";
 
-/// Monitors a fleet whose status is written all the time.
+/// Monitor a fleet whose status is written all the time
 #[derive(Args)]
 pub struct Arguments {
     /// The API server that has it

@@ -18,7 +18,7 @@ use crate::support::{
     measure::{median, ratio, seconds, timed},
 };
 
-/// Writes reports on fleets in memory.
+/// Write reports on fleets in memory
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles the fleets have

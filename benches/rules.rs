@@ -15,7 +15,7 @@ use crate::support::{
 /// How many of the most expensive rules are listed.
 const LISTED: usize = 10;
 
-/// Judges a large inventory in memory.
+/// Judge a large inventory in memory
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles there are

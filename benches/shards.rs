@@ -39,7 +39,7 @@ const TWINS: usize = 1_000;
 /// How many names are given to two clusters.
 const NAMESAKES: usize = 10;
 
-/// Judges a large fleet in shares.
+/// Judge a large fleet in shares
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles are published

@@ -32,7 +32,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long it watches on when the writing has ended.
 const REST: Duration = Duration::from_secs(5);
 
-/// Watches a fleet whose status is written all the time.
+/// Watch a fleet whose status is written all the time
 #[derive(Args)]
 pub struct Arguments {
     /// How many profiles there are

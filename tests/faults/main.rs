@@ -4,6 +4,7 @@
 
 mod broken;
 mod consumers;
+mod early;
 mod managers;
 mod matrix;
 mod observed_consumer;

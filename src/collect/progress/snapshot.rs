@@ -1,12 +1,13 @@
 //! The evidence of a run that goes on: a copy of it survives the runner.
 
-use evidence::{Evidence, Gap, Kind, Window, runs::of_other_runs};
+use evidence::{Evidence, Gap, Kind, Tracked, Window, api::PlacementDecision, runs::of_other_runs};
 use jiff::Timestamp;
 
 use crate::{
     clock::Clock,
     watch::{
-        seen::{asked_for_writers, share},
+        record::Recorded,
+        seen::{add_slices, asked_for_writers, share},
         timeline,
     },
 };
@@ -36,13 +37,22 @@ impl std::fmt::Debug for Content {
 
 /// What goes into the evidence, and the record that its profiles are copied from.
 pub(crate) struct Watching {
-    /// All but the profiles.
+    /// All but the profiles and slices.
     pub evidence: Evidence,
     pub record: timeline::Shared,
+    pub slices: Option<SlicesSoFar>,
     pub clock: Clock,
     pub from: Timestamp,
     /// When the window is to end.
     pub planned_end: Timestamp,
+}
+
+/// What the watches of slices have seen.
+#[derive(Clone)]
+pub(crate) struct SlicesSoFar {
+    pub record: timeline::Shared<PlacementDecision>,
+    /// Why not all slices were listed.
+    pub unlisted: Option<String>,
 }
 
 impl Snapshot {
@@ -73,17 +83,24 @@ impl Watching {
         let Self {
             mut evidence,
             record,
+            slices,
             clock,
             from,
             planned_end,
         } = self;
-        // Before the copy: it may lack what comes meanwhile.
-        let known_until = record.lock().known_until();
-        let next = |index: usize| record.lock().copy(index);
-        let profiles = (0..).map_while(next).collect();
-        let recorded = record.lock().copied(profiles)?;
+        let (recorded, known_until) = copy(&record)?;
+        let copied_slices = match &slices {
+            Some(slices) => match copy(&slices.record) {
+                // Without a list there is nothing that would have to be whole.
+                None if slices.unlisted.is_some() => Some((Recorded::default(), None)),
+                None => return None,
+                copied => copied,
+            },
+            None => None,
+        };
         let until = clock.now();
-        evidence.header.window = Some(Window { from, until });
+        let window = Window { from, until };
+        evidence.header.window = Some(window);
         // The driver's steps are not known yet: all that any run has touched is left out.
         evidence.header.other_runs = of_other_runs(&recorded.histories, None);
         let writers = asked_for_writers(&recorded.histories);
@@ -91,16 +108,33 @@ impl Watching {
         evidence.profiles = recorded.histories;
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
+        // What a watch has not heard of by now is unknown: its connection may be dead.
+        let not_watched = |kind: Kind, known_until: Option<Timestamp>| {
+            Gap::of(kind, NOT_WATCHED).within(Window {
+                from: known_until.unwrap_or(until),
+                until: planned_end.max(until),
+            })
+        };
+        evidence.gaps.push(not_watched(Kind::Timeline, known_until));
+        if let (Some(slices), Some((recorded, known_until))) = (slices, copied_slices) {
+            add_slices(&mut evidence, recorded, slices.unlisted.as_deref(), window);
+            evidence
+                .gaps
+                .push(not_watched(Kind::PlacementTimeline, known_until));
+        }
         if let Some(shard) = evidence.header.scope.shard {
             evidence.header.shares = vec![share(shard, &evidence)];
         }
-        // What the watch has not heard of by now is unknown: its connection may be dead.
-        let known_until = known_until.unwrap_or(until);
-        evidence.gaps.push(Gap {
-            from: Some(known_until),
-            until: Some(planned_end.max(until)),
-            ..Gap::of(Kind::Timeline, NOT_WATCHED)
-        });
         Some(evidence)
     }
+}
+
+/// Copies a record that goes on, and says until when it is known. Returns `None` if it was taken meanwhile.
+fn copy<T: Tracked>(record: &timeline::Shared<T>) -> Option<(Recorded<T>, Option<Timestamp>)> {
+    // Before the copy: it may lack what comes meanwhile.
+    let known_until = record.lock().known_until();
+    let next = |index: usize| record.lock().copy(index);
+    let histories = (0..).map_while(next).collect();
+    let recorded = record.lock().copied(histories)?;
+    Some((recorded, known_until))
 }

@@ -26,6 +26,7 @@ use crate::{
     connect::call::TimedClient,
     driver::{RunContext, drive},
     hub::error::CollectError,
+    progress::snapshot::SlicesSoFar,
     watch::{
         memory_budget::MemoryBudget,
         seen::asked_for_writers,
@@ -33,8 +34,9 @@ use crate::{
     },
 };
 
-/// How many profiles a run may have to be judged on the way: copying and judging more would keep the watch waiting.
+/// How many profiles and slices a run may have to be judged on the way: copying and judging more would keep the watch waiting.
 const LARGEST_GLANCE: usize = 10_000;
+
 impl Run<'_> {
     /// Lists the profiles and, where the plan says so, watches them.
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
@@ -46,6 +48,7 @@ impl Run<'_> {
         let from = self.clock.now();
         let mut slices = Box::pin(self.slices()).await?;
         let seen_slices = slices.record.clone();
+        let slices_so_far = self.target.placements.as_ref().map(|_| slices.so_far());
         let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         let unlisted = match self.patience.within(self.patience.list, start).await {
@@ -80,7 +83,7 @@ impl Run<'_> {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.
-                () = self.ticks(&record, from) => {}
+                () = self.ticks(&record, slices_so_far.as_ref(), from) => {}
                 () = watches.follow() => {}
                 () = slices.follow() => {}
             }
@@ -186,7 +189,7 @@ impl Run<'_> {
         self.evidence.driver = driven.map(|(driver, _)| driver);
     }
 
-    async fn ticks(&self, record: &timeline::Shared, from: Timestamp) {
+    async fn ticks(&self, record: &timeline::Shared, slices: Option<&SlicesSoFar>, from: Timestamp) {
         let started = Instant::now();
         loop {
             sleep(TICK).await;
@@ -194,13 +197,14 @@ impl Run<'_> {
                 let record = record.lock();
                 (record.alive(), record.writes)
             };
+            let decisions = slices.map_or(0, |slices| slices.record.lock().alive());
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
-            if profiles <= LARGEST_GLANCE && self.progress.wants_glance() {
-                self.progress.glance(self.snapshot(record, from));
+            if profiles + decisions <= LARGEST_GLANCE && self.progress.wants_glance() {
+                self.progress.glance(self.snapshot(record, slices, from));
             }
             if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(self.snapshot(record, from));
+                self.progress.snapshot(self.snapshot(record, slices, from));
             }
         }
     }

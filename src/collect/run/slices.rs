@@ -1,12 +1,12 @@
 //! Watches the slices of decisions beside the profiles.
 
-use evidence::{Kind, Window};
+use evidence::Window;
 use jiff::Timestamp;
 
 use super::{patience::Unfinished, state::Run, watches::Slices};
 use crate::{
     hub::error::CollectError,
-    watch::{memory_budget::MemoryBudget, timeline},
+    watch::{memory_budget::MemoryBudget, seen::add_slices, timeline},
 };
 
 impl Run<'_> {
@@ -64,18 +64,6 @@ impl Run<'_> {
             return;
         }
         let recorded = slices.record.lock().take();
-        self.evidence.slices = recorded.histories;
-        self.evidence.unreadable.extend(recorded.unreadable);
-        self.evidence.gaps.extend(recorded.gaps);
-        if let Some(why) = &slices.unlisted {
-            let seen = self.evidence.slices.len();
-            let reason = format!("not all placement decisions were listed, but only {seen}: {why}");
-            self.gap(Kind::PlacementDecisions, reason);
-            if !self.plan.observe.is_zero() {
-                let reason =
-                    format!("placement decisions were not watched, as their list did not end: {why}");
-                self.gap_within(Kind::PlacementTimeline, window, reason);
-            }
-        }
+        add_slices(&mut self.evidence, recorded, slices.unlisted.as_deref(), window);
     }
 }

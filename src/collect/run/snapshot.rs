@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::state::Run;
 use crate::{
     hub::wanted::Wish,
-    progress::snapshot::{Snapshot, Watching},
+    progress::snapshot::{SlicesSoFar, Snapshot, Watching},
     watch::timeline,
 };
 
@@ -14,24 +14,45 @@ use crate::{
 const CUT_SHORT: &str = "it did not end by itself: this is the copy of its evidence that it kept on the way";
 /// Why evidence that comes last is missing.
 const NOT_READ: &str = "the run ended before it was read";
+/// What a run reads when its window is over.
+const READ_LAST: [Kind; 8] = [
+    Kind::Secrets,
+    Kind::UnlabelledSecrets,
+    Kind::Probe,
+    Kind::Members,
+    Kind::Plugins,
+    Kind::Requests,
+    Kind::ConsumerAccess,
+    Kind::Workloads,
+];
+/// What a run puts into its evidence when its window ends.
+const WITH_WINDOW: [Kind; 6] = [
+    Kind::Driver,
+    Kind::Stage,
+    Kind::MemberCalls,
+    Kind::PluginCalls,
+    Kind::Notices,
+    Kind::Outputs,
+];
 
 impl Run<'_> {
-    /// The evidence so far, while the hub is watched.
-    pub(crate) fn snapshot(&self, record: &timeline::Shared, from: Timestamp) -> Snapshot {
+    /// The evidence so far, while the hub is watched. There are no slices where decisions are not judged.
+    pub(crate) fn snapshot(
+        &self,
+        record: &timeline::Shared,
+        slices: Option<&SlicesSoFar>,
+        from: Timestamp,
+    ) -> Snapshot {
         let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
         let mut evidence = self.unfinished();
-        let is_asked = |kind: Kind| *evidence.asked(kind) == Asked::Yes;
-        let lacks_namespaces = is_asked(Kind::Namespaces) && evidence.namespaces.is_empty();
-        let lacking = [
-            (Kind::Namespaces, lacks_namespaces),
-            (Kind::Driver, is_asked(Kind::Driver)),
-        ];
-        let lacking = lacking.into_iter().filter(|(_, lacks)| *lacks);
-        let gaps: Vec<Gap> = lacking.map(|(kind, _)| Gap::of(kind, NOT_READ)).collect();
-        evidence.gaps.extend(gaps);
+        lack(&mut evidence, &WITH_WINDOW);
+        if evidence.namespaces.is_empty() {
+            lack(&mut evidence, &[Kind::Namespaces]);
+        }
         Snapshot::of_watch(Watching {
             evidence,
             record: record.clone(),
+            slices: slices.cloned(),
             clock: self.clock,
             from,
             planned_end: from.saturating_add(observe).unwrap_or(Timestamp::MAX),
@@ -62,18 +83,16 @@ impl Run<'_> {
             (Kind::UnlabelledSecrets, of_secrets),
             (Kind::Probe, wished(&self.plan.probe)),
         ]);
-        for kind in [
-            Kind::Secrets,
-            Kind::UnlabelledSecrets,
-            Kind::Probe,
-            Kind::Members,
-            Kind::Plugins,
-            Kind::Requests,
-        ] {
-            if *evidence.asked(kind) == Asked::Yes {
-                evidence.gaps.push(Gap::of(kind, NOT_READ));
-            }
-        }
+        lack(&mut evidence, &READ_LAST);
         evidence
+    }
+}
+
+/// Notes that these kinds, as far as they were requested, are not there.
+fn lack(evidence: &mut Evidence, kinds: &[Kind]) {
+    for &kind in kinds {
+        if *evidence.asked(kind) == Asked::Yes {
+            evidence.gaps.push(Gap::of(kind, NOT_READ));
+        }
     }
 }

@@ -156,11 +156,7 @@ impl Run<'_> {
     }
 
     pub(super) fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
-        self.evidence.gaps.push(Gap {
-            from: Some(lost.from),
-            until: Some(lost.until),
-            ..Gap::of(kind, reason)
-        });
+        self.evidence.gaps.push(Gap::of(kind, reason).within(lost));
     }
 
     pub(super) fn stopped(&self) -> bool {

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use crate::{
     hub::target::Target,
+    progress::snapshot::SlicesSoFar,
     watch::timeline::{self, Watch},
 };
 
@@ -108,6 +109,14 @@ impl Slices {
             pending::<()>().await;
         }
         self.watches.follow().await;
+    }
+
+    /// What is copied while the watches go on.
+    pub fn so_far(&self) -> SlicesSoFar {
+        SlicesSoFar {
+            record: self.record.clone(),
+            unlisted: self.unlisted.clone(),
+        }
     }
 
     /// Whether the scope holds one, or may: not all could be listed.

@@ -99,6 +99,16 @@ pub(crate) struct Recorded<T = ClusterProfile> {
     pub unreadable: Vec<Unreadable>,
 }
 
+impl<T> Default for Recorded<T> {
+    fn default() -> Self {
+        Self {
+            histories: Vec::new(),
+            gaps: Vec::new(),
+            unreadable: Vec::new(),
+        }
+    }
+}
+
 impl<T: Tracked> Record<T> {
     /// Whether an object was seen that is one of those, or that could not be read.
     pub fn has(&self, is_one: impl Fn(&T) -> bool) -> bool {

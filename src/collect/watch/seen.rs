@@ -1,8 +1,10 @@
-//! What the profiles that were seen tell of the evidence.
+//! How what was seen becomes evidence.
 
 use std::collections::BTreeSet;
 
-use evidence::{Asked, Evidence, ProfileHistory, Shard, Share};
+use evidence::{Asked, Evidence, Gap, Kind, ProfileHistory, Shard, Share, Window, api::PlacementDecision};
+
+use super::record::Recorded;
 
 /// Whether managedFields were seen. Without profiles, nothing speaks against it.
 pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
@@ -11,6 +13,29 @@ pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
         Asked::Yes
     } else {
         Asked::No("the hub showed no managedFields".into())
+    }
+}
+
+/// Puts slices into the evidence, with what is missing where not all were listed.
+pub(crate) fn add_slices(
+    evidence: &mut Evidence,
+    recorded: Recorded<PlacementDecision>,
+    unlisted: Option<&str>,
+    window: Window,
+) {
+    evidence.slices = recorded.histories;
+    evidence.unreadable.extend(recorded.unreadable);
+    evidence.gaps.extend(recorded.gaps);
+    let Some(why) = unlisted else {
+        return;
+    };
+    let seen = evidence.slices.len();
+    let reason = format!("not all placement decisions were listed, but only {seen}: {why}");
+    evidence.gaps.push(Gap::of(Kind::PlacementDecisions, reason));
+    if *evidence.asked(Kind::PlacementTimeline) == Asked::Yes {
+        let reason = format!("placement decisions were not watched, as their list did not end: {why}");
+        let gap = Gap::of(Kind::PlacementTimeline, reason);
+        evidence.gaps.push(gap.within(window));
     }
 }
 

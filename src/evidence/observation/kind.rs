@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ObjectRef, Reason};
+use crate::{ObjectRef, Reason, Window};
 
 /// A kind of evidence that rules may need. Namespaces are a kind of their own: a runner confined to some namespaces may
 /// not list them.
@@ -99,6 +99,16 @@ impl Gap {
             object: None,
             share: None,
             reason: reason.into(),
+        }
+    }
+
+    /// The same for this time alone.
+    #[must_use]
+    pub fn within(self, lost: Window) -> Self {
+        Self {
+            from: Some(lost.from),
+            until: Some(lost.until),
+            ..self
         }
     }
 }

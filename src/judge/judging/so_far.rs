@@ -13,16 +13,19 @@ use crate::{
 };
 
 /// The kinds of evidence that a run has of each moment that it has watched, and dry runs: those only add findings.
-const AS_IT_HAPPENS: [Kind; 5] = [
+const AS_IT_HAPPENS: [Kind; 7] = [
     Kind::Inventory,
     Kind::Timeline,
     Kind::Writers,
     Kind::Namespaces,
     Kind::Probe,
+    Kind::PlacementDecisions,
+    Kind::PlacementTimeline,
 ];
 
 /// Judges what a run has seen so far by the rules whose violations no later evidence takes back: those that use no
-/// evidence that the run asks for and reads when its window is over. All others are left out. What they find stays found.
+/// evidence that the run asks for and reads when its window is over. All others are left out. A violation that they find
+/// stays found; a hint may go.
 pub fn judge_so_far(so_far: &Evidence, selection: &Selection) -> Judgement {
     judge(so_far, &final_rules(so_far, selection))
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use collect::{Progress, Snapshot};
+use evidence::api::Edition;
 use judge::{Selection, judge};
 
 use super::*;
@@ -97,6 +98,49 @@ async fn a_copy_knows_no_more_than_the_watch_has_heard() {
         known.len() > 90 && known.iter().all(|known| *known == 60),
         "{known:?}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_holds_the_slices_too() {
+    let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
+    world.profile("a").await;
+    let slices = PROFILES.replace("clusterprofiles", "placementdecisions");
+    let slice = |name: &str| {
+        json!({
+            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
+            "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "default"}}],
+        })
+    };
+    world.create(&slices, slice("first")).await;
+    let events = async {
+        after(10).await;
+        world.create(&slices, slice("second")).await;
+        after(20).await;
+        world.create(&slices, slice("third")).await;
+    };
+    let mut plan = plan(40);
+    plan.claim.edition = Edition::Placement2025M09;
+    plan.claim.consumer_users = vec!["somebody".to_owned()];
+    let (copies, evidence) = copies(&world, &plan, events).await;
+    let middle = &copies[20];
+    let names: Vec<_> = middle
+        .slices
+        .iter()
+        .map(|slice| &*slice.last().metadata.name)
+        .collect();
+    assert_eq!(names, ["first", "second"]);
+    assert!(middle.is_whole(Kind::PlacementDecisions));
+    let unknown = span(
+        middle
+            .gaps(Kind::PlacementTimeline)
+            .next()
+            .expect("a gap up to the end"),
+    );
+    assert_eq!(unknown.0, 10, "nothing was heard since");
+    assert_eq!(gaps(middle, Kind::ConsumerAccess).len(), 1);
+    assert_eq!(evidence.slices.len(), 3);
+    assert!(evidence.is_whole(Kind::PlacementTimeline) && evidence.is_whole(Kind::ConsumerAccess));
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,12 +6,16 @@ use std::{
 };
 
 use collect::{Plan, Progress, clock::Clock, collect};
-use evidence::Evidence;
+use evidence::{
+    Evidence,
+    api::{Edition, names},
+};
 use indicatif::ProgressBar;
 use judge::{Selection, Verdict, Waivers, judge};
 use lab::{
     hub::Hub,
     manager::{Fault, Manager, hub_definitions},
+    scheduler::{self, Scheduler},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +45,27 @@ async fn collected(
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress, stop) => seen.expect("evidence"),
         end = manager.run(client) => panic!("{end:?}"),
+    }
+}
+
+/// The same of the reference scheduler with one fault.
+async fn collected_of_scheduler(seconds: u64, fault: &str, progress: &dyn Progress) -> Evidence {
+    let clock = Clock::system();
+    let faults = [scheduler::Fault::parse(fault).expect("a fault")];
+    let hub = Hub::lab_with(clock, &scheduler::hub_definitions(&faults))
+        .await
+        .expect("a hub");
+    let client = hub.client_as(Scheduler::NAME, Scheduler::NAME).expect("a client");
+    let mut scheduler = Scheduler::new(faults.to_vec(), clock);
+    scheduler.set_up(&client).await.expect("it starts");
+    let mut plan = Plan::watching(Duration::from_secs(seconds));
+    plan.claim.edition = Edition::Placement2025M09;
+    // As the hub stores the objects.
+    plan.api_version = Some(names::VERSIONS[1].to_owned());
+    let stop = CancellationToken::new();
+    tokio::select! {
+        seen = collect(&hub.connection, &plan, clock, progress, stop) => seen.expect("evidence"),
+        end = scheduler.run(client) => panic!("{end:?}"),
     }
 }
 
@@ -142,6 +167,15 @@ async fn what_is_broken_already_is_broken_in_the_end() {
             "{early:?} {failed:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn decisions_are_judged_on_the_way_too() {
+    let fault = "placement-references/name-valid";
+    let so_far = SoFar::new(&Selection::default(), None, None);
+    let log = Log::new(so_far.clone(), true, |_: &str| {});
+    collected_of_scheduler(600, fault, &log).await;
+    assert_eq!(so_far.broken_rules(), [fault]);
 }
 
 /// Runs for 200 s, and ends on the first violation. Returns the rule that ended it, and the seconds watched.
