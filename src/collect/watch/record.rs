@@ -1,7 +1,7 @@
 //! The histories of profiles, or of slices, built from lists and watches.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -14,7 +14,12 @@ use jiff::Timestamp;
 
 use super::{memory_budget::MemoryBudget, skew::Skew};
 
+mod heard;
+mod holdings;
+mod recorded;
 mod rolling;
+
+pub(crate) use self::recorded::Recorded;
 
 /// Why a watch is interrupted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,33 +97,7 @@ pub(crate) struct Pass {
     pub is_of_new_history: bool,
 }
 
-/// The record as evidence.
-pub(crate) struct Recorded<T = ClusterProfile> {
-    pub histories: Vec<History<T>>,
-    pub gaps: Vec<Gap>,
-    pub unreadable: Vec<Unreadable>,
-}
-
-impl<T> Default for Recorded<T> {
-    fn default() -> Self {
-        Self {
-            histories: Vec::new(),
-            gaps: Vec::new(),
-            unreadable: Vec::new(),
-        }
-    }
-}
-
 impl<T: Tracked> Record<T> {
-    /// Whether an object was seen that is one of those, or that could not be read.
-    pub fn has(&self, is_one: impl Fn(&T) -> bool) -> bool {
-        let mut newest = self
-            .histories
-            .iter()
-            .filter_map(|history| history.versions.last());
-        !self.unreadable.is_empty() || newest.any(|version| is_one(&version.object))
-    }
-
     /// Begins a pass over the whole inventory.
     pub fn begin(&mut self, origin: Origin) -> Pass {
         self.passes += 1;
@@ -260,92 +239,6 @@ impl<T: Tracked> Record<T> {
         names
     }
 
-    /// The number of profiles so far, deleted ones included.
-    pub fn len(&self) -> usize {
-        self.histories.len()
-    }
-
-    /// The profiles in the order in which they were first seen, without the first `count`.
-    pub fn after(&self, count: usize) -> &[History<T>] {
-        self.histories.get(count..).unwrap_or_default()
-    }
-
-    /// The history of the profile with that uid.
-    pub fn history(&self, uid: &str) -> Option<&History<T>> {
-        self.by_key(uid)
-    }
-
-    /// The number of profiles that exist now.
-    pub fn alive(&self) -> usize {
-        self.alive
-    }
-
-    /// The objects that do not fit the type.
-    pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
-        self.unreadable.values().map(|one| &one.unreadable)
-    }
-
-    /// The indices of histories whose newest version is unreadable, as a set.
-    pub fn left_out(&self) -> HashSet<usize> {
-        self.misplaced().collect()
-    }
-
-    /// The indices of histories whose newest version is unreadable.
-    fn misplaced(&self) -> impl Iterator<Item = usize> {
-        let objects = self.unreadable.values().map(|one| &one.unreadable.object);
-        objects
-            .filter_map(|object| self.places.get(&self.key_of(object)))
-            .map(|place| place.index)
-    }
-
-    /// Adds a watch. Returns its number.
-    pub fn add_watch(&mut self, now: Timestamp) -> usize {
-        self.heard.push(Some(now));
-        self.lost.push(None);
-        self.heard.len() - 1
-    }
-
-    /// Notes that a watch knows every change until now.
-    pub fn hear(&mut self, watch: usize, now: Timestamp) {
-        if let Some(heard) = self.heard.get_mut(watch) {
-            *heard = Some(now);
-        }
-    }
-
-    /// Notes that a watch is not followed.
-    pub fn rest(&mut self, watch: usize) {
-        if let Some(heard) = self.heard.get_mut(watch) {
-            *heard = None;
-        }
-    }
-
-    /// Until when all watches know every change; none if no watch is followed.
-    pub fn known_until(&self) -> Option<Timestamp> {
-        self.heard.iter().flatten().min().copied()
-    }
-
-    /// Copies the history at `index`, in the order in which profiles were first seen.
-    pub fn copy(&self, index: usize) -> Option<History<T>> {
-        self.histories.get(index).cloned()
-    }
-
-    /// Completes a copy of all histories. Returns `None` if the record was taken meanwhile.
-    pub fn copied(&self, mut histories: Vec<History<T>>) -> Option<Recorded<T>> {
-        if self.passes == 0 {
-            return None;
-        }
-        retain_current(&mut histories, &self.misplaced().collect());
-        Some(Recorded {
-            histories,
-            gaps: self.gaps.iter().cloned().chain(self.memory.gaps::<T>()).collect(),
-            unreadable: self
-                .unreadable
-                .values()
-                .map(|one| one.unreadable.clone())
-                .collect(),
-        })
-    }
-
     /// Begins anew with what a window ended with: the last versions of the objects that exist, and those that were
     /// unreadable then.
     pub fn go_on<'a>(
@@ -367,45 +260,6 @@ impl<T: Tracked> Record<T> {
                 pass: pass.number,
             };
             self.unreadable.insert(whole_key(&unreadable.object), still);
-        }
-    }
-
-    /// The histories of objects that are wanted by namespace and name, and what was missed: all gaps, and the versions that
-    /// cannot be read.
-    pub fn so_far(
-        &self,
-        is_wanted: impl Fn(&str, &str) -> bool,
-        now: Timestamp,
-    ) -> (Vec<History<T>>, Vec<Gap>) {
-        let histories = self.histories.iter().filter(|history| {
-            let metadata = history.last().metadata();
-            is_wanted(&metadata.namespace, &metadata.name)
-        });
-        let unread = self.unreadable.values().map(|one| one.gap::<T>(now));
-        let gaps = self
-            .gaps
-            .iter()
-            .cloned()
-            .chain(self.memory.gaps::<T>())
-            .chain(unread);
-        (histories.cloned().collect(), gaps.collect())
-    }
-
-    /// Takes the whole record. A profile whose newest version is unreadable is only among the unreadable: an older
-    /// version would be judged in its place.
-    pub fn take(&mut self) -> Recorded<T> {
-        let mut record = std::mem::take(self);
-        let stale: HashSet<usize> = record.misplaced().collect();
-        retain_current(&mut record.histories, &stale);
-        record.gaps.extend(record.memory.gaps::<T>());
-        Recorded {
-            histories: record.histories,
-            gaps: record.gaps,
-            unreadable: record
-                .unreadable
-                .into_values()
-                .map(|one| one.unreadable)
-                .collect(),
         }
     }
 
@@ -572,18 +426,6 @@ fn is_repeated<T: Tracked>(history: &History<T>, object: &T) -> bool {
             .any(|version| version.object == *object)
 }
 
-/// Drops the histories at the stale indices, unless the profile was deleted.
-fn retain_current<T>(histories: &mut Vec<History<T>>, stale: &HashSet<usize>) {
-    if stale.is_empty() {
-        return;
-    }
-    let mut index = 0..;
-    histories.retain(|history| {
-        let is_stale = index.next().is_some_and(|index| stale.contains(&index));
-        !is_stale || history.deleted.is_some()
-    });
-}
-
 /// The key of an object by uid and path.
 fn whole_key(object: &ObjectRef) -> String {
     format!("{} {}", object.uid, object.path())
@@ -598,59 +440,4 @@ fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
 }
 
 #[cfg(test)]
-mod tests {
-    use evidence::Kind;
-    use serde_json::json;
-
-    use super::*;
-
-    fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
-        let profile = json!({
-            "metadata": {"name": "a", "uid": "u", "resourceVersion": resource_version},
-            "status": {"version": {"kubernetes": kubernetes}},
-        });
-        let at = Timestamp::UNIX_EPOCH;
-        record.changed(profile.to_string().as_bytes(), Origin::Created, at);
-    }
-
-    #[test]
-    fn versions_that_are_told_again_are_kept_once() {
-        let mut record = Record::<ClusterProfile>::default();
-        for _ in 0..3 {
-            for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
-                put(&mut record, resource_version, kubernetes);
-            }
-        }
-        assert_eq!(record.history("u").expect("a history").versions.len(), 3);
-        // As after a restored backup: an old number, and something new.
-        put(&mut record, "10", "v3");
-        assert_eq!(record.history("u").expect("a history").versions.len(), 4);
-    }
-
-    #[test]
-    fn what_a_run_has_no_room_for_is_a_gap() {
-        let mut record = Record {
-            memory: MemoryBudget::of(2),
-            ..Record::default()
-        };
-        put(&mut record, "1", "v1");
-        put(&mut record, "2", "v2");
-        // Told again, it needs no room.
-        put(&mut record, "2", "v2");
-        assert!(record.memory.gaps::<ClusterProfile>().is_empty());
-        put(&mut record, "3", "v3");
-        let at = Timestamp::UNIX_EPOCH;
-        record.changed(br#"{"metadata": {"name": "b", "uid": "w"}}"#, Origin::Created, at);
-        assert_eq!((record.len(), record.alive(), record.new_versions), (1, 1, 2));
-        let recorded = record.take();
-        assert_eq!(recorded.histories[0].versions.len(), 2);
-        let gaps = recorded.gaps.iter().map(|gap| (gap.kind, gap.until));
-        let expected = [(Kind::Timeline, Some(at)), (Kind::Inventory, None)];
-        assert_eq!(gaps.collect::<Vec<_>>(), expected);
-        let reason = &recorded.gaps[0].reason;
-        assert!(
-            reason.contains("more than the 2 versions of ClusterProfiles"),
-            "{reason}"
-        );
-    }
-}
+mod tests;
