@@ -108,3 +108,38 @@ async fn a_run_survives_a_first_connection_that_is_reset() {
     assert_eq!(done.code, Some(3), "{}{}", done.out, done.err);
     assert!(done.out.contains("cost to the hub: "), "{}", done.out);
 }
+
+#[test]
+fn a_hub_out_of_reach_is_one_message_and_leaves_reports() {
+    let folder = Folder::new();
+    let (json, junit) = (folder.flag("report.json"), folder.flag("report.xml"));
+    let kubeconfig = folder.kubeconfig(1);
+    let done = call(&[
+        "run",
+        "--kubeconfig",
+        &kubeconfig,
+        "--json",
+        &json,
+        "--junit",
+        &junit,
+    ]);
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert_eq!(done.out, "");
+    assert_eq!(done.err.matches("error: ").count(), 1, "{}", done.err);
+    assert!(done.err.contains("context here"), "{}", done.err);
+    let report = folder.json("report.json");
+    assert_eq!(report["decision"], "inconclusive");
+    let verdicts = report["verdicts"].as_array().expect("verdicts");
+    assert!(
+        verdicts
+            .iter()
+            .all(|verdict| verdict["verdict"] == "inconclusive"),
+        "{report:#}"
+    );
+    assert!(folder.text("report.xml").contains("<error "));
+    let unknown = ["run", "--kubeconfig", &kubeconfig, "--context", "there"];
+    refused(&unknown, &["there"]);
+    let done = call(&["run"]);
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert!(done.err.contains("--kubeconfig"), "{}", done.err);
+}

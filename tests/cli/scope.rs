@@ -193,3 +193,67 @@ fn what_a_file_is_not_judged_by_is_told() {
     let told = expect(0, &["replay", "conforming.yaml", "--cluster-manager-user", "u"]);
     assert!(!told.contains("counts for nothing"), "{told}");
 }
+
+#[test]
+fn a_narrowed_run_never_calls_itself_conformant() {
+    let folder = Folder::new();
+    let formats = report::FORMATS.iter().map(|format| format.name);
+    let paths = formats
+        .chain(["report"])
+        .map(|flag| (format!("--{flag}"), folder.flag(flag)));
+    let paths: Vec<(String, String)> = paths.collect();
+    let flags: Vec<&str> = paths
+        .iter()
+        .flat_map(|(flag, path)| [flag.as_str(), path])
+        .collect();
+    let narrowed = [&["run", "--from", "conforming.yaml", "version/"][..], &flags].concat();
+    let told = expect(0, &narrowed);
+    let (_, decision) = told.split_once("no violation found: ").expect("a decision");
+    let (judged, _) = decision.split_once(" MUST rules judged").expect("numbers");
+    assert!(
+        told.contains("; the rest needs ") && told.contains("all rules selected"),
+        "{told}"
+    );
+    assert_eq!(folder.json("json")["decision"], "no-violation");
+    assert!(folder.text("badge").contains(&judged.replace(" of ", "/")));
+    // Who wants nothing less than all of it says so.
+    let complete = [
+        &["run", "--from", "conforming.yaml", "version/"][..],
+        &["--complete"],
+    ]
+    .concat();
+    assert_eq!(call(&complete).code, Some(3));
+    for (flag, _) in &paths {
+        let text = folder.text(&flag[2..]).replace("ClusterProfile conformance", "");
+        let claims = text.contains("conformant with")
+            || text.contains(">conformant<")
+            || text.contains(": conformant");
+        assert!(!claims, "{flag}: {text}");
+    }
+    // A filter that leaves out nothing narrows nothing.
+    let whole = ["run", "--from", "conforming.yaml", "/"];
+    assert!(!expect(0, &whole).contains("all rules selected"));
+}
+
+/// What breaks a rule may be in another namespace.
+#[test]
+fn a_run_of_some_namespaces_never_calls_itself_conformant() {
+    let folder = Folder::new();
+    let json = folder.flag("report.json");
+    let lab = [
+        "run",
+        "--hub",
+        "lab",
+        "--manager",
+        "reference=identity/name-unique",
+    ];
+    expect(1, &lab);
+    let one = [&lab[..], &["-n", "lab-fleet", "--json", &json]].concat();
+    let told = expect(0, &one).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("no violation found: ") && told.contains("all namespaces"),
+        "{told}"
+    );
+    assert_eq!(folder.json("report.json")["whole"], false);
+    assert_eq!(call(&[&one[..], &["--complete"]].concat()).code, Some(3));
+}

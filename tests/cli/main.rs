@@ -1,0 +1,52 @@
+//! The command line: what it prints, what it leaves behind, and the codes that it exits with.
+
+mod basis;
+mod board;
+mod bundle;
+mod call;
+mod config;
+mod doctor;
+mod dumps;
+mod everyday;
+mod fail_fast;
+#[cfg(unix)]
+mod hub;
+mod in_cluster;
+mod input;
+mod installed;
+mod listed;
+mod managers;
+mod monitor;
+mod network;
+mod on_the_lab;
+mod pages;
+mod policies;
+mod repeat;
+mod reports;
+mod schemas;
+mod scope;
+mod settling;
+mod shards;
+#[cfg(unix)]
+mod signals;
+mod signed;
+#[cfg(unix)]
+mod sonobuoy;
+mod usage;
+mod waivers;
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use evidence::{Kind, api::Edition};
+use flate2::{Compression, write::GzEncoder};
+use judge::rules::{self, Basis, Rule};
+use regex::Regex;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use self::call::{Done, Folder, call, call_in_80_columns, command, done, expect, refused};
