@@ -34,7 +34,8 @@ use crate::{
     },
 };
 
-/// How many profiles and slices a run may have to be judged on the way: copying and judging more would keep the watch waiting.
+/// How many profiles and slices a run may have to be judged on the way: copying and judging more would keep the watch
+/// waiting.
 const LARGEST_GLANCE: usize = 10_000;
 
 impl Run<'_> {
