@@ -34,7 +34,7 @@ impl Early {
 
 impl Progress for Early {
     fn wants_glance(&self) -> bool {
-        self.seconds.fetch_add(1, Ordering::Relaxed) % EVERY == 0
+        self.seconds.fetch_add(1, Ordering::Relaxed).is_multiple_of(EVERY)
     }
 
     fn glance(&self, so_far: Snapshot) {
