@@ -1,6 +1,10 @@
 //! The evidence of a run that goes on: a copy of it survives the runner.
 
-use evidence::{Evidence, Gap, Kind, Tracked, Window, api::PlacementDecision, runs::of_other_runs};
+use evidence::{
+    Evidence, Kind, Tracked, Window,
+    api::{ClusterProfile, PlacementDecision},
+    runs::of_other_runs,
+};
 use jiff::Timestamp;
 
 use crate::{
@@ -8,7 +12,7 @@ use crate::{
     watch::{
         record::Recorded,
         seen::{add_slices, asked_for_writers, share},
-        timeline,
+        timeline::{self, gap},
     },
 };
 
@@ -109,18 +113,16 @@ impl Watching {
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         // What a watch has not heard of by now is unknown: its connection may be dead.
-        let not_watched = |kind: Kind, known_until: Option<Timestamp>| {
-            Gap::of(kind, NOT_WATCHED).within(Window {
-                from: known_until.unwrap_or(until),
-                until: planned_end.max(until),
-            })
-        };
-        evidence.gaps.push(not_watched(Kind::Timeline, known_until));
+        let (known_until, end) = (known_until.unwrap_or(until), planned_end.max(until));
+        evidence
+            .gaps
+            .push(gap::<ClusterProfile>(known_until, end, NOT_WATCHED));
         if let (Some(slices), Some((recorded, known_until))) = (slices, copied_slices) {
             add_slices(&mut evidence, recorded, slices.unlisted.as_deref(), window);
+            let known_until = known_until.unwrap_or(until);
             evidence
                 .gaps
-                .push(not_watched(Kind::PlacementTimeline, known_until));
+                .push(gap::<PlacementDecision>(known_until, end, NOT_WATCHED));
         }
         if let Some(shard) = evidence.header.scope.shard {
             evidence.header.shares = vec![share(shard, &evidence)];

@@ -6,6 +6,8 @@ use std::time::Duration;
 use evidence::{Gap, Tracked};
 use jiff::Timestamp;
 
+use super::timeline::gap;
+
 /// How many versions a run keeps, first ones included: a million profiles, or fewer that change.
 const MOST: usize = 1_000_000;
 /// How many an observation keeps that goes on: a monitor has to live within the memory of a Pod. A version takes 2 kB.
@@ -81,11 +83,7 @@ impl MemoryBudget {
             self.most,
             T::KIND
         );
-        let changes = Gap {
-            from: Some(from),
-            until: Some(until),
-            ..Gap::of(T::WATCHED, reason.clone())
-        };
+        let changes = gap::<T>(from, until, reason.clone());
         vec![changes, Gap::of(T::LISTED, reason)]
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Asked, Evidence, Gap, Kind, ProfileHistory, Shard, Share, Window, api::PlacementDecision};
 
-use super::record::Recorded;
+use super::{record::Recorded, timeline::gap};
 
 /// Whether managedFields were seen. Without profiles, nothing speaks against it.
 pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
@@ -34,8 +34,9 @@ pub(crate) fn add_slices(
     evidence.gaps.push(Gap::of(Kind::PlacementDecisions, reason));
     if *evidence.asked(Kind::PlacementTimeline) == Asked::Yes {
         let reason = format!("placement decisions were not watched, as their list did not end: {why}");
-        let gap = Gap::of(Kind::PlacementTimeline, reason);
-        evidence.gaps.push(gap.within(window));
+        evidence
+            .gaps
+            .push(gap::<PlacementDecision>(window.from, window.until, reason));
     }
 }
 

@@ -12,7 +12,7 @@ mod stream;
 use std::{convert::Infallible, mem, sync::Arc, time::Duration};
 
 use bytes::BytesMut;
-use evidence::{Gap, Origin, Reason, Tracked, api::ClusterProfile};
+use evidence::{Gap, Origin, Reason, Tracked, Window, api::ClusterProfile};
 use http::{Method, Response};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
@@ -493,9 +493,5 @@ impl<T: Tracked> Watch<T> {
 }
 
 pub(crate) fn gap<T: Tracked>(from: Timestamp, until: Timestamp, reason: impl Into<Reason>) -> Gap {
-    Gap {
-        from: Some(from),
-        until: Some(until),
-        ..Gap::of(T::WATCHED, reason)
-    }
+    Gap::of(T::WATCHED, reason).within(Window { from, until })
 }

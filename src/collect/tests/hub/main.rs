@@ -169,6 +169,16 @@ fn profile(name: &str) -> Value {
     })
 }
 
+/// A slice that names these profiles of a namespace.
+fn slice(name: &str, namespace: &str, profiles: &[&str]) -> Value {
+    let decision = |name: &&str| json!({"clusterProfileRef": {"name": name, "namespace": namespace}});
+    json!({
+        "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
+        "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
+        "decisions": profiles.iter().map(decision).collect::<Vec<Value>>(),
+    })
+}
+
 fn plan(seconds: u64) -> Plan {
     Plan {
         probe: Wish::No("not here".into()),

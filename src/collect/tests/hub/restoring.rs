@@ -164,13 +164,7 @@ async fn each_share_notices_a_restore() {
 async fn slices_are_listed_again_after_a_restore() {
     const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
     let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
-    let slice = |name: &str| {
-        json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
-            "decisions": [],
-        })
-    };
+    let slice = |name: &str| slice(name, "default", &[]);
     world.create(SLICES, slice("old")).await;
     let backup = world.server.back_up();
     for name in ["new-1", "new-2", "new-3"] {

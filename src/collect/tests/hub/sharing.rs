@@ -241,13 +241,7 @@ async fn slices_are_divided_as_profiles_are() {
     let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
     let world = world.divided().await;
     world.profile_in("fleet-00", "a").await;
-    let slice = |name: &str| {
-        json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
-            "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "fleet-00"}}],
-        })
-    };
+    let slice = |name: &str| slice(name, "fleet-00", &["a"]);
     for namespace in ["fleet-02", "fleet-07"] {
         world.create(&slices_path(namespace), slice("one")).await;
     }

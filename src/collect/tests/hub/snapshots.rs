@@ -105,13 +105,7 @@ async fn a_copy_holds_the_slices_too() {
     let world = World::with(&lab::scheduler::hub_definitions(&[])).await;
     world.profile("a").await;
     let slices = PROFILES.replace("clusterprofiles", "placementdecisions");
-    let slice = |name: &str| {
-        json!({
-            "apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "PlacementDecision",
-            "metadata": {"name": name, "labels": {"multicluster.x-k8s.io/decision-key": "k"}},
-            "decisions": [{"clusterProfileRef": {"name": "a", "namespace": "default"}}],
-        })
-    };
+    let slice = |name: &str| slice(name, "default", &["a"]);
     world.create(&slices, slice("first")).await;
     let events = async {
         after(10).await;
