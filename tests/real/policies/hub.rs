@@ -114,31 +114,34 @@ impl Ground {
         ground
     }
 
-    /// Installs the policies of all editions, and waits until the last one is at work.
+    /// Installs the policies of all editions.
     async fn install(&self) {
-        let editions: Vec<(Edition, Vec<Value>)> = Role::Manager
-            .editions()
-            .map(|edition| (edition, printed(edition)))
-            .collect();
-        let mut bindings = Vec::new();
-        for (edition, objects) in &editions {
-            for policy in of_kind(objects, POLICY) {
+        let mut objects = Vec::new();
+        for edition in Role::Manager.editions() {
+            let printed = printed(edition);
+            for policy in of_kind(&printed, POLICY) {
                 let mut policy = policy.clone();
-                rename(&mut policy["metadata"]["name"], *edition);
-                self.created(POLICIES, &policy).await;
+                rename(&mut policy["metadata"]["name"], edition);
+                objects.push(policy);
             }
-            for binding in of_kind(objects, BINDING) {
+            for binding in of_kind(&printed, BINDING) {
                 let mut binding = binding.clone();
-                rename(&mut binding["metadata"]["name"], *edition);
-                rename(&mut binding["spec"]["policyName"], *edition);
+                rename(&mut binding["metadata"]["name"], edition);
+                rename(&mut binding["spec"]["policyName"], edition);
                 binding["spec"]["matchResources"] =
                     json!({"namespaceSelector": {"matchLabels": {EDITION: edition.name()}}});
-                bindings.push(binding);
+                objects.push(binding);
             }
         }
-        // The API server learns of policies and bindings in the order of their creation.
-        let sentinel = json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": POLICY, "metadata": {"name": "sentinel"},
+        self.at_work("all-editions", &objects).await;
+    }
+
+    /// Creates policies and bindings, and waits until the API server judges writes by all of them.
+    ///
+    /// It learns of each kind in the order of creation, and some time after: the last one is a sentinel, which tells.
+    async fn at_work(&self, sentinel: &str, objects: &[Value]) {
+        let policy = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": POLICY, "metadata": {"name": sentinel},
             "spec": {
                 "matchConstraints": {"resourceRules": [
                     {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]},
@@ -146,23 +149,25 @@ impl Ground {
                 "validations": [{"expression": "false", "message": "at work"}],
             },
         });
-        self.created(POLICIES, &sentinel).await;
-        bindings.push(json!({
-            "apiVersion": "admissionregistration.k8s.io/v1", "kind": BINDING, "metadata": {"name": "sentinel"},
-            "spec": {"policyName": "sentinel", "validationActions": ["Warn"]},
-        }));
-        for binding in &bindings {
-            self.created(BINDINGS, binding).await;
+        let binding = json!({
+            "apiVersion": "admissionregistration.k8s.io/v1", "kind": BINDING, "metadata": {"name": sentinel},
+            "spec": {"policyName": sentinel, "validationActions": ["Warn"]},
+        });
+        for (kind, path, last) in [(POLICY, POLICIES, &policy), (BINDING, BINDINGS, &binding)] {
+            for object in of_kind(objects, kind).chain([last]) {
+                self.created(path, object).await;
+            }
         }
         let config = json!({"metadata": {"name": "probe"}});
         for _ in 0..300 {
             let path = "/api/v1/namespaces/default/configmaps?dryRun=All";
-            if !self.send("POST", path, &config).await.warnings.is_empty() {
+            let warnings = self.send("POST", path, &config).await.warnings;
+            if warnings.iter().any(|warning| warning.contains(sentinel)) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        panic!("the policies are not at work after 30 s");
+        panic!("{sentinel}: the policies are not at work after 30 s");
     }
 
     /// Writes a play, and returns the rules that warn at each write.
@@ -405,40 +410,23 @@ impl Ground {
 
     /// A run reads the policies, and finds in the audit log what they found, denied writes among them.
     async fn the_audit_log_and_a_run_tell_of_them(&self) {
-        for object in printed_with(&["--deny", "must", "identity/", "version/"]) {
-            let mut object = object.clone();
-            let path = if object["kind"] == BINDING {
-                BINDINGS
-            } else {
-                POLICIES
-            };
-            if path == BINDINGS {
-                object["spec"]["matchResources"] =
-                    json!({"namespaceSelector": {"matchLabels": {EDITION: "denied"}}});
-            }
-            self.created(path, &object).await;
+        let mut objects = printed_with(&["--deny", "must", "identity/", "version/"]);
+        for object in objects.iter_mut().filter(|object| object["kind"] == BINDING) {
+            object["spec"]["matchResources"] =
+                json!({"namespaceSelector": {"matchLabels": {EDITION: "denied"}}});
         }
+        self.at_work("denied", &objects).await;
         let namespace = self.namespace(&json!({EDITION: "denied"})).await;
         let mut profile = self.conforming().await;
         profile["metadata"]["namespace"] = namespace.clone().into();
         let mut unlabelled = profile.clone();
         unlabelled["metadata"]["labels"] = json!({});
-        let mut denied = None;
-        for _ in 0..100 {
-            let path = format!("{}?dryRun=All", plural(&unlabelled));
-            let answer = self.send("POST", &path, &unlabelled).await;
-            if !answer.status.is_success() {
-                denied = Some(answer);
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        let message = denied.expect("it is denied within 10 s").body["message"].to_string();
+        let answer = self.send("POST", &plural(&unlabelled), &unlabelled).await;
+        let message = answer.body["message"].to_string();
         assert!(
             message.contains("identity/manager-label-present (MUST): expected m"),
             "{message}"
         );
-        self.send("POST", &plural(&unlabelled), &unlabelled).await;
         self.send("POST", &plural(&profile), &profile).await;
         for version in ["v1.x", "v1.y"] {
             profile["status"]["version"]["kubernetes"] = version.into();
