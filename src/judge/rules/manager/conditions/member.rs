@@ -1,9 +1,12 @@
 //! Compares ControlPlaneHealthy with the member (KEP-4322 › Conditions).
 
+use std::collections::BTreeSet;
+
 use evidence::{
-    Evidence, Lease, Look, MemberPart, Readyz,
+    Evidence, Lease, Look, Member, MemberPart, Readyz,
     api::{Condition, names::CONDITION_HEALTHY},
 };
+use jiff::SignedDuration;
 
 use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
@@ -26,6 +29,7 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
     without_condition(evidence, findings, CONDITION_HEALTHY, words);
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
+        let renewed = renewed(pair.member);
         let violation = Comparison {
             part: if pair.never_told(MemberPart::Readyz) {
                 MemberPart::Readyz
@@ -35,13 +39,13 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             grace: GRACE_SECONDS,
             vouches: is_joined,
             said: &|profile| profile.condition(CONDITION_HEALTHY),
-            seen: &|look| health(look, is_down),
+            seen: &|look| health(look, &renewed, is_down),
             agrees: &|said: &&Condition, seen: &Health, _| !claims_health(said) || seen.ailments.is_empty(),
             // If the member answers neither the runner nor the manager, the two agree.
             suits_silence: |said| !claims_health(said),
         };
         let hint = Comparison {
-            seen: &|look| health(look, |readyz| !readyz.ready),
+            seen: &|look| health(look, &renewed, |readyz| !readyz.ready),
             agrees: &|said: &&Condition, seen: &Health, _| claims_health(said) == seen.ailments.is_empty(),
             ..violation
         };
@@ -85,9 +89,28 @@ struct Health {
     ailments: Vec<String>,
 }
 
+/// The leases of a member that were fresh at some time since the first look. One that was not is a leftover, such as of a control
+/// plane that runs without leader election by now.
+fn renewed(member: &Member) -> BTreeSet<&str> {
+    let Some(first) = member.looks.first() else {
+        return BTreeSet::new();
+    };
+    let was_fresh = |look: &Look, lease: &Lease| {
+        let stale_for = lease.age_seconds.saturating_sub(lease.duration_seconds);
+        look.from.duration_since(first.from) >= SignedDuration::from_secs(stale_for)
+    };
+    let mut renewed = BTreeSet::new();
+    for look in &member.looks {
+        let leases = look.leases.iter().flat_map(|leases| leases.iter());
+        let fresh = leases.filter(|lease| was_fresh(look, lease));
+        renewed.extend(fresh.map(|lease| lease.name.as_str()));
+    }
+    renewed
+}
+
 /// The health of a member, whose API server is ill if its answer is. None if the answers are incomplete: an API server
 /// that answers proves half of it while the leases are unreadable.
-fn health(look: &Look, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
+fn health(look: &Look, renewed: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
     let readyz = look.readyz.as_ref()?;
     let mut ailments = Vec::new();
     if is_ill(readyz) {
@@ -96,7 +119,7 @@ fn health(look: &Look, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
             failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
         });
     }
-    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds;
+    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds && renewed.contains(&*lease.name);
     let leases = look.leases.as_deref();
     for Lease {
         name, age_seconds, ..
