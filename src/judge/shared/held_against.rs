@@ -17,11 +17,7 @@ pub(crate) fn changed_conditions<'e>(
     before: &'e Version,
     after: &'e Version,
 ) -> Doing<'e> {
-    who.published(
-        (&before.object, before.received()),
-        (&after.object, after.received()),
-        CONDITIONS,
-    )
+    who.published(&before.object, (&after.object, after.received()), CONDITIONS)
 }
 
 /// Whether what was found is held against the producer. What somebody else did is noted, and what may be somebody else's doing

@@ -34,7 +34,7 @@ mod writes;
 
 pub(crate) use absence::absent;
 pub(crate) use age::{Age, GRACE, GRACE_SECONDS, age_at};
-pub(crate) use answered::{missed, told_by};
+pub(crate) use answered::{is_after_gap, missed, told_by};
 pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{

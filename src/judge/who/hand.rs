@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     hash::HashMap,
-    time::{Edge, Known, LATE, SECOND, Why, known_skew, missed, skew},
+    time::{Edge, Known, LATE, SECOND, Why, is_after_gap, known_skew, skew},
 };
 
 /// Whose doing something is, as far as the evidence tells.
@@ -100,10 +100,10 @@ impl<'e, T: Judged> Who<'e, T> {
         self.publishers.get_or_init(|| Publishers::of::<T>(self.evidence))
     }
 
-    /// Whose doing a step between two versions is, each with its arrival: by the field managers whose entries it moved, if
+    /// Whose doing a step between a version and the next one is, which arrived at that time: by the field managers whose entries it moved, if
     /// one of them was claimed, else by the log, else by the field managers.
-    pub(crate) fn step(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> Doing<'e> {
-        let parts = changed(before.0, after.0);
+    pub(crate) fn step(&self, before: &T, after: (&'e T, Timestamp)) -> Doing<'e> {
+        let parts = changed(before, after.0);
         self.best(before, after, parts, |moved| self.of_entries(moved.clone()))
     }
 
@@ -121,12 +121,7 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// The same for a change of a part that only a producer publishes: a program that does so acts as the producer, unless
     /// others were claimed. Who sets a value owns it afterwards, so an owner wrote it even if its entry kept its time.
-    pub(crate) fn published(
-        &self,
-        before: (&T, Timestamp),
-        after: (&'e T, Timestamp),
-        part: &str,
-    ) -> Doing<'e> {
+    pub(crate) fn published(&self, before: &T, after: (&'e T, Timestamp), part: &str) -> Doing<'e> {
         self.best(before, after, part_of(part), |moved| {
             let owners = owners(after.0, part);
             let wrote = &owners & moved;
@@ -163,10 +158,13 @@ impl<'e, T: Judged> Who<'e, T> {
         }
     }
 
-    /// Whose a field manager is that owns what only a producer publishes.
+    /// Whose a field manager is that owns what only a producer publishes. Where others created the objects, it may be another
+    /// controller's, which adds a condition of its own.
     fn publishing(&self, name: &str) -> Hand {
         match self.hand_of_field_manager(name, false) {
-            Hand::Unknown if self.said(1).is_empty() && is_actor(name) => {
+            Hand::Unknown
+                if self.said(1).is_empty() && is_actor(name) && !self.publishers().is_no_founder(name) =>
+            {
                 Hand::Producer { is_inferred: true }
             }
             hand => hand,
@@ -176,19 +174,19 @@ impl<'e, T: Judged> Who<'e, T> {
     /// Whose doing a step is by the best source. Over a gap, nobody knows what came in between.
     fn best(
         &self,
-        before: (&T, Timestamp),
+        before: &T,
         after: (&'e T, Timestamp),
         parts: Parts,
         field_managers: impl FnOnce(&BTreeSet<&'e str>) -> Doing<'e>,
     ) -> Doing<'e> {
-        let ((old, since), (new, seen)) = (before, after);
+        let (new, seen) = after;
         let metadata = new.metadata();
         let name = (&*metadata.namespace, &*metadata.name);
-        if missed::<T>(self.evidence, Some(name), since, seen).is_some() {
+        if is_after_gap::<T>(self.evidence, name, seen) {
             return Doing::UNTOLD;
         }
         // The program that wrote moved its entry.
-        let moved = authors(old, new);
+        let moved = authors(before, new);
         let authors = field_managers(&moved);
         if authors.hand == (Hand::Producer { is_inferred: false }) {
             return authors;
@@ -211,7 +209,8 @@ impl<'e, T: Judged> Who<'e, T> {
         let logged = self.told(those);
         // Whom the log leaves open, the program that they used does not tell either.
         let is_open = !logged.by.is_empty() && authors.hand == Hand::Other;
-        let is_unclaimed = logged.by.len() == 1 && !self.said(0).is_empty();
+        let is_unclaimed =
+            logged.by.len() == 1 && (!self.said(0).is_empty() || self.publishers().are_another_s(&logged.by));
         if logged.hand != Hand::Unknown || is_unclaimed || is_open {
             logged
         } else {
@@ -221,15 +220,18 @@ impl<'e, T: Judged> Who<'e, T> {
 
     /// Names those who may have made a step: the one user in the audit log, or else the field managers
     /// whose entries it moved. None over a gap.
-    pub(super) fn names(&self, before: (&T, Timestamp), after: (&'e T, Timestamp)) -> BTreeSet<&'e str> {
-        let ((old, since), (new, seen)) = (before, after);
+    pub(super) fn names(&self, before: &T, after: (&'e T, Timestamp)) -> BTreeSet<&'e str> {
+        let (new, seen) = after;
         let metadata = new.metadata();
         let name = (&*metadata.namespace, &*metadata.name);
-        if missed::<T>(self.evidence, Some(name), since, seen).is_some() {
+        if is_after_gap::<T>(self.evidence, name, seen) {
             return BTreeSet::new();
         }
-        let moved = authors(old, new);
-        let requests = self.matching.requests(name, seen, changed(old, new)).into_iter();
+        let moved = authors(before, new);
+        let requests = self
+            .matching
+            .requests(name, seen, changed(before, new))
+            .into_iter();
         let users: BTreeSet<&str> = requests.map(|request| &*request.user).collect();
         if users.len() == 1 || moved.is_empty() {
             users

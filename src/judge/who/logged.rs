@@ -42,6 +42,9 @@ pub(crate) trait Judged: Tracked {
     /// Whether only its producer sets a part of an object.
     fn is_published(part: &str) -> bool;
 
+    /// Whether a part of an object says whose it is.
+    fn is_of_founder(part: &str) -> bool;
+
     /// The parts that only such objects have, and whether two versions differ in them.
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2];
 
@@ -78,6 +81,10 @@ impl Judged for ClusterProfile {
         part.starts_with("spec.clusterManager")
             || part.starts_with("status.")
             || label.and_then(|label| label.strip_suffix(']')) == Some(names::LABEL_MANAGER)
+    }
+
+    fn is_of_founder(part: &str) -> bool {
+        part.starts_with("spec.clusterManager")
     }
 
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {
@@ -122,6 +129,10 @@ impl Judged for PlacementDecision {
             || part.starts_with("decisions.")
             || part == "schedulerName"
             || label.is_some_and(|key| key.starts_with(names::GROUP))
+    }
+
+    fn is_of_founder(part: &str) -> bool {
+        part == "schedulerName"
     }
 
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {

@@ -51,10 +51,7 @@ fn wrote<'e, T: Judged>(who: &Who<'e, T>, history: &'e History<T>, place: usize)
         return BTreeSet::new();
     };
     match history.before(place) {
-        Some(before) => {
-            let since = history.versions[place - 1].received();
-            who.names((before, since), (&after.object, after.received()))
-        }
+        Some(before) => who.names(before, (&after.object, after.received())),
         None => who.created(history).by,
     }
 }

@@ -92,6 +92,8 @@ pub(crate) struct Publishers<'e> {
     creators: BTreeMap<&'e str, BTreeSet<&'e str>>,
     /// The user who created all judged objects, by the log; none if there are several, or it lacks a creation.
     created_all: Option<&'e str>,
+    /// The programs that own whose an object is, by their field managers: they created it, or took it over.
+    founders: BTreeSet<&'e str>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
     untold: [Names<'e>; 2],
@@ -104,6 +106,7 @@ impl<'e> Publishers<'e> {
             creations: HashMap::new(),
             creators: BTreeMap::new(),
             created_all: None,
+            founders: BTreeSet::new(),
             names: BTreeMap::new(),
             untold: [Names::said(&said.users), Names::said(&said.field_managers)],
         };
@@ -116,6 +119,10 @@ impl<'e> Publishers<'e> {
             }
         }
         for history in judged::<T>(evidence) {
+            let versions = history.versions.iter();
+            publishers
+                .founders
+                .extend(versions.flat_map(|version| founders(&version.object)));
             let [mut users, mut managers] = publishers.told(history);
             // What a person writes with kubectl tells nothing of the producer.
             if !publishers.creation(history).is_some_and(is_by_program) {
@@ -137,6 +144,16 @@ impl<'e> Publishers<'e> {
     /// Whether a user created all judged objects, by the log.
     pub(super) fn created_all(&self, user: &str) -> bool {
         self.created_all == Some(user)
+    }
+
+    /// Whether another user than these created all judged objects, by the log.
+    pub(super) fn are_another_s(&self, users: &BTreeSet<&str>) -> bool {
+        self.created_all.is_some_and(|creator| !users.contains(creator))
+    }
+
+    /// Whether other programs created all judged objects, by their field managers.
+    pub(super) fn is_no_founder(&self, field_manager: &str) -> bool {
+        !self.founders.is_empty() && !self.founders.contains(field_manager)
     }
 
     /// Whether the user said who they are, by users or by field managers.
@@ -214,7 +231,18 @@ pub(crate) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
     publishing(object).filter(|manager| is_program(manager)).collect()
 }
 
-/// The same, and people.
+/// The programs that own the name of the producer in an object.
+fn founders<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
+    let writers = object.metadata().writers.as_deref().unwrap_or_default();
+    let founders = writers
+        .iter()
+        .filter(|writer| writer.owns.iter().any(|part| T::is_of_founder(part)));
+    founders
+        .map(|writer| &*writer.manager)
+        .filter(|manager| is_actor(manager) && is_program(manager))
+}
+
+/// Those that own what only a producer sets, people too.
 pub(super) fn publishing<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let owners = writers

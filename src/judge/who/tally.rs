@@ -50,12 +50,7 @@ impl Tally {
                 Seen::Request(request) => tally.add_request(request),
                 Seen::Step(before, after) => {
                     let fields = fields(&before.object, &after.object);
-                    let by = who
-                        .step(
-                            (&before.object, before.received()),
-                            (&after.object, after.received()),
-                        )
-                        .by;
+                    let by = who.step(&before.object, (&after.object, after.received())).by;
                     let by = if by.is_empty() {
                         owners(&after.object, &fields)
                     } else {

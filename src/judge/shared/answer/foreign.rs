@@ -122,7 +122,7 @@ fn touches<'e, T: Judged>(
                     .or_else(|| entries(before).ne(entries(object)).then_some("metadata"));
                 let is_seen = span.missed_before(Some(&object.object_ref()), after.at).is_none();
                 if let Some(path) = path.filter(|_| is_seen && !is_own) {
-                    let doing = who.step((before, pair[0].at), (object, after.at));
+                    let doing = who.step(before, (object, after.at));
                     if doing.hand == Hand::Run {
                         continue;
                     }

@@ -19,7 +19,8 @@ use crate::{
     subjects::{Finding, Findings, Profiles, name},
     text::redacted,
     time::{
-        Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, missed, on_our_clock,
+        Event as WriteTime, Known, ManagerClock, Micros, SECOND, SERVERS_APART, Why, is_after_gap,
+        on_our_clock,
     },
     who::{Hand, Who},
 };
@@ -43,9 +44,7 @@ pub(in crate::rules) fn transition_time_kept(profiles: &Profiles, findings: &mut
         for (before, after) in history.steps() {
             let (was, is) = (&before.object, &after.object);
             // The missed part may contain a change of the status and its reversal.
-            if missed::<ClusterProfile>(evidence, Some(name(is)), before.received(), after.received())
-                .is_some()
-            {
+            if is_after_gap::<ClusterProfile>(evidence, name(is), after.received()) {
                 continue;
             }
             examined = examined || (are_shared(was, is) && has_any(is));
@@ -90,13 +89,7 @@ pub(in crate::rules) fn transition_time_moves(profiles: &Profiles, findings: &mu
         for write in status_writes(evidence, history) {
             let (before, after) = (write.before, write.after);
             let missed = LazyCell::new(|| {
-                missed::<ClusterProfile>(
-                    evidence,
-                    Some(name(&after.object)),
-                    before.received(),
-                    after.received(),
-                )
-                .is_some()
+                is_after_gap::<ClusterProfile>(evidence, name(&after.object), after.received())
             });
             for (old, new) in came_or_stayed(&before.object, &after.object) {
                 let earlier = transitions.note(old, new, write.moment);

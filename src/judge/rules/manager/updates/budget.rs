@@ -149,10 +149,7 @@ pub(super) fn sure_writes<'e>(who: &Writers<'e>, mut writes: Vec<Write<'e>>) -> 
 fn doings<'e>(who: &Writers<'e>, write: &Write<'e>) -> [Doing<'e>; 2] {
     let (before, after) = (write.before, write.after);
     let (old, new) = (&before.object, &after.object);
-    [
-        who.step((old, before.received()), (new, after.received())),
-        who.moved(old, new),
-    ]
+    [who.step(old, (new, after.received())), who.moved(old, new)]
 }
 
 fn judge(

@@ -143,10 +143,7 @@ fn rewritten<'e>(
         return None;
     }
     let (before, after) = in_span.last()?;
-    let doing = who.step(
-        (&before.object, before.received()),
-        (&after.object, after.received()),
-    );
+    let doing = who.step(&before.object, (&after.object, after.received()));
     let is_order = before.object.decisions != after.object.decisions;
     let finding = Finding::on(
         &after.object,

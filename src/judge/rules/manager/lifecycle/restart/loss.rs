@@ -34,7 +34,7 @@ pub(super) struct Loss<'e> {
 
 /// A step to a version, each with its arrival, and when it was.
 pub(super) struct Turn<'e> {
-    pub(super) before: (&'e ClusterProfile, Timestamp),
+    pub(super) before: &'e ClusterProfile,
     pub(super) after: (&'e ClusterProfile, Timestamp),
     pub(super) at: Edge,
 }
@@ -50,7 +50,7 @@ impl<'e> Restart<'e, '_> {
             return None;
         }
         let timeline = Timeline::of(self.evidence, &[life]);
-        let mut last: Option<(&ClusterProfile, Timestamp)> = None;
+        let mut last: Option<&ClusterProfile> = None;
         let mut turn = None;
         for run in timeline.runs() {
             let seen = timestamp(run.seen_at);
@@ -61,21 +61,21 @@ impl<'e> Restart<'e, '_> {
             };
             if let Some(after) = profile.filter(|profile| !is_going(profile)) {
                 let is_gone = |profile| has_status(profile, CONDITION_JOINED, "False");
-                if let Some(before) = last.filter(|(before, _)| is_gone(before) != is_gone(after)) {
+                if let Some(before) = last.filter(|before| is_gone(before) != is_gone(after)) {
                     turn = Some(Turn {
                         before,
                         after: (after, seen),
                         at: run.from,
                     });
                 }
-                last = Some((after, seen));
+                last = Some(after);
                 continue;
             }
-            let profile = profile.or(last.map(|(profile, _)| profile))?;
+            let profile = profile.or(last)?;
             let doing = self.who.deletion(profile, seen);
             let told = [doing.at, deletion_began(self.evidence, profile)];
             return Some(Loss {
-                before: last.map_or(profile, |(before, _)| before),
+                before: last.unwrap_or(profile),
                 profile,
                 seen,
                 at: told.into_iter().flatten().fold(run.from, Edge::and),
