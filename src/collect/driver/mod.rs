@@ -24,7 +24,7 @@ mod scenario_member;
 mod scenario_placement;
 mod secrets;
 mod session;
-mod writes;
+pub(crate) mod writes;
 
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;

@@ -2,6 +2,7 @@
 
 use evidence::{Claim, Scope, api::PlacementDecision};
 
+use super::writes::Touched;
 use crate::{
     clock::Clock,
     connect::call::TimedClient,
@@ -20,6 +21,8 @@ pub(crate) struct RunContext<'a> {
     pub secrets: &'a Wish,
     pub target: &'a Target,
     pub permissions: &'a Permissions,
+    /// What the run has written to.
+    pub touched: Touched,
     /// What the watch has brought so far.
     pub record: timeline::Shared,
     /// The same of slices.

@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
             capabilities: Capabilities::of(plan, context.permissions, scope, &roles),
             roles,
             pool: MemberPool::new(plan),
-            writes: Writes::new(context.client, context.target),
+            writes: Writes::new(context.client, context.target).noting(context.touched.clone()),
             state: Mutex::default(),
             stop,
             plan,

@@ -3,7 +3,10 @@
 //!
 //! Each write says which object it is for by its uid, so that the hub refuses it when another one has taken the name.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use evidence::{
     ObjectKey, ObjectRef,
@@ -28,18 +31,28 @@ pub(crate) const OURSELVES: &str = "clusterprofile-conformance";
 
 const SECRET: &str = "Secret";
 
+/// The objects that a run wrote to or created. A clone shares them.
+#[derive(Clone, Default)]
+pub(crate) struct Touched(Arc<Mutex<BTreeMap<ObjectKind, BTreeSet<ObjectKey>>>>);
+
+impl Touched {
+    /// Those of one kind.
+    pub fn of(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
+        self.0.lock().get(&kind).cloned().unwrap_or_default()
+    }
+
+    fn add(&self, kind: ObjectKind, key: ObjectKey) {
+        self.0.lock().entry(kind).or_default().insert(key);
+    }
+}
+
 /// The writer.
 pub(crate) struct Writes<'a> {
     client: &'a TimedClient,
     target: &'a Target,
-    ours: Mutex<Ours>,
-}
-
-#[derive(Default)]
-struct Ours {
     /// The uids that may be written to.
-    uids: HashSet<String>,
-    touched: BTreeMap<ObjectKind, BTreeSet<ObjectKey>>,
+    uids: Mutex<HashSet<String>>,
+    touched: Touched,
 }
 
 /// The run does not write to objects of others.
@@ -53,23 +66,29 @@ impl<'a> Writes<'a> {
         Self {
             client,
             target,
-            ours: Mutex::default(),
+            uids: Mutex::default(),
+            touched: Touched::default(),
         }
+    }
+
+    /// Notes in `touched` what it writes to.
+    pub fn noting(self, touched: Touched) -> Self {
+        Self { touched, ..self }
     }
 
     /// From now on that object may be written to: the run has brought it about, and it was not there before.
     pub fn allow(&self, object: &ObjectRef) {
-        self.ours.lock().uids.insert(object.uid.clone());
+        self.uids.lock().insert(object.uid.clone());
     }
 
     /// The objects that were written to or created.
     pub fn touched(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
-        self.ours.lock().touched.get(&kind).cloned().unwrap_or_default()
+        self.touched.of(kind)
     }
 
     /// Notes that an object is no longer the implementation's work alone.
     pub fn touch(&self, kind: ObjectKind, key: ObjectKey) {
-        self.ours.lock().touched.entry(kind).or_default().insert(key);
+        self.touched.add(kind, key);
     }
 
     /// Gives a field another value, or takes it away. Gives the profile's new resourceVersion.
@@ -215,7 +234,7 @@ impl<'a> Writes<'a> {
 
     /// Checks that an object may be written to.
     pub fn check(&self, object: &ObjectRef) -> Result<(), NotOurs> {
-        let allowed = !object.uid.is_empty() && self.ours.lock().uids.contains(&object.uid);
+        let allowed = !object.uid.is_empty() && self.uids.lock().contains(&object.uid);
         allowed.then_some(()).ok_or_else(|| NotOurs(object.to_string()))
     }
 
@@ -295,7 +314,7 @@ pub(super) async fn undo_field(
 ) -> Result<(), Failure> {
     let writes = Writes::new(client, target);
     // The test in the patch keeps it from another profile of that name.
-    writes.ours.lock().uids.insert(change.uid.clone());
+    writes.uids.lock().insert(change.uid.clone());
     writes.set_back(change).await
 }
 

@@ -1,14 +1,15 @@
 //! The evidence of a run that goes on: a copy of it survives the runner.
 
 use evidence::{
-    Evidence, Kind, Tracked, Window,
-    api::{ClusterProfile, PlacementDecision},
+    Driver, Evidence, Kind, Tracked, Window,
+    api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
 use jiff::Timestamp;
 
 use crate::{
     clock::Clock,
+    driver::writes::Touched,
     watch::{
         record::Recorded,
         seen::{add_slices, asked_for_writers, share},
@@ -18,6 +19,10 @@ use crate::{
 
 /// Why the timeline ends where it does.
 const NOT_WATCHED: &str = "the run did not end by itself: what came after its last copy is unknown";
+
+/// Why nothing that lasts is known of a share.
+const UNVISITED: &str =
+    "the run did not end by itself: only then it looks at namespaces that were empty before, or new";
 
 /// The evidence so far, still to be copied.
 #[derive(Debug)]
@@ -45,6 +50,8 @@ pub(crate) struct Watching {
     pub evidence: Evidence,
     pub record: timeline::Shared,
     pub slices: Option<SlicesSoFar>,
+    /// What the run has written to.
+    pub touched: Touched,
     pub clock: Clock,
     pub from: Timestamp,
     /// When the window is to end.
@@ -88,6 +95,7 @@ impl Watching {
             mut evidence,
             record,
             slices,
+            touched,
             clock,
             from,
             planned_end,
@@ -105,24 +113,34 @@ impl Watching {
         let until = clock.now();
         let window = Window { from, until };
         evidence.header.window = Some(window);
+        evidence.header.goes_on = true;
         // The driver's steps are not known yet: all that any run has touched is left out.
-        evidence.header.other_runs = of_other_runs(&recorded.histories, None);
+        let mut of_runs = of_other_runs(&recorded.histories, None);
+        of_runs.extend(touched.of(ObjectKind::ClusterProfile));
+        evidence.header.other_runs = of_runs;
+        let touched_slices = touched.of(ObjectKind::PlacementDecision);
+        evidence.driver = (!touched_slices.is_empty()).then(|| Driver {
+            touched_slices,
+            ..Driver::default()
+        });
         let writers = asked_for_writers(&recorded.histories);
         evidence.header.asked.insert(Kind::Writers, writers);
         evidence.profiles = recorded.histories;
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
+        let end = planned_end.max(until);
+        let is_share = evidence.header.scope.shard.is_some();
         // What a watch has not heard of by now is unknown: its connection may be dead.
-        let (known_until, end) = (known_until.unwrap_or(until), planned_end.max(until));
-        evidence
-            .gaps
-            .push(gap::<ClusterProfile>(known_until, end, NOT_WATCHED));
+        let unknown = |known_until: Option<Timestamp>| match known_until {
+            _ if is_share => (from, UNVISITED),
+            known_until => (known_until.unwrap_or(until), NOT_WATCHED),
+        };
+        let (since, why) = unknown(known_until);
+        evidence.gaps.push(gap::<ClusterProfile>(since, end, why));
         if let (Some(slices), Some((recorded, known_until))) = (slices, copied_slices) {
             add_slices(&mut evidence, recorded, slices.unlisted.as_deref(), window);
-            let known_until = known_until.unwrap_or(until);
-            evidence
-                .gaps
-                .push(gap::<PlacementDecision>(known_until, end, NOT_WATCHED));
+            let (since, why) = unknown(known_until);
+            evidence.gaps.push(gap::<PlacementDecision>(since, end, why));
         }
         if let Some(shard) = evidence.header.scope.shard {
             evidence.header.shares = vec![share(shard, &evidence)];

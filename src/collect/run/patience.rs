@@ -5,12 +5,15 @@ use std::{future::Future, time::Duration};
 use parking_lot::Mutex;
 use tokio::{
     select,
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
 /// What a run waits for beside its longest list.
 const BESIDE_LISTS: Duration = Duration::from_secs(20);
+
+/// How long a run that was stopped looks at the hub once more.
+const LAST_LOOK: Duration = Duration::from_secs(5);
 
 /// The time that a run has for its hub's answers.
 #[derive(Debug)]
@@ -56,11 +59,32 @@ impl Patience {
     /// # Errors
     /// When the time is over, or the caller ends the run.
     pub async fn within<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
+        self.until(self.stop.cancelled(), most, work).await
+    }
+
+    /// The same for what confirms all that was seen: it gets a moment although the caller ends the run.
+    ///
+    /// # Errors
+    /// When the time is over, or that moment.
+    pub async fn at_last<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
+        let stopped = async {
+            self.stop.cancelled().await;
+            sleep(LAST_LOOK).await;
+        };
+        self.until(stopped, most, work).await
+    }
+
+    async fn until<T>(
+        &self,
+        stopped: impl Future<Output = ()>,
+        most: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Unfinished> {
         let began = Instant::now();
         let left = self.left();
         let outcome = select! {
             biased;
-            () = self.stop.cancelled() => Err(Unfinished::Stopped),
+            () = stopped => Err(Unfinished::Stopped),
             // A sleep beside work that never rests would not be looked at.
             outcome = timeout(most.min(left), work) => {
                 outcome.map_err(|_| if left < most { Unfinished::NoTime } else { Unfinished::Late(most) })

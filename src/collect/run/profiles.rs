@@ -17,7 +17,6 @@ use tokio::{
 };
 
 use super::{
-    patience::Unfinished,
     scope_check,
     state::{AT_ONCE, Run, TICK},
     watches::{Left, Slices},
@@ -89,9 +88,8 @@ impl Run<'_> {
                 () = slices.follow() => {}
             }
             let ended = self.clock.now();
-            match self.patience.within(self.patience.list, watches.confirm()).await {
+            match self.patience.at_last(self.patience.list, watches.confirm()).await {
                 Ok(confirmed) => self.is_stale = !confirmed,
-                Err(Unfinished::Stopped) => {}
                 Err(late) => {
                     self.is_stale = true;
                     watches.doubt(&late);
@@ -175,6 +173,7 @@ impl Run<'_> {
             secrets: &self.plan.secrets,
             target: &self.target,
             permissions: &self.permissions,
+            touched: self.touched.clone(),
             record: record.clone(),
             slices: slices.clone(),
         }
@@ -240,10 +239,7 @@ impl Run<'_> {
         if seen >= observe.as_secs() {
             return;
         }
-        let reason = format!(
-            "the run was cut short: it was stopped after {seen} s of {} s",
-            observe.as_secs()
-        );
+        let reason = format!("the run was cut short after {seen} s of {} s", observe.as_secs());
         let lost = Window {
             from: until,
             until: from.saturating_add(observe).unwrap_or(Timestamp::MAX).max(until),

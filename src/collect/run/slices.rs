@@ -3,7 +3,7 @@
 use evidence::Window;
 use jiff::Timestamp;
 
-use super::{patience::Unfinished, state::Run, watches::Slices};
+use super::{state::Run, watches::Slices};
 use crate::{
     hub::error::CollectError,
     watch::{memory_budget::MemoryBudget, seen::add_slices, timeline},
@@ -45,8 +45,8 @@ impl Run<'_> {
     pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
         if slices.unlisted.is_none() {
             let confirming = slices.watches.confirm();
-            match self.patience.within(self.patience.list, confirming).await {
-                Ok(_) | Err(Unfinished::Stopped) => {}
+            match self.patience.at_last(self.patience.list, confirming).await {
+                Ok(_) => {}
                 Err(late) => slices.watches.doubt(&late),
             }
         }

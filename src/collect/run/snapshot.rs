@@ -53,6 +53,7 @@ impl Run<'_> {
             evidence,
             record: record.clone(),
             slices: slices.cloned(),
+            touched: self.touched.clone(),
             clock: self.clock,
             from,
             planned_end: from.saturating_add(observe).unwrap_or(Timestamp::MAX),

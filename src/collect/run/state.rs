@@ -15,6 +15,7 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{call::TimedClient, connection::Connection, failure::Failure},
+    driver::writes::Touched,
     hub::{
         error::CollectError,
         permissions::Permissions,
@@ -42,6 +43,8 @@ pub(crate) struct Run<'a> {
     pub(crate) permissions: Permissions,
     pub(crate) evidence: Evidence,
     pub(super) observed: Observed,
+    /// What the run has written to.
+    pub(super) touched: Touched,
     /// Whether the profiles could not be listed at the end of the window.
     pub(super) is_stale: bool,
     pub(crate) patience: Patience,
@@ -103,6 +106,7 @@ impl<'a> Run<'a> {
             },
             target,
             observed: Observed::of_scope(&plan.scope.namespaces),
+            touched: Touched::default(),
             is_stale: false,
             patience,
             left: None,

@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
     /// A session in which nothing was done yet.
     pub fn new(context: RunContext<'a>, plan: &'a StagePlan, stop: CancellationToken) -> Self {
         Self {
-            writes: Writes::new(context.client, context.target),
+            writes: Writes::new(context.client, context.target).noting(context.touched.clone()),
             context,
             plan,
             stop,

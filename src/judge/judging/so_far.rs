@@ -13,11 +13,10 @@ use crate::{
 };
 
 /// The kinds of evidence that a run has of each moment that it has watched, and dry runs: those only add findings.
-const AS_IT_HAPPENS: [Kind; 7] = [
+const AS_IT_HAPPENS: [Kind; 6] = [
     Kind::Inventory,
     Kind::Timeline,
     Kind::Writers,
-    Kind::Namespaces,
     Kind::Probe,
     Kind::PlacementDecisions,
     Kind::PlacementTimeline,
@@ -81,7 +80,10 @@ pub fn pending(evidence: &Evidence, selection: &Selection) -> Vec<(&'static Rule
 
 #[cfg(test)]
 mod tests {
+    use evidence::api::Edition;
+
     use super::*;
+    use crate::{judging::verdict::Verdict, rules::example::Example};
 
     /// The rules that are judged of a run that asks for these kinds.
     fn judged(kinds: &[Kind], filters: &[&str]) -> Vec<&'static str> {
@@ -117,6 +119,35 @@ mod tests {
         assert_eq!(
             with(Kind::Requests),
             ["version/matches-member", "version/well-formed"]
+        );
+    }
+
+    #[test]
+    fn what_counts_by_its_age_alone_is_pending_until_the_end() {
+        let id = "identity/manager-label-present";
+        let example = serde_json::json!({"name": "listed without its label", "fails": {
+            "observe": "30s",
+            "gaps": [{"kind": "timeline", "reason": "not yet watched", "from": "30s", "until": "5m"}],
+            "profiles": [{"metadata": {"labels": {"x-k8s.io/cluster-manager": null}}}],
+        }});
+        let example = Example::parse(&example, Edition::default()).expect("an example");
+        let selection = Selection {
+            filters: vec![id.to_owned()],
+            exact: true,
+            ..Selection::default()
+        };
+        let fails = |evidence: &Evidence| {
+            let verdicts = judge_so_far(evidence, &selection).verdicts;
+            verdicts.iter().any(|verdict| verdict.verdict == Verdict::Fail)
+        };
+        let mut evidence = example.evidence().clone();
+        assert!(fails(&evidence));
+        evidence.header.goes_on = true;
+        assert!(!fails(&evidence));
+        let pending = pending(&evidence, &selection);
+        assert!(
+            matches!(&pending[..], [(rule, _)] if rule.id == id),
+            "{pending:?}"
         );
     }
 

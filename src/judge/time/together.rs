@@ -26,7 +26,8 @@ pub(crate) struct Together<'e, T> {
     end: Micros,
     /// When the window ended, if the runner looked on for these objects.
     window_end: Option<Micros>,
-    /// Whether a first list showed any of them, so that what it shows may be older.
+    /// Whether a first list showed any of them, so that what it shows may be older. While the run goes on, it may still be
+    /// mended, so that its age does not count.
     is_listed: bool,
 }
 
@@ -174,7 +175,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             moments,
             end,
             window_end: (end > window_end).then_some(window_end),
-            is_listed: listed.is_some(),
+            is_listed: listed.is_some() && !evidence.header.goes_on,
         }
     }
 

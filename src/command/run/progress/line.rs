@@ -131,6 +131,11 @@ impl Progress for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        if self.so_far.ends_the_run() {
+            for line in self.so_far.broken() {
+                anstream::eprintln!("broken: {line}");
+            }
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::command::terminal::advice;
 const PERIOD: Duration = Duration::from_secs(60);
 
 /// A log, such as a pipeline's: neither silent for long, nor flooded.
-pub struct Log<Say> {
+pub struct Log<Say: Fn(&str) + Send + Sync> {
     so_far: SoFar,
     waits: bool,
     /// The number of lines about this wait.
@@ -54,17 +54,30 @@ impl<Say: Fn(&str) + Send + Sync> Log<Say> {
         }
     }
 
-    /// Says which rules are newly broken, and once what is pending.
-    fn say_so_far(&self) {
+    /// Says which rules are newly broken.
+    fn say_broken(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for line in self.so_far.broken_since(told.broken) {
             told.broken += 1;
             (self.say)(&format!("broken: {line}"));
         }
+    }
+
+    /// Says which rules are newly broken, and once what is pending.
+    fn say_so_far(&self) {
+        self.say_broken();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = self.so_far.pending().filter(|_| !told.pending) {
             told.pending = true;
             (self.say)(&line);
         }
+    }
+}
+
+/// A run may end on what was found since the last tick.
+impl<Say: Fn(&str) + Send + Sync> Drop for Log<Say> {
+    fn drop(&mut self) {
+        self.say_broken();
     }
 }
 

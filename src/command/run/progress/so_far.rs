@@ -57,7 +57,12 @@ impl SoFar {
 
     /// Returns `true` if a copy of the evidence is due. Without `waits`, only a run that may end early takes copies.
     pub fn is_due(&self, waits: bool) -> bool {
-        (waits || self.0.end.is_some()) && self.0.found().pace.is_due()
+        (waits || self.ends_the_run()) && self.0.found().pace.is_due()
+    }
+
+    /// Whether the run ends on the first broken MUST rule.
+    pub fn ends_the_run(&self) -> bool {
+        self.0.end.is_some()
     }
 
     /// Judges a copy of the evidence on a thread of its own.

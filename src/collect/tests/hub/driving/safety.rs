@@ -6,6 +6,7 @@ use collect::driver::{Head, Journal};
 use evidence::{Asked, ObjectKey, ObjectRef, runs::LABEL_RUN};
 
 use super::*;
+use crate::snapshots::Copies;
 
 /// What the runner has stored on the hub: verb and the profile's name.
 fn stored(world: &World) -> Vec<(String, String)> {
@@ -261,4 +262,28 @@ async fn a_runner_without_rights_is_told_which() {
     // The rest is done.
     assert!(!lacking.contains_key(&DriverAction::RemoveLabel));
     assert_eq!(seen.driver().touched.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_leaves_out_what_the_run_has_written_to() {
+    let world = World::new().await;
+    let manager = Manager::new(&world, Habits::default()).await;
+    let (plan, copies) = (driving(&manager), Copies::default());
+    let collecting = collect(
+        &world.hub.connection,
+        &plan,
+        world.clock,
+        &copies,
+        CancellationToken::new(),
+    );
+    let evidence = select! {
+        evidence = collecting => evidence.expect("evidence"),
+        never = manager.life.live() => match never {},
+    };
+    let copies = copies.0.into_inner().expect("no panic");
+    let until = |evidence: &Evidence| evidence.header.window.map(|window| window.until);
+    let is_on_the_way = |copy: &&Evidence| until(copy) < until(&evidence);
+    let last = copies.iter().rfind(is_on_the_way).expect("a copy on the way");
+    let touched = &evidence.driver.as_ref().expect("a driver").touched;
+    assert!(!touched.is_empty() && touched.is_subset(&last.header.other_runs));
 }
