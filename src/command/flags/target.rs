@@ -54,7 +54,7 @@ pub struct TargetFlags {
 pub enum HubKind {
     /// Your hub, by kubeconfig or from within a pod
     Kubeconfig,
-    /// A hub in this process, which simulates 30 minutes in milliseconds
+    /// A hub in this process, which simulates 30 minutes in seconds
     Lab,
     /// A real kube-apiserver on this machine, from envtest binaries
     Envtest,
@@ -218,6 +218,17 @@ impl Reference {
         ids.filter(|id| !shows(id)).collect()
     }
 
+    /// Returns the faults whose rules the user has not selected, or the edition does not have.
+    pub fn not_judged(&self, judgement: &Judgement) -> Vec<&'static str> {
+        let is_judged = |id: &str| {
+            let rule = id.split(':').next().unwrap_or(id);
+            let mut verdicts = judgement.verdicts.iter();
+            verdicts.any(|verdict| verdict.rule.id == rule && !verdict.is_deselected())
+        };
+        let ids = self.faults().map(|(id, _)| id);
+        ids.filter(|id| !is_judged(id)).collect()
+    }
+
     /// Returns the faults that only warn, each with the reason.
     pub fn only_warn(&self, judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
         let why = |id: &str| {
@@ -280,13 +291,33 @@ fn named<Edit>(fault: &fault::Fault<Edit>) -> (&'static str, Edition) {
     (fault.info().id, fault.info().edition)
 }
 
-impl FromStr for Reference {
-    type Err = UnknownName;
+/// What `--manager` does not take.
+#[derive(Debug, thiserror::Error)]
+pub enum NoReference {
+    /// Another manager.
+    #[error(
+        "{0}; the suite brings only `reference`, optionally with faults: to judge your own, name its hub with --context or --kubeconfig"
+    )]
+    Manager(UnknownName),
+    /// An unknown fault.
+    #[error("{0}{hint}", hint = if .0.nearest.is_none() { "; a fault has the id of the rule that it breaks: `list` prints them" } else { "" })]
+    Fault(#[from] UnknownName),
+    /// No fault follows the sign.
+    #[error("`reference=` names no fault: leave out `=`, or name the rule to break")]
+    NoFault,
+}
 
-    fn from_str(given: &str) -> Result<Self, UnknownName> {
+impl FromStr for Reference {
+    type Err = NoReference;
+
+    fn from_str(given: &str) -> Result<Self, NoReference> {
         let (name, faults) = given.split_once('=').unwrap_or((given, ""));
         if name != "reference" {
-            return Err(UnknownName::among("manager", name, ["reference"]));
+            let unknown = UnknownName::among("manager", name, ["reference"]);
+            return Err(NoReference::Manager(unknown));
+        }
+        if given.ends_with('=') {
+            return Err(NoReference::NoFault);
         }
         let mut reference = Self {
             faults: Vec::new(),
@@ -328,7 +359,10 @@ mod tests {
             error.contains("did you mean `identity/manager-label-present`?"),
             "{error}"
         );
-        let error = "referense".parse::<Reference>().expect_err("a slip").to_string();
-        assert_eq!(error, "unknown manager `referense`: did you mean `reference`?");
+        let error = |given: &str| given.parse::<Reference>().expect_err("a slip").to_string();
+        assert!(error("referense").starts_with("unknown manager `referense`: did you mean `reference`?"));
+        assert!(error("ocm").contains("the suite brings only `reference`"));
+        assert!(error("reference=foo").contains("unknown fault `foo`; a fault has the id of the rule"));
+        assert!(error("reference=").contains("names no fault"));
     }
 }

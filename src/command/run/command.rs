@@ -52,7 +52,10 @@ Examples:
     clusterprofile-conformance run --context hub --driver driver.yaml --allow-mutations
   Judge the output of kubectl:
     kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields |
-      clusterprofile-conformance run --from -";
+      clusterprofile-conformance run --from -
+
+Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage or configuration, or nothing on the hub matches
+--namespace, --cluster-manager or --scheduler, 3 inconclusive, or (--complete) not all MUST rules judged, 4 could not run.";
 
 /// Judge a hub, or a file with its state
 #[derive(Debug, Args)]
@@ -195,7 +198,6 @@ impl Run {
                     evidence: &evidence,
                     selection: &selection,
                     judgement,
-                    ended_on_violation: watching.ended_on.get().is_some(),
                 };
                 conclude(
                     judged,
@@ -225,6 +227,9 @@ fn tell_of_faults(reference: &Reference, judgement: &Judgement) {
                 "warning: fault {fault} does not show: another fault hides it, or the run ended before it; try it alone"
             );
         }
+    }
+    for fault in reference.not_judged(judgement) {
+        anstream::eprintln!("note: fault {fault} is not judged: its rule is not selected");
     }
     for (fault, why) in reference.only_warn(judgement) {
         anstream::eprintln!("note: fault {fault} only warns: {why}");

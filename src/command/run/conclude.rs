@@ -38,8 +38,6 @@ pub struct Judged<'a> {
     pub selection: &'a Selection,
     /// The judgement, without waivers.
     pub judgement: Judgement,
-    /// Whether the run ended early because of a violation, as the user asked.
-    pub ended_on_violation: bool,
 }
 
 impl<'a> Judged<'a> {
@@ -49,7 +47,6 @@ impl<'a> Judged<'a> {
             evidence,
             selection,
             judgement: judge(evidence, selection),
-            ended_on_violation: false,
         }
     }
 }
@@ -72,7 +69,6 @@ pub fn conclude(
         evidence,
         selection,
         mut judgement,
-        ended_on_violation,
     } = judged;
     if let Some(waivers) = waivers {
         note_foreign(waivers, &evidence.header.claim);
@@ -94,7 +90,7 @@ pub fn conclude(
         ..submitted
     };
     let left = leave(&shown, &submitted, None, outputs, read_from);
-    let exit = exit(&judgement, flags.complete, ended_on_violation);
+    let exit = exit(&judgement, flags.complete);
     match (left, show(&shown, flags.format)) {
         (Ok(()), Ok(())) => Ok(exit),
         (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
@@ -125,12 +121,10 @@ fn note_foreign(waivers: &Waivers, claim: &Claim) {
     }
 }
 
-/// How the run ends.
-fn exit(judgement: &Judgement, complete: bool, ended_on_violation: bool) -> Exit {
+/// How the run ends: as the decision says. No evidence that is missing mends a violation, so a run that was cut short ends with
+/// what it found.
+fn exit(judgement: &Judgement, complete: bool) -> Exit {
     match judgement.decision {
-        decision @ Decision::NotConformant if ended_on_violation => decision.into(),
-        // The reports show what was found; the run itself was cut short.
-        _ if judgement.partial => Exit::Inconclusive,
         Decision::NoViolation if complete => Exit::Inconclusive,
         decision => decision.into(),
     }

@@ -49,8 +49,10 @@ pub fn repeat(
             }
         }
     }
-    if times > 1 {
-        tell(&judgements);
+    match judgements.len() {
+        _ if times == 1 => {}
+        1 => anstream::eprintln!("ended after run 1 of {times}: there is nothing to compare"),
+        _ => tell(&judgements),
     }
     // The first run has come to its end.
     let (judgement, deciding) = repeated(&judgements).expect("at least one run");

@@ -18,6 +18,10 @@ use crate::command::{
 
 /// Judge an evidence file again; the same as `run --from`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage or a file that cannot be used, \
+                  3 inconclusive, or (--complete) not all MUST rules judged, 4 could not write a report."
+)]
 pub struct Replay {
     /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
     evidence: PathBuf,
