@@ -53,6 +53,7 @@ pub fn of_audit_log(
                 &[Kind::Requests],
                 "--audit-log FILE",
                 Words {
+                    subject: "an audit log",
                     given,
                     absent: "no audit log is read",
                     remedy: "name the API server's log with --audit-log, where you can read it",

@@ -44,7 +44,10 @@ Examples:
   Check the hub and the permissions, with the flags of the run:
     clusterprofile-conformance doctor --context hub
   Check all files of a run, and ask each member:
-    clusterprofile-conformance doctor --config conformance.yaml --members members.yaml";
+    clusterprofile-conformance doctor --config conformance.yaml --members members.yaml
+
+Exit codes: 0 a run can begin, 2 bad usage, a file that cannot be used, or nothing on the hub matches --namespace,
+--cluster-manager or --scheduler, 4 a run could not begin.";
 
 /// Check in seconds what stands in the way of a run with the same flags
 #[derive(Debug, Args)]

@@ -88,17 +88,22 @@ pub fn conclude(
     let gains = gains.found;
     checks.extend(flaws);
     let rules = evidence.is_some().then(|| gain::rules(&asked, selection));
-    checks.extend(rules.map(|rules| counted(rules, edition)));
+    checks.extend(rules.map(|rules| counted(rules, edition, is_consumer)));
     let order = ["hub", "evidence", "files", "rules"];
     checks.sort_by_key(|check| order.iter().position(|group| *group == check.group()));
     Diagnosis::new(edition, hub, checks, rules, gains)
 }
 
-/// Tells how many rules a run can judge.
-fn counted(rules: gain::Rules, edition: Edition) -> Check {
+/// Tells how many rules a run can judge. What a consumer claims says which of them are asked of it.
+fn counted(rules: gain::Rules, edition: Edition, by_claim: bool) -> Check {
     let gain::Rules { selected, judged } = rules;
+    let limit = if by_claim {
+        ", as far as the consumer claims what they ask"
+    } else {
+        ""
+    };
     let fact = format!(
-        "a run can judge {} of {} MUST, {} of {} SHOULD and {} of {} MAY rules of edition {edition}",
+        "a run can judge {} of {} MUST, {} of {} SHOULD and {} of {} MAY rules of edition {edition}{limit}",
         judged.must, selected.must, judged.should, selected.should, judged.may, selected.may
     );
     if judged.must == 0 && selected.must > 0 {

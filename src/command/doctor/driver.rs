@@ -19,20 +19,25 @@ use crate::command::{flags::driver::Driving, terminal::exit::Failure};
 /// Checks the driver: its file, its programs, and what it may write.
 pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check> {
     const CHECK: &str = "evidence/driver";
+    let is_consumer = gains.evidence.header.claim.edition_of(Role::Consumer).is_some();
     let (given, mutations) = match driving {
-        None => (String::new(), false),
+        // Only a hub of the run's own has what a consumer needs without a file.
+        None => (
+            "a run publishes profiles for the reference consumer".to_owned(),
+            false,
+        ),
         Some(Driving::Reference { mutations }) => {
             ("the reference implementation is driven".to_owned(), *mutations)
         }
         Some(Driving::File { file, mutations, .. }) => (described(file), *mutations),
     };
-    let is_consumer = gains.evidence.header.claim.edition_of(Role::Consumer).is_some();
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(gains.check(
         CHECK,
         &[if is_consumer { Kind::Stage } else { Kind::Driver }],
         "--driver FILE",
         Words {
+            subject: "a driver",
             given: &given,
             absent: "no driver makes the implementation act",
             remedy: "give its commands in a file for --driver: docs/driver.md",

@@ -109,9 +109,7 @@ async fn ask_own(
     let hub = start(target, &plan.claim, clock).await?;
     let mut plan = plan.clone();
     let references = References::set_up(&hub, reference.clone(), &plan.claim, clock).await?;
-    if own.members {
-        plan.members = references.members();
-    }
+    references.complete(&mut plan, own);
     let examined = ask(&hub.connection, plan, driving, clock, limit).await;
     hub.stop().await.map_err(Failure::no_hub)?;
     Ok(examined)

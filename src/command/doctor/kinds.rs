@@ -1,7 +1,10 @@
 //! Which kinds of evidence a run would have, and which rules the others would let it judge.
 
 use collect::{Plan, Wish};
-use evidence::{Asked, Evidence, Kind, Reason, api::Feature};
+use evidence::{
+    Asked, Evidence, Kind, Reason,
+    api::{Feature, Role},
+};
 use jiff::SignedDuration;
 use judge::Selection;
 
@@ -48,13 +51,16 @@ impl<'a> Gains<'a> {
             return None;
         }
         let gain = by_kinds(with, self.evidence, self.selection, kinds);
+        if gain.amount.is_none() {
+            return Some(Check::ok(
+                check,
+                &format!("no selected rule needs {}", words.subject),
+            ));
+        }
         Some(self.missing(check, gain, words.absent, words.remedy))
     }
 
-    pub fn missing(&mut self, check: &'static str, gain: Gain, absent: &str, remedy: &str) -> Check {
-        if gain.amount.is_none() {
-            return Check::ok(check, &format!("{absent}, and no selected rule needs it"));
-        }
+    fn missing(&mut self, check: &'static str, gain: Gain, absent: &str, remedy: &str) -> Check {
         let fact = format!("{absent}, which leaves {} unjudged", gain.amount);
         self.found.push(gain);
         Check::missing(check, &fact, remedy)
@@ -71,6 +77,8 @@ impl<'a> Gains<'a> {
 
 /// How a check tells of one kind of evidence.
 pub struct Words<'a> {
+    /// What it is.
+    pub subject: &'a str,
     /// Where a run has it.
     pub given: &'a str,
     /// Where it does not.
@@ -83,12 +91,16 @@ pub struct Words<'a> {
 pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
     let mut checks = Vec::new();
     let seconds = SignedDuration::try_from(plan.observe).unwrap_or(SignedDuration::MAX);
-    let watched = format!("a run watches the profiles for {seconds:#}");
+    let watched = match plan.claim.edition_of(Role::Consumer) {
+        Some(_) => "a run watches the profiles that it publishes".to_owned(),
+        None => format!("a run watches the profiles for {seconds:#}"),
+    };
     checks.extend(gains.check(
         "evidence/timeline",
         &[Kind::Timeline],
         "--observe 5m",
         Words {
+            subject: "a watch",
             given: &watched,
             absent: "a run takes a single snapshot",
             remedy: "let it watch, such as with --observe 5m",
@@ -100,6 +112,7 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
         &[Kind::Namespaces],
         "list on namespaces",
         Words {
+            subject: "Namespaces",
             given: "the runner may list Namespaces",
             absent: &what(&namespaces),
             remedy: ROLE,
@@ -111,6 +124,7 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
         &[Kind::Secrets],
         "list on secrets",
         Words {
+            subject: "the Secrets of consumers",
             given: "the runner may list the consumers' Secrets",
             absent: &what(&secrets),
             remedy: if matches!(plan.secrets, Wish::No(_)) {
@@ -126,6 +140,7 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
         &[Kind::Probe],
         "get, update and patch on clusterprofiles",
         Words {
+            subject: "dry-run writes",
             given: "the runner may send dry-run writes, which change nothing",
             absent: &what(&probe),
             remedy: if matches!(plan.probe, Wish::No(_)) {
@@ -141,14 +156,45 @@ pub fn of_hub(gains: &mut Gains<'_>, plan: &Plan) -> Vec<Check> {
             &[Kind::Writers],
             "managedFields",
             Words {
+                subject: "managedFields",
                 given: "",
                 absent: &reason,
                 remedy: "let the hub, or a proxy in between, show metadata.managedFields",
             },
         ));
     }
+    if plan.claim.edition_of(Role::Scheduler).is_some() {
+        checks.extend(of_scheduler(gains));
+    }
     checks.extend(claimed(gains));
     checks
+}
+
+/// Checks what only rules on schedulers need.
+fn of_scheduler(gains: &mut Gains<'_>) -> Vec<Check> {
+    let workloads = gains.check(
+        "evidence/workloads",
+        &[Kind::Workloads],
+        "--workload GROUP/VERSION/RESOURCE",
+        Words {
+            subject: "workloads",
+            given: "a run reads the workloads that decisions are for",
+            absent: "no kind of workloads is named",
+            remedy: "name what decisions are for with --workload GROUP/VERSION/RESOURCE",
+        },
+    );
+    let rights = gains.check(
+        "evidence/consumer-access",
+        &[Kind::ConsumerAccess],
+        "--consumer-user USER",
+        Words {
+            subject: "the rights of consumers",
+            given: "a run asks the hub what the consumers of decisions may do",
+            absent: "no consumer of decisions is named",
+            remedy: "name the users of consumers with --consumer-user",
+        },
+    );
+    workloads.into_iter().chain(rights).collect()
 }
 
 /// Checks the features that nobody claims or declares absent.

@@ -34,6 +34,7 @@ pub fn of_members(gains: &mut Gains<'_>, plan: &Plan, reached: &[Reached]) -> Ve
         &[Kind::Members],
         "--members FILE",
         Words {
+            subject: "the answers of members",
             given: &given.join("; "),
             absent: "no member is asked",
             remedy: "list their kubeconfigs in a file for --members, or try --members from-secrets",
@@ -102,6 +103,7 @@ pub fn of_plugins(gains: &mut Gains<'_>, plan: &Plan) -> Option<Check> {
         &[Kind::Members, Kind::Plugins],
         "--provider-file FILE",
         Words {
+            subject: "credential plugins",
             given: &given,
             absent: "no credential plugin is run",
             remedy: "list the plugins of access providers in a file for --provider-file",

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     str::FromStr,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::anyhow;
@@ -17,7 +18,10 @@ use collect::{
 use evidence::ObjectKey;
 use futures::future::{BoxFuture, FutureExt as _};
 use kube::{Client, Config};
-use lab::{manager::Manager, member::StandIn};
+use lab::{
+    manager::{FleetMember, Manager},
+    member::StandIn,
+};
 use serde_json::{Value, json};
 
 use super::target::Target;
@@ -91,11 +95,13 @@ pub fn resolve(
 /// The access provider of the reference manager.
 const PROVIDER: &str = "secretreader";
 
-/// Returns the members of the reference manager, its consumer Secrets, and the plugin of its access provider.
-pub fn of_the_lab(manager: &Manager) -> Members {
+/// Returns the members that the reference manager has within that time, its consumer Secrets, and the plugin of its access
+/// provider.
+pub fn of_the_lab(manager: &Manager, within: Duration) -> Members {
     let mut tokens = HashMap::new();
     let mut ways = Vec::new();
-    for member in manager.members() {
+    let is_there = |member: &FleetMember| member.joins.is_zero() || member.joins < within;
+    for member in manager.members().into_iter().filter(is_there) {
         let key = ObjectKey {
             namespace: member.namespace,
             name: member.profile,

@@ -1,7 +1,7 @@
 //! The reference implementations, as they run on test hubs.
 
 use anyhow::anyhow;
-use collect::{Members, clock::Clock, driver::DriverPlan, stage::StagePlan};
+use collect::{Members, Plan, Workloads, clock::Clock, driver::DriverPlan, stage::StagePlan};
 use evidence::{Claim, api::Role};
 use futures::future::OptionFuture;
 use kube::Client;
@@ -13,7 +13,7 @@ use lab::{
 };
 
 use crate::command::{
-    flags::{driver::Driving, members, target::Reference},
+    flags::{driver::Driving, members, plan::Own, target::Reference},
     terminal::exit::Failure,
 };
 
@@ -53,10 +53,18 @@ impl References {
         Ok(references)
     }
 
-    /// The manager's members; none without a manager.
-    pub fn members(&self) -> Members {
-        let manager = self.manager.as_ref();
-        manager.map_or_else(Members::default, |(manager, _)| members::of_the_lab(manager))
+    /// Adds to a plan what they bring with them: the members that the manager has within its time, where the user wants them,
+    /// and the workloads of the scheduler.
+    pub fn complete(&self, plan: &mut Plan, own: Own) {
+        if own.members {
+            let manager = self.manager.as_ref();
+            plan.members = manager.map_or_else(Members::default, |(manager, _)| {
+                members::of_the_lab(manager, plan.observe)
+            });
+        }
+        if self.scheduler.is_some() {
+            plan.workloads.get_or_insert_with(workloads_of_the_lab);
+        }
     }
 
     /// Plans what they are driven to do.
@@ -69,11 +77,6 @@ impl References {
     /// The stage of the consumer, if one of them is it.
     pub fn stage(&self) -> Option<StagePlan> {
         self.consumer.as_ref().map(|(consumer, _)| consumer.stage())
-    }
-
-    /// Whether one of them is the scheduler.
-    pub fn has_scheduler(&self) -> bool {
-        self.scheduler.is_some()
     }
 
     /// Runs them; returns only when one fails.
@@ -158,4 +161,16 @@ fn ended(role: Role, end: Result<(), ManagerError>) -> Failure {
 /// Says that a reference implementation failed.
 fn failed(role: Role, error: ManagerError) -> Failure {
     Failure::could_not_run(anyhow::Error::new(error).context(format!("the reference {role} failed")))
+}
+
+/// The kind of workloads that the reference scheduler has.
+fn workloads_of_the_lab() -> Workloads {
+    let mut parts = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
+    let mut next = || parts.next().unwrap_or_default();
+    let (resource, version, group) = (next(), next(), next());
+    Workloads {
+        group,
+        version,
+        resource,
+    }
 }

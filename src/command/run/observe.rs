@@ -1,16 +1,13 @@
 //! From a hub to evidence.
 
 use collect::{
-    Plan, Workloads,
+    Plan,
     clock::Clock,
     collect,
     connect::{Connection, KubeconfigOptions},
 };
 use evidence::{Evidence, api::Role};
-use lab::{
-    hub::{AuditLevel, Hub},
-    scheduler::Scheduler,
-};
+use lab::hub::{AuditLevel, Hub};
 use tokio_util::sync::CancellationToken;
 
 use super::recording::Watching;
@@ -135,15 +132,10 @@ async fn beside_references(
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
     let references = References::set_up(hub, reference, &plan.claim, clock).await?;
-    if own.members {
-        plan.members = references.members();
-    }
+    references.complete(&mut plan, own);
     plan.driver = driving.and_then(|driving| references.driver(driving, clock));
     plan.stage = references.stage();
     look_at_stage(&mut plan);
-    if references.has_scheduler() {
-        plan.workloads.get_or_insert_with(workloads_of_the_lab);
-    }
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none(), &stop);
     tokio::select! {
@@ -160,17 +152,5 @@ fn look_at_stage(plan: &mut Plan) {
         plan.scope.namespaces = stage.namespaces();
         // The run brings about what the scope names.
         plan.wait = true;
-    }
-}
-
-/// The kind of workloads that the reference scheduler has.
-fn workloads_of_the_lab() -> Workloads {
-    let mut parts = Scheduler::WORKLOADS.splitn(3, '.').map(str::to_owned);
-    let mut next = || parts.next().unwrap_or_default();
-    let (resource, version, group) = (next(), next(), next());
-    Workloads {
-        group,
-        version,
-        resource,
     }
 }

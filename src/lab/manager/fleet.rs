@@ -1,6 +1,6 @@
 //! The members of the fleet that have a stand-in, and so can be asked.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use collect::clock::Clock;
 
@@ -18,6 +18,8 @@ pub struct FleetMember {
     pub namespace: String,
     /// The name of its profile, which may be created later, and deleted.
     pub profile: String,
+    /// How long after the manager's start it joins; zero if it is there before.
+    pub joins: Duration,
     /// Hosts and ports of its API server, as profiles and kubeconfigs name it.
     pub hosts: Vec<String>,
     /// The member itself.
@@ -72,6 +74,7 @@ pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
             Some(FleetMember {
                 namespace: profile.namespace.clone(),
                 profile: profile.name.clone(),
+                joins: world.joins(&profile.member),
                 hosts: endpoints(&profile.member, number).into(),
                 stand_in: stand_in.clone(),
             })
@@ -81,7 +84,7 @@ pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, time::Duration};
+    use std::collections::BTreeSet;
 
     use evidence::api::names::{
         CONDITION_HEALTHY, PROPERTY_ENDPOINTS, PROPERTY_NODE_COUNT, PROPERTY_RESOURCE_GROUPS,

@@ -191,6 +191,15 @@ impl World {
         self.script.push(Step::observe(at, member, change));
     }
 
+    /// How long after the start a member joins; zero if it is there before.
+    pub(super) fn joins(&self, member: &str) -> Duration {
+        let is_its = |step: &&Step| matches!(step.action, Action::Join) && step.member == member;
+        self.script
+            .iter()
+            .find(is_its)
+            .map_or(Duration::ZERO, |step| step.at)
+    }
+
     /// The members that join later.
     pub(super) fn joining(&self) -> Vec<String> {
         self.script
