@@ -1,5 +1,6 @@
 //! The verdict on the implementation, from the verdicts on all rules.
 
+use evidence::api::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,18 @@ pub struct Extent {
     pub partial: bool,
     /// It looked at some namespaces only. What breaks a rule may be in others.
     pub confined: bool,
+}
+
+impl Extent {
+    /// What a run of that role has seen, which was cut short or not, and looked at some namespaces only or not.
+    ///
+    /// A consumer's run publishes the profiles itself, in the namespaces that the consumer reads: there are no others to look at.
+    pub fn of(role: Role, partial: bool, some_namespaces: bool) -> Self {
+        Self {
+            partial,
+            confined: some_namespaces && role != Role::Consumer,
+        }
+    }
 }
 
 /// Decides: failures first, then doubts. A run that judged nothing or was cut short is never conformant, nor is one that

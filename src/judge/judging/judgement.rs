@@ -116,10 +116,11 @@ impl Judgement {
 
     /// What of the hub was seen.
     pub fn extent(&self) -> Extent {
-        Extent {
-            partial: self.partial,
-            confined: !self.scope.namespaces.is_empty(),
-        }
+        Extent::of(
+            self.edition.role(),
+            self.partial,
+            !self.scope.namespaces.is_empty(),
+        )
     }
 
     /// Whether each MUST rule was judged on the whole hub, or does not apply, as the evidence shows; inconclusive ones aside.

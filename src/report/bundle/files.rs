@@ -73,7 +73,7 @@ pub fn files(report: &Report, selecting: &str) -> io::Result<Vec<File>> {
     files.extend(submitted.map(|content| File {
         name: "report.yaml",
         content,
-        about: "the report to submit; it counts findings and names no object",
+        about: "the report to submit, if `report verify` finds nothing in its way; it counts findings and names no object",
     }));
     files.push(File {
         name: EVIDENCE,

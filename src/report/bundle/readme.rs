@@ -24,9 +24,12 @@ pub(super) fn text(
         report.judgement.subject(),
         plain(&headline(report))
     );
-    let window = header
-        .window
-        .map(|window| format!("{} to {}", utc(window.from), utc(window.until)));
+    let window = header.window.map(|window| {
+        // The suite's own hub may run ahead.
+        let is_simulated = report.judged_at < window.until;
+        let simulated = if is_simulated { ", simulated time" } else { "" };
+        format!("{} to {}{simulated}", utc(window.from), utc(window.until))
+    });
     for (name, value) in [
         (
             "judged by",

@@ -160,10 +160,13 @@ fn not_asked(page: &mut Page, report: &Report, command: &str) {
         .iter()
         .map(|(kind, why)| {
             let rules = skipped.iter().filter(|verdict| is_skipped_for(verdict, why));
-            (
-                format!("{kind}: {}", report.told(why, None)),
-                rules.map(|verdict| verdict.rule.id).collect(),
-            )
+            let rules: Vec<&str> = rules.map(|verdict| verdict.rule.id).collect();
+            let aside = if rules.is_empty() {
+                "; no rule is skipped for it"
+            } else {
+                ""
+            };
+            (format!("{kind}: {}{aside}", report.told(why, None)), rules)
         })
         .collect();
     // The others are skipped because of the claim.

@@ -158,7 +158,13 @@ pub fn scope(report: &Report) -> String {
     );
     let scope = &report.evidence.header.scope;
     if !scope.namespaces.is_empty() {
-        sentence += &format!(", in {} only", escape::line(&scope.namespaces.join(", ")));
+        let names = escape::line(&scope.namespaces.join(", ")).into_owned();
+        let only = if report.judgement.extent().confined {
+            " only"
+        } else {
+            ""
+        };
+        sentence += &format!(", in {names}{only}");
     }
     if let Some(shard) = scope.shard {
         sentence += &format!(", in share {shard} only: {}", escape::line(&namespaces(report)));
@@ -239,6 +245,10 @@ fn the_rest_needs(report: &Report) -> String {
             needs.push(need.to_owned());
         }
     }
+    let is_consumer = report.judgement.edition.role() == Role::Consumer;
+    if is_consumer && reasons.contains(&ReasonId::NotAsked) {
+        needs.push("more claims of the consumer".to_owned());
+    }
     if report.judgement.extent().confined {
         needs.push("all namespaces".to_owned());
     }
@@ -258,7 +268,7 @@ fn is_one_of(needed: &BTreeSet<Kind>, kinds: &[Kind]) -> bool {
 }
 
 /// The kinds of evidence that rules wait for, each with its alternatives, those of the most rules first. Of alternatives, none is
-/// needed if another rule needs one of them.
+/// needed if another rule needs one of them, and one is enough if several rules have it among theirs.
 fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<BTreeSet<Kind>> {
     let mut by_rule: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
     for (kind, rules) in judge::locked(report.judgement, report.evidence) {
@@ -280,7 +290,24 @@ fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<BTreeSet<Kind
         .map(|(kinds, rules)| (*kinds, *rules))
         .collect();
     told.sort_by_key(|(_, rules)| Reverse(*rules));
-    told.into_iter().map(|(kinds, _)| kinds.clone()).collect()
+    let mut left: Vec<&BTreeSet<Kind>> = told.into_iter().map(|(kinds, _)| kinds).collect();
+    let mut chosen = Vec::new();
+    while let Some(first) = left.first().copied() {
+        let having = |kind: &Kind| left.iter().filter(|kinds| kinds.contains(kind)).count();
+        // The first of those that are most of use.
+        let most = first.iter().rev().max_by_key(|kind| having(kind));
+        match most.copied().filter(|kind| having(kind) > 1) {
+            Some(shared) => {
+                chosen.push(BTreeSet::from([shared]));
+                left.retain(|kinds| !kinds.contains(&shared));
+            }
+            None => {
+                chosen.push(first.clone());
+                left.remove(0);
+            }
+        }
+    }
+    chosen
 }
 
 /// Alternatives in words, such as `the audit log (or managedFields)`.

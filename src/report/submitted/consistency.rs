@@ -98,10 +98,11 @@ impl Document {
     pub(super) fn extent(&self) -> Extent {
         let runs = self.shards.iter().chain([self]);
         let mut scopes = runs.filter_map(|run| run.scope.as_ref());
-        Extent {
-            partial: self.is_partial(),
-            confined: scopes.any(|scope| !scope.namespaces.is_empty()),
-        }
+        Extent::of(
+            self.edition.role(),
+            self.is_partial(),
+            scopes.any(|scope| !scope.namespaces.is_empty()),
+        )
     }
 
     /// Whether the run, or a merged one, was cut short.

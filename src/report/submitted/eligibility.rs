@@ -60,7 +60,7 @@ pub enum Obstacle {
     #[error("it watched for {0}: watch for at least {FLOOR_MINUTES} min")]
     ShortWatch(String),
     /// It judges a test hub of the suite.
-    #[error("it judges the suite's own test hub ({0}): judge on a hub of its own")]
+    #[error("it judges the suite's own test hub ({0}): run against a real hub")]
     TestHub(String),
     /// A kind of evidence is missing that a submitted report rests on.
     #[error("it lacks evidence: {0}")]
