@@ -19,12 +19,13 @@ use crate::command::terminal::exit::Failure;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct ClaimFlags {
-    /// Who is judged: manager, scheduler, or both, with a comma between them [default: manager, or that of --edition, or as
-    /// recorded]
+    /// Who is judged: manager, scheduler or consumer; the first two also together, with a comma between them [default:
+    /// manager, or that of --edition, or as recorded]
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = roles::parser(Role::ALL))]
     pub roles: Vec<Role>,
-    /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09
-    /// [default: standard, placement-2025-09, or as recorded]
+    /// The edition of the documents: standard, 2026-07 or 2026-09; of schedulers, placement-2025-09 or placement-2026-09; of
+    /// consumers, consumer-2026-07 or consumer-2026-09 [default: standard, placement-2025-09, consumer-2026-07, or as
+    /// recorded]
     #[arg(long)]
     pub edition: Option<Edition>,
     /// A feature that the implementation claims, such as consumer-secrets

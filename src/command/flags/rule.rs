@@ -9,7 +9,7 @@ use judge::rules::{self, Applies, Facts, Rule};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRule {
     /// It is not known; a slip gets the nearest one.
-    #[error(transparent)]
+    #[error("{0}{hint}", hint = if .0.nearest.is_none() { "; `list` prints all rules" } else { "" })]
     Unknown(#[from] UnknownName),
     /// It is a suite's.
     #[error("`{suite}` is a suite: name one of its rules, {}", rules.join(", "))]

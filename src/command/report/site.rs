@@ -95,7 +95,8 @@ impl Site {
             .map_err(Failure::could_not_run)?;
         let first = self.out.join("index.html");
         print(&format!(
-            "{reports} reports, {files} files: open {}\n",
+            "{}, {files} files: open {}\n",
+            report::count(reports, "report"),
             first.display()
         ))?;
         Ok(Exit::Success)

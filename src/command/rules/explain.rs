@@ -118,7 +118,7 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
     }
     let basis = |applies: &Applies| match &applies.reasoning {
         Some(reasoning) => reasoning.clone(),
-        None => "the documents state this demand with a keyword".to_owned(),
+        None => "the documents state this demand, in the keyword or in equal words".to_owned(),
     };
     let told = match only {
         Some(applies) => vec![basis(applies)],
@@ -159,6 +159,10 @@ fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
     page.verbatim(INDENT, &yaml::laid_out(&example[kind], WIDTH));
+    if let Some((path, value)) = conforming(rule, kind, place) {
+        page.gap();
+        page.paragraph(2, &format!("and {path} is {value}"));
+    }
     let Some(verdict) = judged(rule, place) else {
         return;
     };
@@ -166,6 +170,62 @@ fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
         page.gap();
         page.paragraph(2, "and a report says");
         show_findings(page, &verdict);
+    }
+}
+
+/// Where the first example that fails has its fault, and what the profile of a passing example has there. An example says only
+/// what differs from a profile that conforms, so that may be all that the rule looks at.
+fn conforming(rule: &Rule, kind: &str, place: usize) -> Option<(String, String)> {
+    let example = &rule.facts.examples[place];
+    // Others change their profiles over time.
+    if kind != "passes" || !example[kind].is_array() {
+        return None;
+    }
+    let path = judged(rule, place_of_example(rule, "fails", None)?)?
+        .findings
+        .first()?
+        .path
+        .clone();
+    let examples = Example::of(rule).expect("a test has read the examples of every rule");
+    let history = examples[place].evidence().histories().next()?;
+    let profile = serde_json::to_value(history.last()).ok()?;
+    let value = at_path(&profile, &path)?.as_str()?.to_owned();
+    // A label's key has dots.
+    let field = match path.strip_suffix(']') {
+        Some(path) => path.rsplit('[').next()?,
+        None => path.rsplit('.').next()?,
+    };
+    let is_shown = example[kind].to_string().contains(field);
+    (!is_shown).then_some((path, value))
+}
+
+/// The value at the path of a finding, such as `metadata.labels[x-k8s.io/cluster-manager]` or `status.conditions[Joined].status`.
+fn at_path<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    let Some(key_begins) = path.find(['.', '[']) else {
+        return value.get(path);
+    };
+    let (field, rest) = path.split_at(key_begins);
+    let value = if field.is_empty() {
+        value
+    } else {
+        value.get(field)?
+    };
+    let (value, rest) = match rest.strip_prefix('[') {
+        None => (value, &rest[1..]),
+        Some(rest) => {
+            let (key, rest) = rest.split_once(']')?;
+            let is_named = |entry: &&Value| ["name", "type"].iter().any(|field| entry[field] == key);
+            let value = match value {
+                Value::Array(list) => list.iter().find(is_named)?,
+                other => other.get(key)?,
+            };
+            (value, rest.strip_prefix('.').unwrap_or(rest))
+        }
+    };
+    if rest.is_empty() {
+        Some(value)
+    } else {
+        at_path(value, rest)
     }
 }
 
@@ -225,6 +285,24 @@ mod tests {
                     rule.id
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_passing_example_shows_what_the_rule_looks_at() {
+        for (rule, shown) in [
+            (
+                "identity/manager-label-matches",
+                "metadata.labels[x-k8s.io/cluster-manager] is Fleet_Manager.v2",
+            ),
+            (
+                "identity/member-id-set",
+                "metadata.labels[multicluster.x-k8s.io/inventory-member-id] is ",
+            ),
+        ] {
+            let rule = rules::find(rule).expect("a rule");
+            let told = strip_str(&explanation(rule, None, None)).to_string();
+            assert!(told.contains(shown), "{told}");
         }
     }
 

@@ -70,11 +70,11 @@ pub struct UnknownFeature(#[from] UnknownName);
 impl UnknownName {
     /// Finds the nearest of the `known` names, to suggest it.
     pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        // 0.7 matches a typo or two in a rule id, but no unrelated word.
+        // 0.8 matches a typo or two in a rule id, but no unrelated word.
         let nearest = known
             .into_iter()
             .map(|name| (strsim::jaro_winkler(given, name), name))
-            .filter(|(likeness, _)| *likeness > 0.7)
+            .filter(|(likeness, _)| *likeness > 0.8)
             .max_by(|(one, _), (other, _)| one.total_cmp(other))
             .map(|(_, name)| name.to_owned());
         Self {

@@ -28,6 +28,9 @@ pub(crate) fn open(path: &Path, limits: &Limits) -> io::Result<Box<dyn BufRead +
 /// The first bytes of every zstd frame (RFC 8878, 3.1.1).
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
+/// The first bytes of each file of gzip (RFC 1952, 2.3.1).
+const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+
 /// Unpacks what begins with a zstd frame.
 pub(crate) fn unpacked(
     mut plain: Box<dyn Read + Send>,
@@ -38,6 +41,12 @@ pub(crate) fn unpacked(
         .by_ref()
         .take(ZSTD_MAGIC.len() as u64)
         .read_to_end(&mut head)?;
+    if head.starts_with(&GZIP_MAGIC) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "it is packed with gzip: unpack it first; a bundle (.tgz) holds evidence.jsonl.zst, which can be read",
+        ));
+    }
     let is_packed = head == ZSTD_MAGIC;
     let whole = Cursor::new(head).chain(plain);
     let (content, packed): (Box<dyn Read + Send>, _) = if is_packed {
@@ -157,6 +166,13 @@ mod tests {
         let mut endless = unpacked(Box::new(io::repeat(b'{')), &small()).expect("opens");
         let refused = endless.read_to_end(&mut Vec::new()).expect_err("it has no end");
         assert_eq!(exceeded(&refused), Some(LimitError::Whole(100_000)));
+    }
+
+    #[test]
+    fn a_bundle_is_to_be_unpacked_first() {
+        let bundle = Box::new(Cursor::new(b"\x1F\x8B\x08\x00"));
+        let refused = unpacked(bundle, &small()).err().expect("it is packed");
+        assert!(refused.to_string().contains("evidence.jsonl.zst"), "{refused}");
     }
 
     #[cfg(feature = "zstd")]
