@@ -52,6 +52,8 @@ pub(crate) struct Watching {
     pub slices: Option<SlicesSoFar>,
     /// What the run has written to.
     pub touched: Touched,
+    /// Whether it is for a file that is read when the run is over.
+    pub is_kept: bool,
     pub clock: Clock,
     pub from: Timestamp,
     /// When the window is to end.
@@ -96,6 +98,7 @@ impl Watching {
             record,
             slices,
             touched,
+            is_kept,
             clock,
             from,
             planned_end,
@@ -113,7 +116,7 @@ impl Watching {
         let until = clock.now();
         let window = Window { from, until };
         evidence.header.window = Some(window);
-        evidence.header.goes_on = true;
+        evidence.header.goes_on = !is_kept;
         // The driver's steps are not known yet: all that any run has touched is left out.
         let mut of_runs = of_other_runs(&recorded.histories, None);
         of_runs.extend(touched.of(ObjectKind::ClusterProfile));
@@ -129,10 +132,11 @@ impl Watching {
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         let end = planned_end.max(until);
-        let is_share = evidence.header.scope.shard.is_some();
+        // While it goes on, nobody compares a share with others.
+        let is_merged = is_kept && evidence.header.scope.shard.is_some();
         // What a watch has not heard of by now is unknown: its connection may be dead.
         let unknown = |known_until: Option<Timestamp>| match known_until {
-            _ if is_share => (from, UNVISITED),
+            _ if is_merged => (from, UNVISITED),
             known_until => (known_until.unwrap_or(until), NOT_WATCHED),
         };
         let (since, why) = unknown(known_until);

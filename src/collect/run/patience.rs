@@ -126,6 +126,19 @@ mod tests {
         assert_eq!(stopped, Err(Unfinished::Stopped));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_is_stopped_takes_a_last_look() {
+        let stop = CancellationToken::new();
+        let patience = Patience::new(Duration::from_secs(30), Duration::ZERO, stop.clone());
+        stop.cancel();
+        let began = Instant::now();
+        assert_eq!(patience.at_last(patience.list, async { 1 }).await, Ok(1));
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        let stopped = patience.at_last(patience.list, pending::<()>()).await;
+        assert_eq!(stopped, Err(Unfinished::Stopped));
+        assert_eq!(began.elapsed(), LAST_LOOK);
+    }
+
     #[test]
     fn a_long_window_allows_long_lists() {
         let seconds = Duration::from_secs;

@@ -1,7 +1,7 @@
 //! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Kind, Scope, Settled, Window,
+    Asked, Driver, Kind, Scope, Settled, Tracked, Window,
     api::{PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -17,6 +17,7 @@ use tokio::{
 };
 
 use super::{
+    patience::Unfinished,
     scope_check,
     state::{AT_ONCE, Run, TICK},
     watches::{Left, Slices},
@@ -93,6 +94,7 @@ impl Run<'_> {
                 Err(late) => {
                     self.is_stale = true;
                     watches.doubt(&late);
+                    self.unconfirmed(&record, ended, late);
                 }
             }
             watches.finish(ended);
@@ -132,6 +134,18 @@ impl Run<'_> {
         self.staged(played);
         self.writers();
         Ok(())
+    }
+
+    /// Nothing confirms a watch, and nobody watched while the run waited for that.
+    pub(super) fn unconfirmed<T: Tracked>(
+        &self,
+        record: &timeline::Shared<T>,
+        ended: Timestamp,
+        why: Unfinished,
+    ) {
+        let reason = format!("the list that compares the watch with the hub failed: {why}");
+        let gap = timeline::gap::<T>(ended, self.clock.now(), reason);
+        record.lock().gaps.push(gap);
     }
 
     /// Refuses a scope that names what has no object.
@@ -201,10 +215,10 @@ impl Run<'_> {
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
             if profiles + decisions <= LARGEST_GLANCE && self.progress.wants_glance() {
-                self.progress.glance(self.snapshot(record, slices, from));
+                self.progress.glance(self.snapshot(record, slices, from, false));
             }
             if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(self.snapshot(record, slices, from));
+                self.progress.snapshot(self.snapshot(record, slices, from, true));
             }
         }
     }

@@ -47,7 +47,10 @@ impl Run<'_> {
             let confirming = slices.watches.confirm();
             match self.patience.at_last(self.patience.list, confirming).await {
                 Ok(_) => {}
-                Err(late) => slices.watches.doubt(&late),
+                Err(late) => {
+                    slices.watches.doubt(&late);
+                    self.unconfirmed(&slices.record, ended, late);
+                }
             }
         }
         slices.watches.finish(ended);

@@ -215,6 +215,30 @@ async fn a_run_that_is_stopped_keeps_what_it_saw() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_has_not_seen_what_it_waited_for_in_vain() {
+    let world = World::new().await;
+    world.profile("a").await;
+    let events = async {
+        after(75).await;
+        world.server.misbehave(Misbehaviour::Delay {
+            affected: Default::default(),
+            by: Duration::from_secs(60),
+        });
+    };
+    let evidence = world
+        .collect_until(&plan(300), events, after(80))
+        .await
+        .expect("evidence");
+    let until = seconds(evidence.header.window.expect("a window").until);
+    let unseen = gaps(&evidence, Kind::Timeline).into_iter().map(span);
+    assert!(
+        until > 80 && unseen.map(|(from, _)| from).min() <= Some(80),
+        "{:?}",
+        evidence.gaps
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn tells_how_it_goes_on() {
     use std::sync::Mutex;
 
