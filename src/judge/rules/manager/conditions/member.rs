@@ -29,7 +29,7 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
     without_condition(evidence, findings, CONDITION_HEALTHY, words);
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
-        let renewed = renewed(pair.member);
+        let leases = Leases::of(pair.member);
         let violation = Comparison {
             part: if pair.never_told(MemberPart::Readyz) {
                 MemberPart::Readyz
@@ -39,13 +39,13 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             grace: GRACE_SECONDS,
             vouches: is_joined,
             said: &|profile| profile.condition(CONDITION_HEALTHY),
-            seen: &|look| health(look, &renewed, is_down),
+            seen: &|look| health(look, &leases.renewed, is_down),
             agrees: &|said: &&Condition, seen: &Health, _| !claims_health(said) || seen.ailments.is_empty(),
             // If the member answers neither the runner nor the manager, the two agree.
             suits_silence: |said| !claims_health(said),
         };
         let hint = Comparison {
-            seen: &|look| health(look, &renewed, |readyz| !readyz.ready),
+            seen: &|look| health(look, &leases.recent, |readyz| !readyz.ready),
             agrees: &|said: &&Condition, seen: &Health, _| claims_health(said) == seen.ailments.is_empty(),
             ..violation
         };
@@ -63,7 +63,7 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             Outcome::Differs(difference) => {
                 findings.examine();
                 let message = if claims_health(difference.said) {
-                    "the control plane is reported as healthy, but the API server is not ready"
+                    "the control plane is reported as healthy, but a part of it may not be"
                 } else {
                     "the control plane is healthy, but not reported as healthy"
                 };
@@ -89,28 +89,39 @@ struct Health {
     ailments: Vec<String>,
 }
 
-/// The leases of a member that were fresh at some time since the first look. One that was not is a leftover, such as of a control
-/// plane that runs without leader election by now.
-fn renewed(member: &Member) -> BTreeSet<&str> {
-    let Some(first) = member.looks.first() else {
-        return BTreeSet::new();
-    };
-    let was_fresh = |look: &Look, lease: &Lease| {
-        let stale_for = lease.age_seconds.saturating_sub(lease.duration_seconds);
-        look.from.duration_since(first.from) >= SignedDuration::from_secs(stale_for)
-    };
-    let mut renewed = BTreeSet::new();
-    for look in &member.looks {
-        let leases = look.leases.iter().flat_map(|leases| leases.iter());
-        let fresh = leases.filter(|lease| was_fresh(look, lease));
-        renewed.extend(fresh.map(|lease| lease.name.as_str()));
+/// The leases of a member by their age: one that nobody has renewed for long may be a leftover, such as of a control plane that
+/// runs without leader election by now.
+struct Leases<'m> {
+    /// Those that were fresh at some time since the first look.
+    renewed: BTreeSet<&'m str>,
+    /// Those that were fresh at some time since a day before it: these give a hint.
+    recent: BTreeSet<&'m str>,
+}
+
+impl<'m> Leases<'m> {
+    fn of(member: &'m Member) -> Self {
+        let first = member.looks.first().map(|look| look.from);
+        let fresh_since = |before: SignedDuration| {
+            let fresh = member.looks.iter().flat_map(move |look| {
+                let since_first = first.map_or(SignedDuration::ZERO, |first| look.from.duration_since(first));
+                let leases = look.leases.iter().flat_map(|leases| leases.iter());
+                leases.filter(move |lease| {
+                    let stale_for = lease.age_seconds.saturating_sub(lease.duration_seconds);
+                    SignedDuration::from_secs(stale_for) <= since_first.saturating_add(before)
+                })
+            });
+            fresh.map(|lease| lease.name.as_str()).collect()
+        };
+        Self {
+            renewed: fresh_since(SignedDuration::ZERO),
+            recent: fresh_since(SignedDuration::from_hours(24)),
+        }
     }
-    renewed
 }
 
 /// The health of a member, whose API server is ill if its answer is. None if the answers are incomplete: an API server
 /// that answers proves half of it while the leases are unreadable.
-fn health(look: &Look, renewed: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
+fn health(look: &Look, counted: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
     let readyz = look.readyz.as_ref()?;
     let mut ailments = Vec::new();
     if is_ill(readyz) {
@@ -119,7 +130,7 @@ fn health(look: &Look, renewed: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> boo
             failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
         });
     }
-    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds && renewed.contains(&*lease.name);
+    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds && counted.contains(&*lease.name);
     let leases = look.leases.as_deref();
     for Lease {
         name, age_seconds, ..
