@@ -158,12 +158,14 @@ impl<'e, T: Judged> Who<'e, T> {
         }
     }
 
-    /// Whose a field manager is that owns what only a producer publishes. Where others created the objects, it may be another
-    /// controller's, which adds a condition of its own.
+    /// Whose a field manager is that owns what only a producer publishes. Where others created the objects, and
+    /// tell of them, it may be another controller's, which adds a condition of its own.
     fn publishing(&self, name: &str) -> Hand {
         match self.hand_of_field_manager(name, false) {
             Hand::Unknown
-                if self.said(1).is_empty() && is_actor(name) && !self.publishers().is_no_founder(name) =>
+                if self.said(1).is_empty()
+                    && is_actor(name)
+                    && !self.publishers().is_beside_founders(name) =>
             {
                 Hand::Producer { is_inferred: true }
             }

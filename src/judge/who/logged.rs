@@ -45,6 +45,9 @@ pub(crate) trait Judged: Tracked {
     /// Whether a part of an object says whose it is.
     fn is_of_founder(part: &str) -> bool;
 
+    /// Whether a part of an object tells what its producer has found out, or decided.
+    fn is_told(part: &str) -> bool;
+
     /// The parts that only such objects have, and whether two versions differ in them.
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2];
 
@@ -85,6 +88,10 @@ impl Judged for ClusterProfile {
 
     fn is_of_founder(part: &str) -> bool {
         part.starts_with("spec.clusterManager")
+    }
+
+    fn is_told(part: &str) -> bool {
+        part.starts_with("status.")
     }
 
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {
@@ -133,6 +140,10 @@ impl Judged for PlacementDecision {
 
     fn is_of_founder(part: &str) -> bool {
         part == "schedulerName"
+    }
+
+    fn is_told(part: &str) -> bool {
+        part == "decisions" || part.starts_with("decisions.")
     }
 
     fn differs(&self, other: &Self) -> [(&'static str, bool); 2] {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use evidence::{Evidence, History, Request, parse_time};
 
 use super::{
-    authors::{is_actor, is_by_program, is_program},
+    authors::{is_actor, is_by_program, is_program, may_be_a_producer_s},
     logged::{Judged, Key, events, is_creation, judged, key_of, logged_key},
     program::is_for_people,
 };
@@ -92,8 +92,12 @@ pub(crate) struct Publishers<'e> {
     creators: BTreeMap<&'e str, BTreeSet<&'e str>>,
     /// The user who created all judged objects, by the log; none if there are several, or it lacks a creation.
     created_all: Option<&'e str>,
+    /// Whether that was a program, which nobody uses for people.
+    is_by_program: bool,
     /// The programs that own whose an object is, by their field managers: they created it, or took it over.
     founders: BTreeSet<&'e str>,
+    /// The programs that own what is told of an object.
+    reporters: BTreeSet<&'e str>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
     untold: [Names<'e>; 2],
@@ -106,7 +110,9 @@ impl<'e> Publishers<'e> {
             creations: HashMap::new(),
             creators: BTreeMap::new(),
             created_all: None,
+            is_by_program: false,
             founders: BTreeSet::new(),
+            reporters: BTreeSet::new(),
             names: BTreeMap::new(),
             untold: [Names::said(&said.users), Names::said(&said.field_managers)],
         };
@@ -119,10 +125,14 @@ impl<'e> Publishers<'e> {
             }
         }
         for history in judged::<T>(evidence) {
-            let versions = history.versions.iter();
-            publishers
-                .founders
-                .extend(versions.flat_map(|version| founders(&version.object)));
+            for version in &history.versions {
+                publishers
+                    .founders
+                    .extend(owners_of(&version.object, T::is_of_founder));
+                publishers
+                    .reporters
+                    .extend(owners_of(&version.object, T::is_told));
+            }
             let [mut users, mut managers] = publishers.told(history);
             // What a person writes with kubectl tells nothing of the producer.
             if !publishers.creation(history).is_some_and(is_by_program) {
@@ -138,6 +148,9 @@ impl<'e> Publishers<'e> {
         let mut users = judged::<T>(evidence).map(|history| Some(&*publishers.creation(history)?.user));
         let first = users.next().flatten();
         publishers.created_all = first.filter(|_| users.all(|user| user == first));
+        let mut creations = judged::<T>(evidence).filter_map(|history| publishers.creation(history));
+        publishers.is_by_program =
+            creations.all(|creation| is_by_program(creation) && !is_for_people(&creation.user_agent));
         publishers
     }
 
@@ -146,14 +159,16 @@ impl<'e> Publishers<'e> {
         self.created_all == Some(user)
     }
 
-    /// Whether another user than these created all judged objects, by the log.
+    /// Whether a program of another user than these created all judged objects, by the log.
     pub(super) fn are_another_s(&self, users: &BTreeSet<&str>) -> bool {
-        self.created_all.is_some_and(|creator| !users.contains(creator))
+        let creator = self.created_all.filter(|_| self.is_by_program);
+        creator.is_some_and(|creator| !users.contains(creator))
     }
 
-    /// Whether other programs created all judged objects, by their field managers.
-    pub(super) fn is_no_founder(&self, field_manager: &str) -> bool {
-        !self.founders.is_empty() && !self.founders.contains(field_manager)
+    /// Whether the programs that created the objects tell of them, too, and this one is none of them, by their field managers:
+    /// then it may be another controller's, which adds something of its own.
+    pub(super) fn is_beside_founders(&self, field_manager: &str) -> bool {
+        !self.founders.is_disjoint(&self.reporters) && !self.founders.contains(field_manager)
     }
 
     /// Whether the user said who they are, by users or by field managers.
@@ -231,15 +246,15 @@ pub(crate) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
     publishing(object).filter(|manager| is_program(manager)).collect()
 }
 
-/// The programs that own the name of the producer in an object.
-fn founders<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
+/// The field managers that own such a part of an object, and may be a producer's.
+fn owners_of<T: Judged>(object: &T, is_such: fn(&str) -> bool) -> impl Iterator<Item = &str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
-    let founders = writers
+    let owners = writers
         .iter()
-        .filter(|writer| writer.owns.iter().any(|part| T::is_of_founder(part)));
-    founders
+        .filter(move |writer| writer.owns.iter().any(|part| is_such(part)));
+    owners
         .map(|writer| &*writer.manager)
-        .filter(|manager| is_actor(manager) && is_program(manager))
+        .filter(|manager| may_be_a_producer_s(manager))
 }
 
 /// Those that own what only a producer sets, people too.
