@@ -24,7 +24,7 @@ pub struct SelectionFlags {
     /// Skip rules whose id contains this
     #[arg(long, value_name = "FILTER")]
     skip: Vec<String>,
-    /// Judge only rules of this basis in the edition: `explicit` rules demand what the documents state with a keyword. The
+    /// Judge only rules of this basis in the edition: `explicit` rules demand what the documents state. The
     /// others are deselected
     #[arg(long, value_enum)]
     basis: Option<OnlyBasis>,

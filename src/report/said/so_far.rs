@@ -35,7 +35,7 @@ pub fn broken_line(verdict: &RuleVerdict) -> String {
     format!("[{weight}] {id}{first}{more}")
 }
 
-/// Says which objects have a fault that is not yet older than its grace, and by which rules. None if there are none.
+/// Says which objects have a fault that was not yet seen for longer than its grace, and by which rules. None if there are none.
 pub fn pending_line(pending: &[(&'static Rule, Awaited)]) -> Option<String> {
     let mut all = Awaited::default();
     pending.iter().for_each(|(_, awaited)| all.add(awaited.clone()));
@@ -54,7 +54,7 @@ pub fn pending_line(pending: &[(&'static Rule, Awaited)]) -> Option<String> {
         named += &format!(" and {} more", pending.len() - MOST_NAMED);
     }
     Some(format!(
-        "pending: a fault of {} is younger than its grace period ({named})",
+        "pending: a fault of {} may still be mended within its grace period ({named})",
         objects.join(" and ")
     ))
 }
