@@ -100,8 +100,8 @@ impl<'e, T: Judged> Who<'e, T> {
         self.publishers.get_or_init(|| Publishers::of::<T>(self.evidence))
     }
 
-    /// Whose doing a step between a version and the next one is, which arrived at that time: by the field managers whose entries it moved, if
-    /// one of them was claimed, else by the log, else by the field managers.
+    /// Whose doing a step from one version to the next is, which arrived at that time: by the field managers whose entries it
+    /// moved, if one of them was claimed, else by the log, else by the field managers.
     pub(crate) fn step(&self, before: &T, after: (&'e T, Timestamp)) -> Doing<'e> {
         let parts = changed(before, after.0);
         self.best(before, after, parts, |moved| self.of_entries(moved.clone()))
@@ -158,8 +158,8 @@ impl<'e, T: Judged> Who<'e, T> {
         }
     }
 
-    /// Whose a field manager is that owns what only a producer publishes. Where others created the objects, and
-    /// tell of them, it may be another controller's, which adds a condition of its own.
+    /// Whose a field manager is that owns what only a producer publishes. Where others created the
+    /// objects, and report on them, it may be another controller's, which adds a condition of its own.
     fn publishing(&self, name: &str) -> Hand {
         match self.hand_of_field_manager(name, false) {
             Hand::Unknown

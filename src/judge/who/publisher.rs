@@ -92,11 +92,11 @@ pub(crate) struct Publishers<'e> {
     creators: BTreeMap<&'e str, BTreeSet<&'e str>>,
     /// The user who created all judged objects, by the log; none if there are several, or it lacks a creation.
     created_all: Option<&'e str>,
-    /// Whether that was a program, which nobody uses for people.
-    is_by_program: bool,
+    /// Whether a controller did, and neither a person nor a tool that writes for people.
+    is_by_controller: bool,
     /// The programs that own whose an object is, by their field managers: they created it, or took it over.
     founders: BTreeSet<&'e str>,
-    /// The programs that own what is told of an object.
+    /// The programs that own what is reported of an object.
     reporters: BTreeSet<&'e str>,
     names: BTreeMap<&'e str, [Names<'e>; 2]>,
     /// Those of a producer whose objects tell nothing.
@@ -110,7 +110,7 @@ impl<'e> Publishers<'e> {
             creations: HashMap::new(),
             creators: BTreeMap::new(),
             created_all: None,
-            is_by_program: false,
+            is_by_controller: false,
             founders: BTreeSet::new(),
             reporters: BTreeSet::new(),
             names: BTreeMap::new(),
@@ -119,19 +119,17 @@ impl<'e> Publishers<'e> {
         for request in events::<T>(evidence).filter(|request| is_creation(request)) {
             let key = logged_key(request);
             publishers.creations.entry(key).or_default().push(request);
-            if is_by_program(request) && !is_for_people(&request.user_agent) {
+            if is_by_controller(request) {
                 let creators = publishers.creators.entry(named(request)).or_default();
                 creators.insert(&request.user);
             }
         }
         for history in judged::<T>(evidence) {
             for version in &history.versions {
-                publishers
-                    .founders
-                    .extend(owners_of(&version.object, T::is_of_founder));
-                publishers
-                    .reporters
-                    .extend(owners_of(&version.object, T::is_told));
+                let controllers =
+                    |is_such| owning(&version.object, is_such).filter(|manager| may_be_a_producer_s(manager));
+                publishers.founders.extend(controllers(T::is_of_founder));
+                publishers.reporters.extend(controllers(T::is_told));
             }
             let [mut users, mut managers] = publishers.told(history);
             // What a person writes with kubectl tells nothing of the producer.
@@ -145,12 +143,12 @@ impl<'e> Publishers<'e> {
             names[0].infer(users);
             names[1].infer(managers);
         }
-        let mut users = judged::<T>(evidence).map(|history| Some(&*publishers.creation(history)?.user));
-        let first = users.next().flatten();
-        publishers.created_all = first.filter(|_| users.all(|user| user == first));
-        let mut creations = judged::<T>(evidence).filter_map(|history| publishers.creation(history));
-        publishers.is_by_program =
-            creations.all(|creation| is_by_program(creation) && !is_for_people(&creation.user_agent));
+        let creations = judged::<T>(evidence).map(|history| publishers.creation(history));
+        let creations: Vec<&Request> = creations.collect::<Option<_>>().unwrap_or_default();
+        let first = creations.first().map(|first| &*first.user);
+        publishers.created_all =
+            first.filter(|user| creations.iter().all(|creation| &*creation.user == *user));
+        publishers.is_by_controller = creations.into_iter().all(is_by_controller);
         publishers
     }
 
@@ -159,13 +157,13 @@ impl<'e> Publishers<'e> {
         self.created_all == Some(user)
     }
 
-    /// Whether a program of another user than these created all judged objects, by the log.
+    /// Whether a controller of another user than these created all judged objects, by the log.
     pub(super) fn are_another_s(&self, users: &BTreeSet<&str>) -> bool {
-        let creator = self.created_all.filter(|_| self.is_by_program);
+        let creator = self.created_all.filter(|_| self.is_by_controller);
         creator.is_some_and(|creator| !users.contains(creator))
     }
 
-    /// Whether the programs that created the objects tell of them, too, and this one is none of them, by their field managers:
+    /// Whether the programs that created the objects report on them, too, and this one is none of them, by their field managers:
     /// then it may be another controller's, which adds something of its own.
     pub(super) fn is_beside_founders(&self, field_manager: &str) -> bool {
         !self.founders.is_disjoint(&self.reporters) && !self.founders.contains(field_manager)
@@ -234,6 +232,11 @@ impl<'e> Publishers<'e> {
     }
 }
 
+/// Whether a controller sent a request: neither a person nor a tool that writes for people.
+fn is_by_controller(request: &Request) -> bool {
+    is_by_program(request) && !is_for_people(&request.user_agent)
+}
+
 /// The producer that the body of a request names; empty if it does not tell.
 fn named(request: &Request) -> &str {
     let body = request.body.as_ref();
@@ -246,24 +249,16 @@ pub(crate) fn publishers_of<T: Judged>(object: &T) -> BTreeSet<&str> {
     publishing(object).filter(|manager| is_program(manager)).collect()
 }
 
-/// The field managers that own such a part of an object, and may be a producer's.
-fn owners_of<T: Judged>(object: &T, is_such: fn(&str) -> bool) -> impl Iterator<Item = &str> {
+/// Those that own what only a producer sets, people too.
+pub(super) fn publishing<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
+    owning(object, T::is_published).filter(|manager| is_actor(manager))
+}
+
+/// The field managers that own such a part of an object.
+fn owning<T: Judged>(object: &T, is_such: fn(&str) -> bool) -> impl Iterator<Item = &str> {
     let writers = object.metadata().writers.as_deref().unwrap_or_default();
     let owners = writers
         .iter()
         .filter(move |writer| writer.owns.iter().any(|part| is_such(part)));
-    owners
-        .map(|writer| &*writer.manager)
-        .filter(|manager| may_be_a_producer_s(manager))
-}
-
-/// Those that own what only a producer sets, people too.
-pub(super) fn publishing<T: Judged>(object: &T) -> impl Iterator<Item = &str> {
-    let writers = object.metadata().writers.as_deref().unwrap_or_default();
-    let owners = writers
-        .iter()
-        .filter(|writer| writer.owns.iter().any(|part| T::is_published(part)));
-    owners
-        .map(|writer| &*writer.manager)
-        .filter(|manager| is_actor(manager))
+    owners.map(|writer| &*writer.manager)
 }

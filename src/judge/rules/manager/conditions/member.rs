@@ -1,12 +1,11 @@
 //! Compares ControlPlaneHealthy with the member (KEP-4322 › Conditions).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use evidence::{
     Evidence, Lease, Look, Member, MemberPart, Readyz,
     api::{Condition, names::CONDITION_HEALTHY},
 };
-use jiff::SignedDuration;
 
 use crate::{
     shared::member::{Comparison, Difference, Doubts, Outcome, is_joined, pairs},
@@ -17,6 +16,9 @@ use crate::{
 
 /// Checks that only `/readyz` has. A server that fails these alone starts, stops, or waits for its caches.
 const READYZ_ONLY: [&str; 4] = ["etcd-readiness", "informer-sync", "shutdown", "storage-readiness"];
+
+/// A lease that had been stale for longer when the run began is a leftover.
+const DAY_SECONDS: i64 = 24 * 60 * 60;
 
 /// `conditions/healthy-agrees-with-member`
 ///
@@ -29,7 +31,16 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
     without_condition(evidence, findings, CONDITION_HEALTHY, words);
     let mut doubts = Doubts::default();
     for pair in pairs(evidence, findings, &mut doubts) {
-        let leases = Leases::of(pair.member);
+        let stale_before = stale_before(pair.member);
+        // One that was stale all along may be a leftover, such as of a control plane without leader election: it gives a hint.
+        let health_of = |look: &Look, most: i64, is_ill: fn(&Readyz) -> bool| {
+            let counts = |lease: &Lease| {
+                stale_before
+                    .get(&*lease.name)
+                    .is_some_and(|before| *before <= most)
+            };
+            health(look, counts, is_ill)
+        };
         let violation = Comparison {
             part: if pair.never_told(MemberPart::Readyz) {
                 MemberPart::Readyz
@@ -39,13 +50,13 @@ pub(in crate::rules) fn healthy_agrees_with_member(evidence: &Evidence, findings
             grace: GRACE_SECONDS,
             vouches: is_joined,
             said: &|profile| profile.condition(CONDITION_HEALTHY),
-            seen: &|look| health(look, &leases.renewed, is_down),
+            seen: &|look| health_of(look, 0, is_down),
             agrees: &|said: &&Condition, seen: &Health, _| !claims_health(said) || seen.ailments.is_empty(),
             // If the member answers neither the runner nor the manager, the two agree.
             suits_silence: |said| !claims_health(said),
         };
         let hint = Comparison {
-            seen: &|look| health(look, &leases.recent, |readyz| !readyz.ready),
+            seen: &|look| health_of(look, DAY_SECONDS, |readyz| !readyz.ready),
             agrees: &|said: &&Condition, seen: &Health, _| claims_health(said) == seen.ailments.is_empty(),
             ..violation
         };
@@ -89,39 +100,28 @@ struct Health {
     ailments: Vec<String>,
 }
 
-/// The leases of a member by their age: one that nobody has renewed for long may be a leftover, such as of a control plane that
-/// runs without leader election by now.
-struct Leases<'m> {
-    /// Those that were fresh at some time since the first look.
-    renewed: BTreeSet<&'m str>,
-    /// Those that were fresh at some time since a day before it: these give a hint.
-    recent: BTreeSet<&'m str>,
-}
-
-impl<'m> Leases<'m> {
-    fn of(member: &'m Member) -> Self {
-        let first = member.looks.first().map(|look| look.from);
-        let fresh_since = |before: SignedDuration| {
-            let fresh = member.looks.iter().flat_map(move |look| {
-                let since_first = first.map_or(SignedDuration::ZERO, |first| look.from.duration_since(first));
-                let leases = look.leases.iter().flat_map(|leases| leases.iter());
-                leases.filter(move |lease| {
-                    let stale_for = lease.age_seconds.saturating_sub(lease.duration_seconds);
-                    SignedDuration::from_secs(stale_for) <= since_first.saturating_add(before)
-                })
-            });
-            fresh.map(|lease| lease.name.as_str()).collect()
-        };
-        Self {
-            renewed: fresh_since(SignedDuration::ZERO),
-            recent: fresh_since(SignedDuration::from_hours(24)),
+/// For how many seconds each lease had been stale when the run first looked at the member; not positive if the lease was fresh
+/// at some time since.
+fn stale_before(member: &Member) -> BTreeMap<&str, i64> {
+    let mut least: BTreeMap<&str, i64> = BTreeMap::new();
+    let Some(first) = member.looks.first() else {
+        return least;
+    };
+    for look in &member.looks {
+        let since_first = look.from.duration_since(first.from).as_secs();
+        for lease in look.leases.iter().flat_map(|leases| leases.iter()) {
+            let stale = lease.age_seconds.saturating_sub(lease.duration_seconds);
+            let before = stale.saturating_sub(since_first);
+            let known = least.entry(&lease.name).or_insert(before);
+            *known = before.min(*known);
         }
     }
+    least
 }
 
 /// The health of a member, whose API server is ill if its answer is. None if the answers are incomplete: an API server
-/// that answers proves half of it while the leases are unreadable.
-fn health(look: &Look, counted: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
+/// that answers proves half of it while the leases are unreadable. Of stale leases, those that count tell of an ailment.
+fn health(look: &Look, counts: impl Fn(&Lease) -> bool, is_ill: impl Fn(&Readyz) -> bool) -> Option<Health> {
     let readyz = look.readyz.as_ref()?;
     let mut ailments = Vec::new();
     if is_ill(readyz) {
@@ -130,7 +130,7 @@ fn health(look: &Look, counted: &BTreeSet<&str>, is_ill: impl Fn(&Readyz) -> boo
             failed => redacted(&format!("/readyz fails: {}", failed.join(", "))),
         });
     }
-    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds && counted.contains(&*lease.name);
+    let stale = |lease: &&Lease| lease.age_seconds > lease.duration_seconds && counts(lease);
     let leases = look.leases.as_deref();
     for Lease {
         name, age_seconds, ..
