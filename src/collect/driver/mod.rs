@@ -24,7 +24,7 @@ mod scenario_member;
 mod scenario_placement;
 mod secrets;
 mod session;
-pub(crate) mod writes;
+mod writes;
 
 pub use clean::{CleanError, Cleaned, clean};
 pub use command::Commands;
@@ -38,4 +38,5 @@ pub use journal::{Head, Journal};
 pub use plan::{AT_ONCE, DriverPlan, Fleet, MEMBERS, OwnMember, PATIENCE, Patience, Scale, new_run_id};
 pub use private_file::replace as replace_private_file;
 pub(super) use run_context::RunContext;
+pub(crate) use writes::Touched;
 pub(super) use writes::{OURSELVES, Writes, secret_path};

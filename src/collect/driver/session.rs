@@ -356,8 +356,8 @@ impl<'a> Session<'a> {
             able: self.capabilities.supported,
             lacking: self.capabilities.missing,
             steps,
-            touched: self.writes.touched(ObjectKind::ClusterProfile),
-            touched_slices: self.writes.touched(ObjectKind::PlacementDecision),
+            touched: self.context.touched.of(ObjectKind::ClusterProfile),
+            touched_slices: self.context.touched.of(ObjectKind::PlacementDecision),
         }
     }
 

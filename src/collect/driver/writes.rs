@@ -81,11 +81,6 @@ impl<'a> Writes<'a> {
         self.uids.lock().insert(object.uid.clone());
     }
 
-    /// The objects that were written to or created.
-    pub fn touched(&self, kind: ObjectKind) -> BTreeSet<ObjectKey> {
-        self.touched.of(kind)
-    }
-
     /// Notes that an object is no longer the implementation's work alone.
     pub fn touch(&self, kind: ObjectKind, key: ObjectKey) {
         self.touched.add(kind, key);

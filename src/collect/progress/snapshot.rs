@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::{
     clock::Clock,
-    driver::writes::Touched,
+    driver::Touched,
     watch::{
         record::Recorded,
         seen::{add_slices, asked_for_writers, share},
@@ -132,7 +132,7 @@ impl Watching {
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         let end = planned_end.max(until);
-        // While it goes on, nobody compares a share with others.
+        // Only a copy that is kept may be merged with other shares.
         let is_merged = is_kept && evidence.header.scope.shard.is_some();
         // What a watch has not heard of by now is unknown: its connection may be dead.
         let unknown = |known_until: Option<Timestamp>| match known_until {

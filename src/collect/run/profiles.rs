@@ -1,7 +1,7 @@
 //! The window: the profiles are listed and watched, the slices beside them, while the driver acts.
 
 use evidence::{
-    Asked, Driver, Kind, Scope, Settled, Tracked, Window,
+    Asked, Driver, Kind, Scope, Settled, Window,
     api::{PlacementDecision, Role},
     runs::{left_out, of_other_runs},
 };
@@ -17,7 +17,6 @@ use tokio::{
 };
 
 use super::{
-    patience::Unfinished,
     scope_check,
     state::{AT_ONCE, Run, TICK},
     watches::{Left, Slices},
@@ -93,8 +92,7 @@ impl Run<'_> {
                 Ok(confirmed) => self.is_stale = !confirmed,
                 Err(late) => {
                     self.is_stale = true;
-                    watches.doubt(&late);
-                    self.unconfirmed(&record, ended, late);
+                    watches.doubt(&late, ended);
                 }
             }
             watches.finish(ended);
@@ -134,18 +132,6 @@ impl Run<'_> {
         self.staged(played);
         self.writers();
         Ok(())
-    }
-
-    /// Nothing confirms a watch, and nobody watched while the run waited for that.
-    pub(super) fn unconfirmed<T: Tracked>(
-        &self,
-        record: &timeline::Shared<T>,
-        ended: Timestamp,
-        why: Unfinished,
-    ) {
-        let reason = format!("the list that compares the watch with the hub failed: {why}");
-        let gap = timeline::gap::<T>(ended, self.clock.now(), reason);
-        record.lock().gaps.push(gap);
     }
 
     /// Refuses a scope that names what has no object.

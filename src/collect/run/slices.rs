@@ -45,12 +45,8 @@ impl Run<'_> {
     pub(super) async fn confirm_slices(&self, slices: &mut Slices, ended: Timestamp) {
         if slices.unlisted.is_none() {
             let confirming = slices.watches.confirm();
-            match self.patience.at_last(self.patience.list, confirming).await {
-                Ok(_) => {}
-                Err(late) => {
-                    slices.watches.doubt(&late);
-                    self.unconfirmed(&slices.record, ended, late);
-                }
+            if let Err(late) = self.patience.at_last(self.patience.list, confirming).await {
+                slices.watches.doubt(&late, ended);
             }
         }
         slices.watches.finish(ended);

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{call::TimedClient, connection::Connection, failure::Failure},
-    driver::writes::Touched,
+    driver::Touched,
     hub::{
         error::CollectError,
         permissions::Permissions,

@@ -72,9 +72,13 @@ impl<T: Tracked> Watches<T> {
         !confirmed.contains(&false)
     }
 
-    /// Notes that no list at the end of the window has confirmed them.
-    pub fn doubt(&mut self, why: &dyn Display) {
+    /// Notes that no list has confirmed them since the window ended, which leaves a gap until now.
+    pub fn doubt(&mut self, why: &dyn Display, ended: Timestamp) {
         self.followed.iter_mut().for_each(|watch| watch.doubt(why));
+        // They share a record.
+        if let Some(watch) = self.followed.first() {
+            watch.lose_since(ended, why);
+        }
     }
 
     /// Ends them: what comes later does not count.

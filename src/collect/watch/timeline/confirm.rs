@@ -72,6 +72,10 @@ impl Untold {
     }
 }
 
+fn not_compared(why: &dyn Display) -> String {
+    format!("the list that compares the watch with the hub failed: {why}")
+}
+
 impl<T: Tracked> Watch<T> {
     /// Compares a list with what the watch has brought, which gets a moment to catch up. If it does not, the record takes
     /// a new list, and a gap. Returns whether the record is up to date.
@@ -183,8 +187,13 @@ impl<T: Tracked> Watch<T> {
 
     /// Notes that no list has confirmed the watch.
     pub fn doubt(&mut self, why: &dyn Display) {
-        self.outage
-            .get_or_insert_with(|| format!("the list that compares the watch with the hub failed: {why}"));
+        self.outage.get_or_insert_with(|| not_compared(why));
+    }
+
+    /// Notes that the run has waited for that list in vain since then: what happened meanwhile is unknown.
+    pub fn lose_since(&self, ended: Timestamp, why: &dyn Display) {
+        let gap = gap::<T>(ended, self.clock.now(), not_compared(why));
+        self.record.lock().gaps.push(gap);
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
