@@ -10,7 +10,7 @@ use evidence::{
     api::{Edition, Feature, ObjectKind, Role, UnknownName},
 };
 use judge::{
-    Judgement, Verdict,
+    Judgement, RuleVerdict, Verdict,
     rules::{self, Level},
 };
 use lab::{
@@ -206,10 +206,7 @@ impl Reference {
     /// run ended before them.
     pub fn hidden(&self, judgement: &Judgement) -> Vec<&'static str> {
         let shows = |id: &str| {
-            let rule = id.split(':').next().unwrap_or(id);
-            let mut verdicts = judgement.verdicts.iter();
-            let verdict = verdicts.find(|verdict| verdict.rule.id == rule);
-            verdict.is_none_or(|verdict| {
+            verdict_on(judgement, id).is_none_or(|verdict| {
                 !matches!(verdict.verdict, Verdict::Pass | Verdict::NotApplicable)
                     || !verdict.notes.is_empty()
             })
@@ -220,11 +217,7 @@ impl Reference {
 
     /// Returns the faults whose rules the user has not selected, or the edition does not have.
     pub fn not_judged(&self, judgement: &Judgement) -> Vec<&'static str> {
-        let is_judged = |id: &str| {
-            let rule = id.split(':').next().unwrap_or(id);
-            let mut verdicts = judgement.verdicts.iter();
-            verdicts.any(|verdict| verdict.rule.id == rule && !verdict.is_deselected())
-        };
+        let is_judged = |id: &str| verdict_on(judgement, id).is_some_and(|verdict| !verdict.is_deselected());
         let ids = self.faults().map(|(id, _)| id);
         ids.filter(|id| !is_judged(id)).collect()
     }
@@ -232,9 +225,7 @@ impl Reference {
     /// Returns the faults that only warn, each with the reason.
     pub fn only_warn(&self, judgement: &Judgement) -> Vec<(&'static str, &'static str)> {
         let why = |id: &str| {
-            let rule = id.split(':').next().unwrap_or(id);
-            let mut verdicts = judgement.verdicts.iter();
-            let verdict = verdicts.find(|verdict| verdict.rule.id == rule)?;
+            let verdict = verdict_on(judgement, id)?;
             let is_violated = verdict.findings.iter().any(|finding| !finding.advisory);
             match (verdict.verdict, is_violated, verdict.level()) {
                 (Verdict::Warn, false, _) => Some("it gives a hint, which proves nothing"),
@@ -289,6 +280,13 @@ impl Reference {
 /// A fault's id, and the first edition that has its rule.
 fn named<Edit>(fault: &fault::Fault<Edit>) -> (&'static str, Edition) {
     (fault.info().id, fault.info().edition)
+}
+
+/// The verdict on the rule that a fault breaks.
+fn verdict_on<'j>(judgement: &'j Judgement, fault: &str) -> Option<&'j RuleVerdict> {
+    let rule = fault.split(':').next().unwrap_or(fault);
+    let mut verdicts = judgement.verdicts.iter();
+    verdicts.find(|verdict| verdict.rule.id == rule)
 }
 
 /// What `--manager` does not take.

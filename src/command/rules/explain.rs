@@ -72,9 +72,10 @@ fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> Str
         2,
         "The examples show only what matters; everything else in them conforms.",
     );
+    let examples = Example::of(rule).expect("a test has read the examples of every rule");
     for kind in ["passes", "fails"] {
         if let Some(place) = place_of_example(rule, kind, only) {
-            show_example(&mut page, rule, kind, place);
+            show_example(&mut page, rule, &examples, kind, place);
         }
     }
     page.gap();
@@ -152,18 +153,18 @@ fn fields(page: &mut Page, name: &str, values: &[String]) {
     }
 }
 
-fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
+fn show_example(page: &mut Page, rule: &Rule, examples: &[Example], kind: &str, place: usize) {
     let example = &rule.facts.examples[place];
     let name = example.get("name").and_then(Value::as_str).unwrap_or_default();
     page.gap();
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
     page.verbatim(INDENT, &yaml::laid_out(&example[kind], WIDTH));
-    if let Some((path, value)) = conforming(rule, kind, place) {
+    if let Some((path, value)) = conforming(rule, examples, kind, place) {
         page.gap();
         page.paragraph(2, &format!("and {path} is {value}"));
     }
-    let Some(verdict) = judged(rule, place) else {
+    let Some(verdict) = judged(rule, &examples[place]) else {
         return;
     };
     if !verdict.findings.is_empty() {
@@ -175,18 +176,14 @@ fn show_example(page: &mut Page, rule: &Rule, kind: &str, place: usize) {
 
 /// Where the first example that fails has its fault, and what the profile of a passing example has there. An example says only
 /// what differs from a profile that conforms, so that may be all that the rule looks at.
-fn conforming(rule: &Rule, kind: &str, place: usize) -> Option<(String, String)> {
+fn conforming(rule: &Rule, examples: &[Example], kind: &str, place: usize) -> Option<(String, String)> {
     let example = &rule.facts.examples[place];
     // Others change their profiles over time.
     if kind != "passes" || !example[kind].is_array() {
         return None;
     }
-    let path = judged(rule, place_of_example(rule, "fails", None)?)?
-        .findings
-        .first()?
-        .path
-        .clone();
-    let examples = Example::of(rule).expect("a test has read the examples of every rule");
+    let failing = &examples[place_of_example(rule, "fails", None)?];
+    let path = judged(rule, failing)?.findings.first()?.path.clone();
     let history = examples[place].evidence().histories().next()?;
     let profile = serde_json::to_value(history.last()).ok()?;
     let value = at_path(&profile, &path)?.as_str()?.to_owned();
@@ -230,14 +227,13 @@ fn at_path<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Judges one of the rule's examples.
-fn judged(rule: &Rule, place: usize) -> Option<RuleVerdict> {
-    let examples = Example::of(rule).expect("a test has read the examples of every rule");
+fn judged(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],
         exact: true,
         ..Selection::default()
     };
-    let judgement = judge(examples[place].evidence(), &selection);
+    let judgement = judge(example.evidence(), &selection);
     let mut verdicts = judgement.verdicts.into_iter();
     verdicts.find(|verdict| verdict.rule.id == rule.id)
 }
@@ -268,8 +264,9 @@ mod tests {
                 .examples
                 .iter()
                 .position(|example| example.get("fails").is_some());
+            let examples = Example::of(rule).expect("examples");
             let verdict = place
-                .and_then(|place| judged(rule, place))
+                .and_then(|place| judged(rule, &examples[place]))
                 .expect("an example fails");
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             let told = words(&told);

@@ -66,7 +66,7 @@ pub(super) fn hosts(world: &World, fleet: &Fleet, clock: Clock) -> BTreeMap<Stri
 
 /// The stand-ins with their profiles.
 pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
-    let profiles = world.profiles.iter();
+    let (profiles, joining) = (world.profiles.iter(), world.joining());
     profiles
         .filter_map(|profile| {
             let stand_in = fleet.get(&profile.member)?;
@@ -74,7 +74,7 @@ pub(super) fn members(world: &World, fleet: &Fleet) -> Vec<FleetMember> {
             Some(FleetMember {
                 namespace: profile.namespace.clone(),
                 profile: profile.name.clone(),
-                joins: world.joins(&profile.member),
+                joins: joining.get(&profile.member).copied().unwrap_or_default(),
                 hosts: endpoints(&profile.member, number).into(),
                 stand_in: stand_in.clone(),
             })

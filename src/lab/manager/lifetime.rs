@@ -93,7 +93,7 @@ impl Manager {
                 .await?;
         }
         let joining = self.world.joining();
-        let is_there = |member: &str| !joining.iter().any(|joining| joining == member);
+        let is_there = |member: &str| !joining.contains_key(member);
         for profile in &mut self.world.profiles {
             if is_there(&profile.member) {
                 profile.create(&hub).await?;

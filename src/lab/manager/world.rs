@@ -191,21 +191,12 @@ impl World {
         self.script.push(Step::observe(at, member, change));
     }
 
-    /// How long after the start a member joins; zero if it is there before.
-    pub(super) fn joins(&self, member: &str) -> Duration {
-        let is_its = |step: &&Step| matches!(step.action, Action::Join) && step.member == member;
-        self.script
-            .iter()
-            .find(is_its)
-            .map_or(Duration::ZERO, |step| step.at)
-    }
-
-    /// The members that join later.
-    pub(super) fn joining(&self) -> Vec<String> {
+    /// The members that join later, and how long after the start.
+    pub(super) fn joining(&self) -> BTreeMap<String, Duration> {
         self.script
             .iter()
             .filter(|step| matches!(step.action, Action::Join))
-            .map(|step| step.member.clone())
+            .map(|step| (step.member.clone(), step.at))
             .collect()
     }
 }

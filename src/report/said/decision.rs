@@ -295,17 +295,15 @@ fn kinds_needed(report: &Report, unjudged: &[&RuleVerdict]) -> Vec<BTreeSet<Kind
     while let Some(first) = left.first().copied() {
         let having = |kind: &Kind| left.iter().filter(|kinds| kinds.contains(kind)).count();
         // The first of those that are most of use.
-        let most = first.iter().rev().max_by_key(|kind| having(kind));
-        match most.copied().filter(|kind| having(kind) > 1) {
-            Some(shared) => {
-                chosen.push(BTreeSet::from([shared]));
-                left.retain(|kinds| !kinds.contains(&shared));
-            }
-            None => {
-                chosen.push(first.clone());
-                left.remove(0);
-            }
-        }
+        let Some(most) = first.iter().copied().rev().max_by_key(having) else {
+            break;
+        };
+        chosen.push(if having(&most) > 1 {
+            BTreeSet::from([most])
+        } else {
+            first.clone()
+        });
+        left.retain(|kinds| !kinds.contains(&most));
     }
     chosen
 }
