@@ -17,7 +17,7 @@ mod shares;
 
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
-pub use marks::{labels, policies, runs};
+pub use marks::{labels, runs};
 pub use objects::{
     history::{History, Origin, ProfileHistory, SliceHistory, Version},
     later::{Awaited, Later, Settled},

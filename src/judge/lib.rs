@@ -8,7 +8,6 @@
 
 mod hash;
 mod judging;
-pub mod policies;
 pub mod reasons;
 pub mod rules;
 mod shared;

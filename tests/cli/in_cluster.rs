@@ -85,7 +85,6 @@ fn all_that_is_printed_or_applied_is_found_by_one_label() {
         expect(0, &["rbac", "--namespace", "fleet", "--bind", "a:b"]),
         expect(0, &["rbac", "--monitor"]),
         expect(0, &["rbac", "--members", "--bind", "a:b"]),
-        expect(0, &["policies", "--feature", "consumer-secrets"]),
     ]);
     let mut found = 0;
     for object in texts.flat_map(|text| objects(&text)) {

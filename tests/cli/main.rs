@@ -20,7 +20,6 @@ mod monitor;
 mod network;
 mod on_the_lab;
 mod pages;
-mod policies;
 mod repeat;
 mod reports;
 mod schemas;

@@ -157,10 +157,6 @@ fn slips_of_names_are_answered_with_what_there_is() {
         ],
         &["is for the role scheduler", "add --role scheduler"],
     );
-    refused(
-        &["policies", "--edition", "placement-2025-09"],
-        &["from rules on ClusterProfiles only"],
-    );
 }
 
 #[test]

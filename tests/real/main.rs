@@ -8,7 +8,6 @@ mod driver;
 mod envtest;
 mod monitoring;
 mod plugins;
-mod policies;
 mod readme;
 #[path = "../../src/collect/tests/send.rs"]
 mod send;
@@ -29,7 +28,6 @@ fn main() -> ExitCode {
         envtest::trials(),
         monitoring::trials(),
         plugins::trials(),
-        policies::trials(),
         readme::trials(),
     ];
     let mut arguments = Arguments::from_args();

@@ -5,7 +5,6 @@ pub(crate) mod error;
 pub mod missing;
 pub(crate) mod namespaces;
 pub(crate) mod permissions;
-mod policies;
 pub(crate) mod probe;
 pub(crate) mod rbac;
 pub(crate) mod reviews;

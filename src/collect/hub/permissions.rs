@@ -28,8 +28,6 @@ const ANSWERS: Duration = Duration::from_secs(10);
 const ANSWER: Duration = Duration::from_millis(50);
 
 const CRD_GROUP: &str = "apiextensions.k8s.io";
-const POLICY_GROUP: &str = "admissionregistration.k8s.io";
-const POLICIES: &str = "validatingadmissionpolicies";
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
@@ -47,7 +45,6 @@ impl Permissions {
             question("watch", "", "namespaces", ""),
             question("list", "", "secrets", ""),
             question("get", CRD_GROUP, "customresourcedefinitions", ""),
-            question("list", POLICY_GROUP, POLICIES, ""),
         ];
         for namespace in namespaces {
             for verb in ["get", "list", "watch", "update", "patch"] {
@@ -106,11 +103,6 @@ impl Permissions {
     /// Whether the runner may read the CRDs of profiles and slices; true if the hub did not say.
     pub fn may_read_definitions(&self) -> bool {
         self.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false)
-    }
-
-    /// Whether the runner may list admission policies; true if the hub did not say.
-    pub fn may_list_policies(&self) -> bool {
-        self.allows("list", POLICY_GROUP, POLICIES, "") != Some(false)
     }
 
     /// All answers, for the evidence.

@@ -29,8 +29,6 @@ pub struct Grants {
     pub secrets: bool,
     /// Send dry-run writes. RBAC cannot distinguish them from real writes.
     pub probe: bool,
-    /// Read the suite's own admission policies, which needs a role for the cluster.
-    pub policies: bool,
     /// List these workloads, which needs a role for the cluster.
     pub workloads: Option<Workloads>,
     /// The roles to whose objects a driver may write: to those that the run has brought about. RBAC cannot distinguish
@@ -112,17 +110,6 @@ impl Grants {
                 let resource = "customresourcedefinitions";
                 rule(None, "apiextensions.k8s.io", resource, Some(&crd), "get");
             }
-        }
-        if self.policies && namespace.is_none() {
-            let comment = "For the report on the suite's own admission policies.";
-            let resource = "validatingadmissionpolicies, validatingadmissionpolicybindings";
-            rule(
-                Some(comment),
-                "admissionregistration.k8s.io",
-                resource,
-                None,
-                "list",
-            );
         }
         if let Some(workloads) = &self.workloads
             && namespace.is_none()

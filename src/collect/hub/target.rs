@@ -6,14 +6,13 @@ use evidence::{
     Claim, ServedVersion,
     api::{Edition, ObjectKind, Role, names},
     crd::served_versions,
-    policies::InstalledPolicy,
 };
 use http::Method;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::{error::CollectError, permissions::Permissions, policies};
+use super::{error::CollectError, permissions::Permissions};
 use crate::{
     clock::Clock,
     connect::{
@@ -43,8 +42,6 @@ pub(crate) struct Target {
     pub skew: Skew,
     /// How the hub serves PlacementDecisions; none if they are not wanted, or not served.
     pub placements: Option<PlacementTarget>,
-    /// The suite's own policies on the hub; none where it does not show them.
-    pub policies: Option<Vec<InstalledPolicy>>,
 }
 
 /// How the hub serves PlacementDecisions.
@@ -64,16 +61,13 @@ impl Target {
 }
 
 impl Target {
-    /// Reads what a run can do without, where the runner may: the CRDs, and the suite's own policies.
+    /// Reads the CRDs, where the runner may.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
         if permissions.may_read_definitions() {
             self.served = served_by_crd(client, ObjectKind::ClusterProfile).await;
             if let Some(placements) = &mut self.placements {
                 placements.served = served_by_crd(client, ObjectKind::PlacementDecision).await;
             }
-        }
-        if permissions.may_list_policies() {
-            self.policies = policies::installed(client).await;
         }
     }
 
@@ -105,7 +99,7 @@ fn path(version: &str, namespace: Option<&str>, kind: ObjectKind) -> String {
     format!("/apis/{}/{version}/{namespace}{}", names::GROUP, kind.plural())
 }
 
-/// Asks the hub what it is. What its CRDs and policies say is not part of it: see [`Target::describe`].
+/// Asks the hub for its version and for the API versions that it serves. [`Target::describe`] reads the CRDs.
 ///
 /// # Errors
 /// When it does not answer, does not let us in, or serves no ClusterProfiles in a version that would do; or no
@@ -180,7 +174,6 @@ pub(crate) async fn target(
         served: Vec::new(),
         skew,
         placements,
-        policies: None,
     })
 }
 

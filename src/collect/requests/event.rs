@@ -7,8 +7,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-/// One audit event, or a list of them. Its objects and annotations stay unread: most events are of other
-/// kinds.
+/// One audit event, or a list of events. Most are about other kinds, so their objects stay unparsed.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Event<'a> {
@@ -41,8 +40,6 @@ pub(super) struct Event<'a> {
     pub response_object: Option<&'a RawValue>,
     pub request_received_timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
-    #[serde(borrow)]
-    pub annotations: Option<&'a RawValue>,
     /// The events of a list.
     #[serde(borrow)]
     pub items: Option<Vec<&'a RawValue>>,

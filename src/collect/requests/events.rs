@@ -18,7 +18,6 @@ use serde_json::Value;
 use super::{
     answered::Answered,
     body,
-    broken::Broken,
     changes::tell_changes,
     coverage::gap,
     event::{Event, Head, is_foreign, object},
@@ -42,8 +41,6 @@ pub(super) struct Events {
     known: HashSet<ObjectKind>,
     /// Who read what.
     pub(super) reads: Reads,
-    /// What the hub's own policies found in the writes.
-    pub(super) broken: Broken,
 }
 
 /// What was taken from a line.
@@ -90,9 +87,6 @@ impl Events {
                 _ if !event.is_write() => {}
                 Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
                     let answered = self.answered(event, kind, logged);
-                    if kind == ObjectKind::ClusterProfile {
-                        self.broken.take(event, &answered.request);
-                    }
                     self.answered.push(answered);
                 }
                 Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),

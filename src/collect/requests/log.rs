@@ -6,7 +6,6 @@ use evidence::{Gap, Requests, Window, api::ObjectKind};
 use jiff::SignedDuration;
 
 use super::{
-    broken::Broken,
     coverage::{End, holes},
     error::RequestsError,
     files::find,
@@ -35,8 +34,6 @@ pub struct AuditLog {
     pub silence: SignedDuration,
     /// Who read what of profiles.
     pub(super) reads: Reads,
-    /// What the suite's policies on the hub found in the writes, whenever they were made.
-    pub broken: Broken,
     /// Remarks for a person: which files were read besides those given, and what was left out.
     pub notes: Vec<String>,
 }
@@ -109,11 +106,9 @@ fn finish(mut reading: Reading) -> Option<AuditLog> {
             "the audit log was read with {files} files that belong to it"
         )),
     }
-    let broken = std::mem::take(&mut reading.events.broken);
     let reads = std::mem::take(&mut reading.events.reads);
     let (profiles, slices) = reading.events.into_requests();
     Some(AuditLog {
-        broken,
         reads,
         silent_on,
         slice_requests: Requests {

@@ -24,7 +24,6 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         mut gaps,
         cut_short,
         silence,
-        broken,
         reads,
         notes: _,
     } = log;
@@ -63,7 +62,6 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         stage.reads = reads;
         stage.groups = groups.unwrap_or_default();
     }
-    evidence.header.hub.policy_failures = broken.by_rule(&evidence.header.scope);
     let claim = &evidence.header.claim;
     let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
     let judged = silent_on.into_iter().filter(is_judged);

@@ -7,7 +7,6 @@
 
 mod answered;
 mod body;
-mod broken;
 mod changes;
 mod coverage;
 mod error;
@@ -23,7 +22,6 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use broken::Broken;
 pub use error::RequestsError;
 pub use log::{AuditLog, read_audit_log, read_audit_text};
 pub use merge::merge_into;

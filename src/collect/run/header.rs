@@ -33,8 +33,6 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             served: target.served.clone(),
             placement_version: placements.map(|target| target.version.clone()),
             placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
-            policies: target.policies.clone(),
-            policy_failures: Vec::new(),
         },
         scope: plan.scope.clone(),
         shares: Vec::new(),

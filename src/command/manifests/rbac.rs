@@ -34,9 +34,6 @@ pub struct Rbac {
     /// Grant the questions of `run --consumer-user`: what others may do
     #[arg(long, conflicts_with = "namespaces")]
     consumer_users: bool,
-    /// Grant reading the policies that `policies` printed, so that the report says which rules the hub enforces itself
-    #[arg(long, conflicts_with = "namespaces")]
-    policies: bool,
     /// Grant listing the workloads of `run --workload`, such as apps/v1/deployments
     #[arg(long, value_name = "GROUP/VERSION/RESOURCE", value_parser = plan::workload, conflicts_with = "namespaces")]
     workload: Option<Workloads>,
@@ -54,7 +51,7 @@ pub struct Rbac {
     #[arg(long, conflicts_with_all = ["driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
     monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
-    #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "consumer_users", "policies", "workload", "no_secrets", "no_probe", "allow_mutations"])]
+    #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
     /// Print also this ServiceAccount, and the binding of the role to it. The names of role and binding have those of the
     /// account, so that accounts share nothing. To take it all away, pipe the same into `kubectl delete -f -`
@@ -80,7 +77,6 @@ impl Rbac {
             namespaces: self.namespaces,
             placements: judges(Role::Scheduler) || reads_placements,
             consumer_access: self.consumer_users || judges(Role::Consumer),
-            policies: self.policies,
             workloads: self.workload,
             // No rule on placements needs Secrets or dry runs.
             secrets: !self.no_secrets && !self.monitor && judges(Role::Manager),

@@ -134,13 +134,6 @@ fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
             &format!("{feature}: skipped with --no-feature {feature}"),
         );
     }
-    if let Some(policy) = &facts.policy {
-        let told = match &policy.lacks {
-            None => format!("the whole rule, on writes to {}", policy.of.name()),
-            Some(lacks) => format!("part of the rule, on writes to {}; not {lacks}", policy.of.name()),
-        };
-        page.field(2, "policy", &told);
-    }
     if let Some(why) = &facts.unjudged {
         page.field(2, "unjudged", why);
     }

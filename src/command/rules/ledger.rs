@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use evidence::api::Edition;
-use judge::rules::{PolicyFacts, Rule};
+use judge::rules::Rule;
 
 use crate::command::flags::rule::{by_edition, editions, evidence, examples};
 
 const HEAD: &str = "\
-| Rule | Level | Basis | Editions | Evidence | What holds | Source | Policy | Examples |
-|---|---|---|---|---|---|---|---|---|
+| Rule | Level | Basis | Editions | Evidence | What holds | Source | Examples |
+|---|---|---|---|---|---|---|---|
 ";
 
 /// Writes all facts of these rules, suite by suite, as Markdown.
@@ -23,8 +23,7 @@ pub(crate) fn markdown(rules: &[&Rule], edition: Option<Edition>) -> String {
          `clusterprofile-conformance list --format markdown{option}` prints them. *Explicit* rules stand in the \
          documents in these or equal words, *derived* ones follow from them, a *guide* alone asks for others, which never fail a run; `clusterprofile-conformance explain RULE` \
          tells how, and shows what passes and what fails. The examples are counted as those that pass, those that fail, \
-         and those that show when the rule does not tell. *Policy* says whether the rule can also be an admission policy \
-         (`clusterprofile-conformance policies`), whole or in part.",
+         and those that show when the rule does not tell.",
         rules.len()
     );
     let mut suite = "";
@@ -57,7 +56,6 @@ fn row(text: &mut String, rule: &Rule) {
         evidence,
         title,
         by_edition(facts, |applies| applies.source.clone()).join("; "),
-        facts.policy.as_ref().map_or("", PolicyFacts::extent).to_owned(),
         format!("{passing} + {failing} + {other}"),
     ];
     let cells = cells.map(|cell| cell.replace('|', "\\|"));

@@ -112,11 +112,6 @@ fn json(rules: &[&Rule], edition: Edition) -> String {
                 "wholeFleet": facts.whole_fleet,
                 "feature": facts.feature,
                 "unjudged": facts.unjudged,
-                "policy": facts.policy.as_ref().map(|policy| json!({
-                    "resource": policy.of.name(),
-                    "extent": policy.extent(),
-                    "lacks": policy.lacks,
-                })),
                 "remedy": facts.remedy,
                 "examples": {"passing": passing, "failing": failing, "other": other},
             })

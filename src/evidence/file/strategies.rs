@@ -15,7 +15,6 @@ use crate::{
         AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Edition, Extension, Feature,
         Json, Labels, Metadata, Property, Spec, Status, Version as Versions, Writer,
     },
-    policies::{InstalledPolicy, PolicyFailures},
     *,
 };
 
@@ -243,26 +242,6 @@ fn header() -> impl Strategy<Value = Header> {
         source,
         server_version: version.clone(),
         placement_version: version.clone(),
-        policies: version.clone().map(|name| {
-            vec![InstalledPolicy {
-                edition: name.clone(),
-                rules: vec![name.clone()],
-                name,
-                denies: true,
-            }]
-        }),
-        policy_failures: version
-            .iter()
-            .map(|name| PolicyFailures {
-                rule: name.clone(),
-                writes: 2,
-                failed: 1,
-                profiles: 1,
-                namespace: name.clone(),
-                name: name.clone(),
-                ..PolicyFailures::default()
-            })
-            .collect(),
         api_version: version,
         placement_served: Vec::new(),
         served: served

@@ -1,5 +1,4 @@
 //! By what the suite knows its own things on a hub again.
 
 pub mod labels;
-pub mod policies;
 pub mod runs;

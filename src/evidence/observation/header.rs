@@ -10,7 +10,6 @@ use crate::{
     Asked, Kind, ObjectKey, Settled, Shard, Share,
     api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
     observation::about::About,
-    policies::{InstalledPolicy, PolicyFailures},
 };
 
 /// The version of the evidence format that this suite writes.
@@ -143,12 +142,6 @@ pub struct Hub {
     /// The versions of PlacementDecision that the CRD serves; empty if the CRD could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placement_served: Vec<ServedVersion>,
-    /// The suite's admission policies on the hub; none if the hub did not show whether it has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policies: Option<Vec<InstalledPolicy>>,
-    /// What those policies found, as its audit log tells.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub policy_failures: Vec<PolicyFailures>,
 }
 
 /// A version that the hub's CRD of one kind serves.

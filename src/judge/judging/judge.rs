@@ -14,7 +14,6 @@ use crate::{
         decision::Decision,
         judgement::{Judgement, RuleVerdict},
         missing::{missing, waits_for},
-        policed,
         selection::Selection,
         verdict::Verdict,
     },
@@ -60,14 +59,8 @@ pub(super) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> 
 }
 
 /// Decides by the verdicts on all rules.
-fn judgement(evidence: &Evidence, mut verdicts: Vec<RuleVerdict>) -> Judgement {
+fn judgement(evidence: &Evidence, verdicts: Vec<RuleVerdict>) -> Judgement {
     let header = &evidence.header;
-    for verdict in &mut verdicts {
-        if !verdict.is_deselected() {
-            let note = policed::note(verdict.rule, evidence);
-            verdict.notes.extend(note.map(Reason::from));
-        }
-    }
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     let mut judgement = Judgement {
         edition: header.claim.edition,

@@ -6,7 +6,6 @@ mod excuse;
 mod judge;
 mod judgement;
 mod missing;
-mod policed;
 mod prospect;
 mod repeated;
 mod selection;

@@ -10,10 +10,7 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    examples_text::{Examples, read_yaml},
-    policy::PolicyFacts,
-};
+use super::examples_text::{Examples, read_yaml};
 
 /// The facts of a rule, as its file under `suites/` gives them.
 #[derive(Clone, Debug, Deserialize)]
@@ -67,9 +64,6 @@ pub struct Facts {
     pub unjudged: Option<String>,
     /// How to fix a violation.
     pub remedy: String,
-    /// What of the rule an admission policy can say; none if nothing.
-    #[serde(default)]
-    pub policy: Option<PolicyFacts>,
     /// Examples that pass and examples that fail.
     #[serde(default)]
     pub examples: Examples,

@@ -9,14 +9,12 @@ pub mod example;
 mod examples_text;
 mod facts;
 mod manager;
-mod policy;
 mod registry;
 mod scheduler;
 
 pub use examples_text::Examples;
 pub use facts::{Applies, Basis, Facts, FactsError, Level};
 pub use manager::updates::{Draw, Source, Spending, Spendings};
-pub use policy::{Expected, Operation, PolicyFacts, Resource};
 pub use registry::{Rule, all, as_of, find};
 
 pub use crate::{

@@ -7,7 +7,6 @@ use std::{collections::BTreeMap, io};
 use evidence::{
     Claim, Kind, ReasonId, Scope, Settled, Traffic, Unreadable, Window,
     api::{Edition, Role},
-    policies::InstalledPolicy,
 };
 use jiff::Timestamp;
 use judge::{
@@ -115,9 +114,6 @@ struct Source<'a> {
     /// The API version that the profiles were read in.
     #[serde(skip_serializing_if = "Option::is_none")]
     api_version: Option<&'a str>,
-    /// The suite's admission policies on the hub, where it showed whether it has any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    policies: Option<&'a [InstalledPolicy]>,
     /// The file that holds the evidence; `null` where it was not kept.
     file: Option<&'a str>,
 }
@@ -221,7 +217,6 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
             collected_by: &header.suite_version,
             server_version: header.hub.server_version.as_deref(),
             api_version: header.hub.api_version.as_deref(),
-            policies: header.hub.policies.as_deref(),
             file: report.file,
         },
         roles: report.judgement.roles().collect(),

@@ -12,7 +12,7 @@ use judge::{
 use super::markdown_story;
 use crate::{
     Report,
-    said::{cost::cost, decision, failure, policed::policed, sources::cited},
+    said::{cost::cost, decision, failure, sources::cited},
     story::{Stories, representatives},
     text::{escape, number},
 };
@@ -61,13 +61,9 @@ fn head(text: &mut String, report: &Report) {
     };
     let source = &report.evidence.header.hub.source;
     let cost = cost(report).map_or_else(String::new, |cost| format!(" (cost to the hub: {cost})"));
-    let policed = policed(report);
-    let policed = policed.map_or_else(String::new, |policed| {
-        format!(". By its policies {}", plain(&policed))
-    });
     let _ = writeln!(
         text,
-        "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}{policed}\n",
+        "## {sign} {}: {}\n\n{}\n\nHub: {}{cost}, judged by clusterprofile-conformance {}\n",
         report.judgement.subject(),
         decision::headline(report),
         // It quotes names of the user's own, made one line.

@@ -6,7 +6,7 @@ use owo_colors::Style;
 
 use crate::{
     COMMAND, Coverage, Report,
-    said::{cost::cost, decision, failure, policed::policed, reactions, unread},
+    said::{cost::cost, decision, failure, reactions, unread},
     text::{escape, number::count, page::Page},
 };
 
@@ -33,13 +33,6 @@ pub fn after_list(report: &Report, command: &str, width: Option<usize>) -> Strin
     }
     if let Some(slowest) = reactions::in_words(report) {
         page.styled(0, &format!("slowest reactions: {slowest}"), Style::new().dimmed());
-    }
-    if let Some(policed) = policed(report) {
-        page.styled(
-            0,
-            &format!("policies on the hub: {policed}"),
-            Style::new().dimmed(),
-        );
     }
     decide(&mut page, report);
     page.into_text()

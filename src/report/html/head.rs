@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Coverage, Report,
-    said::{cost::cost, decision, policed::policed, reactions},
+    said::{cost::cost, decision, reactions},
 };
 
 /// The top of the page.
@@ -112,7 +112,6 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Observed", window),
         ("Cost to the hub", cost(report)),
         ("Slowest reactions", reactions::in_words(report)),
-        ("Policies on the hub", policed(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
         ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),

@@ -6,7 +6,6 @@ pub(crate) mod decision;
 pub(crate) mod failure;
 pub(crate) mod locked;
 pub(crate) mod of_edition;
-pub(crate) mod policed;
 pub(crate) mod reactions;
 pub mod so_far;
 pub(crate) mod sources;

@@ -113,7 +113,7 @@ const BASES: [(&str, &[&str]); 3] = [
 ];
 
 /// What Sonobuoy's page says, and what `rbac` prints for a namespace of somebody's.
-const PRINTED: [&[&str]; 3] = [
+const PRINTED: [&[&str]; 2] = [
     &["rbac", "--bind", "sonobuoy:clusterprofile-conformance"],
     &[
         "rbac",
@@ -123,7 +123,6 @@ const PRINTED: [&[&str]; 3] = [
         "--bind",
         "default:conformance",
     ],
-    &["policies", "--feature", "consumer-secrets"],
 ];
 
 /// The namespaces that belong to Prow and Sonobuoy.

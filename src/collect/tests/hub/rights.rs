@@ -216,45 +216,6 @@ async fn a_share_uses_the_same_role() {
     bound.collect(&plan).await;
 }
 
-/// Defines what the lab does not serve by itself: admission policies and their bindings, one of each.
-async fn with_policies(world: World) -> World {
-    let group = "admissionregistration.k8s.io";
-    for (kind, plural) in [
-        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-        (
-            "ValidatingAdmissionPolicyBinding",
-            "validatingadmissionpolicybindings",
-        ),
-    ] {
-        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-        world.server.define(json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("{plural}.{group}"), "annotations": {"api-approved.kubernetes.io": "https://k8s.io"}},
-            "spec": {
-                "group": group, "scope": "Cluster",
-                "names": {"kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List")},
-                "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any}}],
-            },
-        }));
-        let object = json!({
-            "apiVersion": format!("{group}/v1"), "kind": kind,
-            "metadata": {"name": "a", "labels": {"conformance.clusterprofile/edition": "standard"}},
-        });
-        world.create(&format!("/apis/{group}/v1/{plural}"), object).await;
-    }
-    world
-}
-
-#[tokio::test(start_paused = true)]
-async fn policies_are_asked_for_where_they_are_granted() {
-    let grants = Grants {
-        policies: true,
-        ..Grants::default()
-    };
-    let world = with_policies(world().await).await;
-    Bound::granting(world, &grants).await.collect(&plan(60)).await;
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
     let grants = Grants {
