@@ -206,7 +206,7 @@ fn may_list(cluster: &Cluster, account: &str) -> bool {
 
 /// Runs the command of the page by which all of it goes.
 fn remove_all(cluster: &Cluster) {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/removal.md")).expect("the page");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/hub.md")).expect("the page");
     let (_, command) = page.split_once("\nkubectl delete -A -l ").expect("the command");
     let (command, _) = command.split_once("\n```").expect("its end");
     let words = command.split_whitespace().filter(|word| *word != "\\");
