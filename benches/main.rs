@@ -5,8 +5,6 @@
 mod dumps;
 mod hub;
 mod inventory;
-mod long;
-mod monitor;
 mod reports;
 mod rules;
 mod shards;
@@ -31,8 +29,6 @@ enum Benchmark {
     Dumps(dumps::Arguments),
     Hub(hub::Arguments),
     Inventory(inventory::Arguments),
-    Long(long::Arguments),
-    Monitor(monitor::Arguments),
     Reports(reports::Arguments),
     Rules(rules::Arguments),
     Shards(shards::Arguments),
@@ -44,8 +40,6 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Dumps(arguments) => dumps::run(arguments),
         Benchmark::Hub(arguments) => hub::run(arguments),
         Benchmark::Inventory(arguments) => inventory::run(arguments),
-        Benchmark::Long(arguments) => long::run(arguments),
-        Benchmark::Monitor(arguments) => monitor::run(arguments),
         Benchmark::Reports(arguments) => Ok(reports::run(arguments)?),
         Benchmark::Rules(arguments) => Ok(rules::run(arguments)?),
         Benchmark::Shards(arguments) => shards::run(arguments),

@@ -16,15 +16,13 @@
 //! - `members`: asks members themselves;
 //! - [`driver`]: makes the implementation act;
 //! - [`stage`]: plays a cluster manager for a consumer, and sees whom it calls;
-//! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it;
-//! - [`ongoing`]: the same for as long as a monitor lives.
+//! - `run`: [`collect()`], the road from a plan to evidence, and the survey before it.
 
 pub mod clock;
 pub mod connect;
 pub mod driver;
 mod hub;
 mod members;
-pub mod ongoing;
 pub mod plugins;
 mod progress;
 pub mod requests;
@@ -33,7 +31,7 @@ pub mod stage;
 mod subprocess;
 mod watch;
 
-pub use connect::{messages::MalformedFile, request_cost::Meter};
+pub use connect::messages::MalformedFile;
 pub use hub::{
     digester::new_digester,
     error::CollectError,

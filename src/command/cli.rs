@@ -15,7 +15,7 @@ use crate::command::{
     flags::{claim, config::ConfigFlags},
     hub::serve as hub,
     manifests::{crd, rbac, schema},
-    monitor, report,
+    report,
     rules::{explain, list},
     run::{command as run, replay},
     sonobuoy,
@@ -45,7 +45,6 @@ enum Command {
     Run(Box<run::Run>),
     Doctor(Box<doctor::Doctor>),
     Replay(Box<replay::Replay>),
-    Monitor(Box<monitor::Monitor>),
     Report(report::Report),
     List(list::List),
     Explain(explain::Explain),
@@ -68,7 +67,6 @@ impl Cli {
             Command::Run(run) => Some((&mut run.config, &mut run.claim)),
             Command::Doctor(doctor) => Some((&mut doctor.config, &mut doctor.claim)),
             Command::Replay(replay) => Some((&mut replay.config, &mut replay.claim)),
-            Command::Monitor(monitor) => Some((&mut monitor.config, &mut monitor.claim)),
             _ => None,
         }
     }
@@ -82,7 +80,6 @@ impl Cli {
             Command::Run(run) => run.execute(),
             Command::Doctor(doctor) => doctor.execute(),
             Command::Replay(replay) => replay.execute(),
-            Command::Monitor(monitor) => monitor.execute(),
             Command::Report(report) => report.execute(),
             Command::List(list) => list.execute(),
             Command::Explain(explain) => explain.execute(),

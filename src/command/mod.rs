@@ -4,7 +4,7 @@
 //! - `rules`: `list` and `explain`;
 //! - `flags`: what several subcommands take, and what it leads to;
 //! - `hub`: test hubs and the reference implementations on them, and `hub`;
-//! - `sonobuoy`, `report`, `doctor`, `monitor`: the subcommands of these names;
+//! - `sonobuoy`, `report`, `doctor`: the subcommands of these names;
 //! - `run`: `run` and `replay`, from a hub or a file to reports;
 //! - `config`: the configuration file;
 //! - `consumer_plugin`: `plugin`, which a consumer runs;
@@ -18,7 +18,6 @@ mod doctor;
 mod flags;
 mod hub;
 mod manifests;
-mod monitor;
 mod report;
 mod rules;
 mod run;

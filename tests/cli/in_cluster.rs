@@ -50,7 +50,6 @@ fn accounts_share_no_object() {
         account(&[], "a-b:c"),
         account(&["--namespace", "fleet"], "a:d"),
         account(&["--namespace", "fleet"], "b:d"),
-        account(&["--monitor"], "a:monitor"),
         account(&["--members"], "a:reader"),
     ];
     let keys: Vec<String> = installations.iter().flatten().map(key).collect();
@@ -64,9 +63,6 @@ fn all_that_is_printed_or_applied_is_found_by_one_label() {
     for folder in [
         "in-cluster",
         "in-cluster/setup",
-        "in-cluster/monitor",
-        "in-cluster/monitor/setup",
-        "in-cluster/monitor/prometheus",
         "in-cluster-sharded",
         "in-cluster-sharded/merge",
         "prow",
@@ -83,7 +79,6 @@ fn all_that_is_printed_or_applied_is_found_by_one_label() {
     let texts = texts.chain([
         expect(0, &["rbac"]),
         expect(0, &["rbac", "--namespace", "fleet", "--bind", "a:b"]),
-        expect(0, &["rbac", "--monitor"]),
         expect(0, &["rbac", "--members", "--bind", "a:b"]),
     ]);
     let mut found = 0;
@@ -103,7 +98,7 @@ fn all_that_is_printed_or_applied_is_found_by_one_label() {
             found += 1;
         }
     }
-    assert!(found > 40, "{found}");
+    assert!(found > 10, "{found}");
 }
 
 #[test]

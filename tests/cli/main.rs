@@ -16,7 +16,6 @@ mod input;
 mod installed;
 mod listed;
 mod managers;
-mod monitor;
 mod network;
 mod on_the_lab;
 mod pages;

@@ -1,4 +1,4 @@
-//! The suite on real parts: kube-apiserver, kubectl, promtool, credential plugins, a cluster, and implementations that run as
+//! The suite on real parts: kube-apiserver, kubectl, credential plugins, a cluster, and implementations that run as
 //! programs. A trial whose part is missing is ignored, with the reason.
 //!
 //! One program, since each links the whole suite: `cargo test --test real driver::` runs some of its trials.
@@ -6,7 +6,6 @@
 mod cluster;
 mod driver;
 mod envtest;
-mod monitoring;
 mod plugins;
 mod readme;
 #[path = "../../src/collect/tests/send.rs"]
@@ -26,7 +25,6 @@ fn main() -> ExitCode {
         cluster::trials(),
         driver::trials(),
         envtest::trials(),
-        monitoring::trials(),
         plugins::trials(),
         readme::trials(),
     ];

@@ -28,11 +28,6 @@ impl State {
         self.users.lock().insert(token.to_owned(), user.into());
     }
 
-    /// Lets `token` authenticate nobody.
-    pub(crate) fn revoke_token(&self, token: &str) {
-        self.users.lock().remove(token);
-    }
-
     /// The user of a token. A service account's token is valid while the account exists.
     pub(crate) fn user_of(&self, token: &str) -> Option<Arc<User>> {
         let user = self.users.lock().get(token).cloned()?;

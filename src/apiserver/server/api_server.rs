@@ -78,11 +78,6 @@ impl ApiServer {
         self.state.add_token(token, user);
     }
 
-    /// Lets `token` authenticate nobody any more: requests with it get 401. Open watches go on, as on a real server.
-    pub fn revoke_token(&self, token: &str) {
-        self.state.revoke_token(token);
-    }
-
     /// Sets the `gitVersion` that the server reports.
     pub fn set_version(&self, version: &str) {
         self.state.about.lock().version = version.to_owned();

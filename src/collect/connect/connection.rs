@@ -16,7 +16,7 @@ use super::{
     hub_access::HubAccess,
     kubeconfig::{self, KubeconfigOptions, request_timeout},
     own_credentials::with_credentials,
-    request_cost::{Meter, RequestCost},
+    request_cost::RequestCost,
 };
 
 /// A client for a hub, and what the hub is called.
@@ -28,8 +28,6 @@ pub struct Connection {
     request_timeout: Duration,
     access: Option<HubAccess>,
     cost: Arc<RequestCost>,
-    /// What the kubeconfig led to; none if it is unknown.
-    way: Option<u64>,
     /// Makes the waits of runners differ, so that a hub that comes back is not asked by all of them together.
     seed: u64,
 }
@@ -46,12 +44,9 @@ impl Connection {
     /// # Errors
     /// When there is no such hub or the way to it is not usable.
     pub async fn from_kubeconfig(options: &KubeconfigOptions) -> Result<Self, ConnectError> {
-        // First: what changes meanwhile is noticed later.
-        let way = kubeconfig::way(options);
         let (client, source, access) = kubeconfig::connect(options).await?;
         let client = with_credentials(client, &access);
         let mut connection = Self::by(client, source, Some(access));
-        connection.way = way;
         connection.seed = RandomState::new().hash_one(0);
         connection.request_timeout = request_timeout(options.request_timeout);
         Ok(connection)
@@ -64,7 +59,6 @@ impl Connection {
             request_timeout: REQUEST_TIMEOUT,
             access,
             cost: Arc::default(),
-            way: None,
             seed: 0,
         }
     }
@@ -83,22 +77,9 @@ impl Connection {
         TimedClient::new(self.client.clone(), self.request_timeout, cost, self.seed)
     }
 
-    /// True if the kubeconfig, or the pod's service account, leads elsewhere than when this connection was made: to another
-    /// address, by another certificate authority, or with other credentials. False while it cannot be read. Credential
-    /// plugins are not run, and tokens in files do not count: they are read anew for requests.
-    pub fn is_outdated(&self, options: &KubeconfigOptions) -> bool {
-        let now = kubeconfig::way(options);
-        now.is_some() && now != self.way
-    }
-
     /// What all requests by this connection have cost the hub so far, those of the client's other users excepted.
     pub(crate) fn traffic(&self) -> Traffic {
         self.cost.traffic()
-    }
-
-    /// Reads the same at any time.
-    pub fn meter(&self) -> Meter {
-        Meter::of(&self.cost)
     }
 
     /// How other programs reach the hub; none where it is the suite's own.

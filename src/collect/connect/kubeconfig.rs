@@ -4,15 +4,12 @@ use std::{
     env,
     ffi::OsString,
     fs::File,
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use evidence::{
-    LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_bounded, read_text,
-};
+use evidence::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_text};
 use futures::{executor::block_on, future::ready};
 use kube::{
     Client, Config,
@@ -91,36 +88,6 @@ pub(super) async fn connect(
     let client = exec::connect(config, limit, |config| ready(client(config))).await;
     let client = client.map_err(|error| unusable(&context, &found.place, error.into()))?;
     Ok((client, format!("context {context}"), access))
-}
-
-/// Tells what the options and the environment lead to now from what they led to before: the address, the certificate
-/// authority and the credentials, with what is in the files that they name. None if something cannot be read.
-pub(super) fn way(options: &KubeconfigOptions) -> Option<u64> {
-    let config = match find(options, &Environment::now()).ok()? {
-        None => Config::incluster().ok()?,
-        Some(found) => {
-            config(&found.kubeconfig, &found.place, options.context.as_deref())
-                .ok()?
-                .0
-        }
-    };
-    let user = &config.auth_info;
-    let read = |path: &String| read_bounded(Path::new(path), LARGEST_CREDENTIAL);
-    let files = [&user.client_certificate, &user.client_key].map(|path| path.as_ref().map(read));
-    let files: Option<Vec<Vec<u8>>> = files.into_iter().flatten().map(Result::ok).collect();
-    let mut hasher = DefaultHasher::new();
-    (
-        config.cluster_url.to_string(),
-        &config.root_cert,
-        &config.tls_server_name,
-        config.accept_invalid_certs,
-        config.proxy_url.as_ref().map(ToString::to_string),
-        // It stays within this number.
-        serde_json::to_string(user).ok()?,
-        files?,
-    )
-        .hash(&mut hasher);
-    Some(hasher.finish())
 }
 
 /// What a context of a kubeconfig leads to, and its name. Runs nothing, but reads the files that it names.

@@ -1,10 +1,7 @@
 //! What a run costs its hub: counts requests and bytes, and spaces the requests that a bad hub would provoke.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -25,26 +22,6 @@ pub(crate) struct RequestCost {
     requests: AtomicU64,
     bytes: AtomicU64,
     pace: Mutex<Pace>,
-}
-
-/// Reads what one connection has cost its hub.
-#[derive(Clone, Debug)]
-pub struct Meter(Arc<RequestCost>);
-
-impl Meter {
-    pub(super) fn of(cost: &Arc<RequestCost>) -> Self {
-        Self(Arc::clone(cost))
-    }
-
-    /// All so far.
-    pub fn traffic(&self) -> Traffic {
-        self.0.traffic()
-    }
-
-    /// True if both read the same.
-    pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
 }
 
 /// A leaky bucket of time.

@@ -6,11 +6,6 @@ use evidence::{Reason, ReasonId};
 
 /// The hub is listed once, so that there is no timeline.
 pub(crate) const ONE_LOOK: Reason = Reason::known(ReasonId::OneLook, "the hub was looked at only once");
-/// The observation goes on, and so reads only what can be watched.
-pub(crate) const NOT_BY_A_WATCH: Reason = Reason::known(
-    ReasonId::NotAsked,
-    "an observation that goes on reads only what can be watched",
-);
 /// The plan names no way to any member.
 pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was asked");
 /// The plan names no credential plugin.

@@ -36,12 +36,8 @@ pub struct Grants {
     pub mutations: Vec<Role>,
     /// Where a consumer makes something of profiles, which a run reads.
     pub outputs: Vec<OutputPlace>,
-    /// True if the role is for a monitor. It has another name than that of a run.
-    pub monitor: bool,
 }
 
-/// How the names of the roles of a monitor begin, and of their bindings.
-const MONITOR: &str = "clusterprofile-conformance-monitor";
 /// How the names of the roles for what a consumer makes begin, and of their bindings.
 const OUTPUTS: &str = "clusterprofile-conformance-outputs";
 /// How the names of the role on a member begin, and of its binding.
@@ -99,9 +95,7 @@ impl Grants {
         match namespace {
             Some(_) => rule(None, "", "namespaces", None, "get"),
             None => {
-                // A run lists them twice; a monitor follows them.
-                let verbs = if self.monitor { "list, watch" } else { "list" };
-                rule(None, "", "namespaces", None, verbs);
+                rule(None, "", "namespaces", None, "list");
                 let definition = |plural: &str| format!("{plural}.{}", names::GROUP);
                 let mut crd = definition(names::PLURAL);
                 if self.placements {
@@ -163,7 +157,7 @@ impl Grants {
             }
         }
         RbacRole {
-            of: if self.monitor { MONITOR } else { SUITE },
+            of: SUITE,
             namespace,
             rules,
         }

@@ -12,23 +12,13 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::{memory_budget::MemoryBudget, skew::Skew};
+use super::memory_budget::MemoryBudget;
 
 mod heard;
 mod holdings;
 mod recorded;
-mod rolling;
 
 pub(crate) use self::recorded::Recorded;
-
-/// Why a watch is interrupted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lost {
-    /// What the hub said, or what became of the connection.
-    pub why: String,
-    /// True if a new connection may mend it: the hub does not accept the credentials, or no longer serves this version.
-    pub reconnects: bool,
-}
 
 /// The histories so far.
 #[derive(Default)]
@@ -48,16 +38,8 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     alive: usize,
     /// For further versions.
     pub memory: MemoryBudget,
-    /// How far the clocks are apart, by the answers so far.
-    pub skew: Skew,
     /// Until when each watch knows every change; none for a watch at rest.
     heard: Vec<Option<Timestamp>>,
-    /// Why each watch is interrupted, if it is.
-    lost: Vec<Option<Lost>>,
-    /// The indices of histories that have changed since they were last taken; none where no changes are noted.
-    changed: Option<BTreeSet<usize>>,
-    /// How often an object became unreadable, or was so no longer.
-    unreadable_changes: u64,
 }
 
 struct Place {
@@ -138,16 +120,13 @@ impl<T: Tracked> Record<T> {
             if concerned && place.pass < pass.number && history.deleted.is_none() {
                 history.deleted = Some(at);
                 self.alive -= 1;
-                note(&mut self.changed, place.index);
             }
         }
-        let before = self.unreadable.len();
         self.unreadable.retain(|_, one| {
             let of = one.unreadable.object.namespace.as_str();
             let concerned = namespace.is_none_or(|name| of.is_empty() || name == of);
             !concerned || one.pass >= pass.number
         });
-        self.unreadable_changes += (before - self.unreadable.len()) as u64;
     }
 
     /// Records a creation or a change that the watch brings. Returns the resourceVersion.
@@ -174,7 +153,6 @@ impl<T: Tracked> Record<T> {
                 history.deleted = Some(at);
                 self.alive -= 1;
                 self.new_versions += 1;
-                note(&mut self.changed, place.index);
             }
         }
         object.resource_version
@@ -282,8 +260,7 @@ impl<T: Tracked> Record<T> {
                 },
                 pass: self.passes,
             };
-            let before = self.unreadable.insert(whole_key(&object), unreadable);
-            self.unreadable_changes += u64::from(before.is_none());
+            self.unreadable.insert(whole_key(&object), unreadable);
             object
         })
     }
@@ -323,7 +300,6 @@ impl<T: Tracked> Record<T> {
     /// A profile that was unreadable is readable again, or gone: its versions until now were missed.
     fn missed(&mut self, object: &ObjectRef, at: Timestamp) {
         if let Some(one) = self.unreadable.remove(&whole_key(object)) {
-            self.unreadable_changes += 1;
             self.gaps.push(Gap {
                 object: Some(object.clone()),
                 ..one.gap::<T>(at)
@@ -339,7 +315,6 @@ impl<T: Tracked> Record<T> {
         let history = &mut self.histories[place.index];
         if let Some(deleted) = history.deleted.take() {
             self.alive += 1;
-            note(&mut self.changed, place.index);
             let words = "it was deleted, and a restored backup of the hub brought it back";
             self.gaps.push(Gap {
                 kind: T::WATCHED,
@@ -380,7 +355,6 @@ impl<T: Tracked> Record<T> {
             self.new_versions += 1;
             object.share_with(history.last());
             history.versions.push(Version { at: Some(at), object });
-            note(&mut self.changed, place.index);
             return;
         }
         if !self.memory.take(at) {
@@ -394,7 +368,6 @@ impl<T: Tracked> Record<T> {
             index: self.histories.len(),
             pass: self.passes,
         };
-        note(&mut self.changed, place.index);
         self.places.insert(key, place);
         self.alive += 1;
         self.new_versions += 1;
@@ -404,13 +377,6 @@ impl<T: Tracked> Record<T> {
             versions: vec![Version { at: Some(at), object }],
             deleted: None,
         });
-    }
-}
-
-/// Notes that the history at `index` has changed, if somebody looks.
-fn note(changed: &mut Option<BTreeSet<usize>>, index: usize) {
-    if let Some(changed) = changed {
-        changed.insert(index);
     }
 }
 

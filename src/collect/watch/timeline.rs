@@ -174,7 +174,7 @@ impl<T: Tracked> Watch<T> {
                 Ok(ended) => self.pause(&ended).await,
                 Err(failure) => {
                     self.close(false);
-                    self.lose(&failure);
+                    self.outage = Some(failure.to_string());
                     if failure.code() == 410 || failure.is_restored() {
                         self.look_again(&failure).await;
                     } else {
@@ -281,12 +281,6 @@ impl<T: Tracked> Watch<T> {
         self.hear(now);
     }
 
-    /// The watch is interrupted.
-    fn lose(&mut self, failure: &Failure) {
-        self.outage = Some(failure.to_string());
-        self.record.lock().lose(self.number, failure);
-    }
-
     fn lateness(&self) -> String {
         let (place, cause) = (self.place(), &self.cause);
         format!("the watch{place} was interrupted: changes during that time were seen late ({cause})")
@@ -315,18 +309,13 @@ impl<T: Tracked> Watch<T> {
         }
         self.stream = Some(Stream::resumed(Lines::new(response), self.clock.now()));
         self.is_paused = false;
-        self.record.lock().find(self.number);
         self.cause = self.outage.take().unwrap_or_else(|| ENDED.to_owned());
         Ok(())
     }
 
-    /// Opens a watch, and notes what its answer tells of the hub's clock.
+    /// Opens a watch.
     async fn open(&self, path: &str) -> Result<Response<AnswerBody>, Failure> {
-        let asked = self.clock.now();
-        let response = send(&self.client, request(Method::GET, path)?).await?;
-        let came = self.clock.now();
-        self.record.lock().skew.note(asked, came, response.headers());
-        Ok(response)
+        send(&self.client, request(Method::GET, path)?).await
     }
 
     /// Records one event.
@@ -366,7 +355,7 @@ impl<T: Tracked> Watch<T> {
         self.client.cost.turn().await;
         while let Err(failure) = self.look(Origin::Relisted).await {
             self.stream = None;
-            self.lose(&failure);
+            self.outage = Some(failure.to_string());
             let wait = self.relisting.next().max(failure.asked_wait());
             sleep(wait.min(LONGEST_BETWEEN_LISTS)).await;
             self.client.cost.turn().await;
@@ -382,7 +371,6 @@ impl<T: Tracked> Watch<T> {
         let reason = restored::reason(reason, gone);
         self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
         self.hear(now);
-        self.record.lock().find(self.number);
     }
 
     /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.

@@ -54,7 +54,7 @@ pub fn merged(given: &[OsString]) -> Result<Cli, Failure> {
     let Some((name, flags)) = first.subcommand() else {
         return Ok(cli(&first));
     };
-    if !matches!(name, "run" | "replay" | "doctor" | "monitor") {
+    if !matches!(name, "run" | "replay" | "doctor") {
         return Ok(cli(&first));
     }
     let whole = Cli::command();

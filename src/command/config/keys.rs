@@ -15,18 +15,7 @@ pub const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 pub const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
 
 /// Flags without a key, for a single call.
-const NO_KEYS: [&str; 9] = [
-    "config",
-    "print_config",
-    "clean",
-    "color",
-    "help",
-    "version",
-    // Those of `monitor` alone: the keys are the flags of `run`.
-    "window",
-    "listen",
-    "allowed_hosts",
-];
+const NO_KEYS: [&str; 6] = ["config", "print_config", "clean", "color", "help", "version"];
 
 /// Flags whose names would be ambiguous in a file.
 const RENAMED: [(&str, &str); 1] = [("api_version", "profileApiVersion")];

@@ -47,9 +47,6 @@ pub struct Rbac {
     /// `--role scheduler`, to slices instead
     #[arg(long)]
     allow_mutations: bool,
-    /// Print the role of `monitor` instead, which reads no Secrets and sends no dry runs
-    #[arg(long, conflicts_with_all = ["driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations", "members"])]
-    monitor: bool,
     /// Print the role for reading a member instead (`run --members`)
     #[arg(long, conflicts_with_all = ["namespaces", "roles", "driver", "consumer_users", "workload", "no_secrets", "no_probe", "allow_mutations"])]
     members: bool,
@@ -79,11 +76,10 @@ impl Rbac {
             consumer_access: self.consumer_users || judges(Role::Consumer),
             workloads: self.workload,
             // No rule on placements needs Secrets or dry runs.
-            secrets: !self.no_secrets && !self.monitor && judges(Role::Manager),
-            probe: !self.no_probe && !self.monitor && judges(Role::Manager),
+            secrets: !self.no_secrets && judges(Role::Manager),
+            probe: !self.no_probe && judges(Role::Manager),
             mutations: written.collect(),
             outputs: consumer.outputs,
-            monitor: self.monitor,
         };
         let manifest = match (&self.bind, self.members) {
             (None, false) => grants.manifest(),

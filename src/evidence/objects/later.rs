@@ -177,8 +177,7 @@ impl Evidence {
         !self.later_of::<T>(namespace, name).is_empty() || (T::KIND == names::KIND && missing())
     }
 
-    /// How the runner of that namespace looked on after its window; none for a dump, in evidence of older suites, and for
-    /// a monitor, whose window has no end.
+    /// How the runner of that namespace looked on after its window; none for a dump, and in evidence of older suites.
     pub fn settled_of(&self, namespace: &str) -> Option<Settled> {
         match self.share_of(namespace) {
             Some(share) => share.settled,

@@ -16,7 +16,7 @@ pub(crate) const STILL_OPEN: &str =
     "too early to tell: a fault that was there at the end is not yet older than the grace of 2 min";
 
 /// Whether the run looked on for faults that were open when its window ended, so that those that still are make a rule
-/// inconclusive. Older suites did not, and the window of a monitor has no end.
+/// inconclusive. Older suites did not.
 pub(crate) fn looked_on(evidence: &Evidence, profile: &ClusterProfile) -> bool {
     evidence.settled_of(&profile.metadata.namespace).is_some()
 }

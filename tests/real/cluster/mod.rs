@@ -1,4 +1,4 @@
-//! The suite as a Job and as a Deployment, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
+//! The suite as a Job, on the cluster of `ci/cluster`: what `ci/in-cluster` promises.
 //!
 //! The trials share one cluster, so they run one after the other. Each may run again on the same cluster.
 
@@ -6,7 +6,6 @@ mod hub;
 mod job;
 mod kubectl;
 mod kustomization;
-mod monitor;
 mod sharded;
 mod traces;
 
@@ -45,10 +44,6 @@ pub fn trials() -> Vec<Trial> {
         trial(
             "the_namespace_refuses_pods_with_more_privileges",
             job::the_namespace_refuses_pods_with_more_privileges,
-        ),
-        trial(
-            "a_monitor_tells_of_a_broken_rule_and_survives_its_pod",
-            monitor::tells_of_a_broken_rule_and_survives_its_pod,
         ),
         trial(
             "each_channel_leaves_the_cluster_as_it_was",

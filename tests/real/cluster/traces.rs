@@ -3,11 +3,14 @@
 use std::{collections::BTreeMap, fs, time::Duration};
 
 use serde_json::Value;
+use tokio::{
+    runtime::Runtime,
+    time::{sleep, timeout},
+};
 
 use super::{
     hub::{self, suite},
     kubectl::Cluster,
-    monitor::found_within,
 };
 
 /// Kinds that the cluster itself writes all the time.
@@ -53,6 +56,20 @@ fn objects(cluster: &Cluster) -> Objects {
 fn beside<'a>(one: &'a Objects, other: &Objects) -> Vec<&'a str> {
     let differing = one.iter().filter(|(key, object)| other.get(*key) != Some(object));
     differing.map(|(key, _)| key.as_str()).collect()
+}
+
+/// Polls until `find` returns something, or until the time is over.
+fn found_within<T>(time: Duration, mut find: impl FnMut() -> Option<T>) -> Option<T> {
+    let polling = async {
+        loop {
+            if let Some(found) = find() {
+                return found;
+            }
+            sleep(Duration::from_millis(250)).await;
+        }
+    };
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(async { timeout(time, polling).await }).ok()
 }
 
 /// Waits until the cluster has these objects again, and no others.
@@ -103,13 +120,12 @@ fn delete_printed(cluster: &Cluster, arguments: &[&str]) {
 }
 
 /// The setup and the base of each channel that has both. What the base adds goes without the setup.
-const BASES: [(&str, &[&str]); 3] = [
+const BASES: [(&str, &[&str]); 2] = [
     ("in-cluster/setup", &["in-cluster"]),
     (
         "in-cluster/setup",
         &["in-cluster-sharded", "in-cluster-sharded/merge"],
     ),
-    ("in-cluster/monitor/setup", &["in-cluster/monitor"]),
 ];
 
 /// What Sonobuoy's page says, and what `rbac` prints for a namespace of somebody's.
@@ -181,9 +197,8 @@ pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
 }
 
 /// The accounts of all channels.
-const ACCOUNTS: [&str; 5] = [
+const ACCOUNTS: [&str; 4] = [
     "clusterprofile-conformance:clusterprofile-conformance",
-    "clusterprofile-conformance-monitor:clusterprofile-conformance-monitor",
     "test-pods:clusterprofile-conformance",
     "sonobuoy:clusterprofile-conformance",
     "default:conformance",

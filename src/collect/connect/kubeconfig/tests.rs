@@ -109,44 +109,6 @@ async fn says_what_is_wrong_and_nothing_secret() {
 }
 
 #[test]
-fn a_way_that_changes_is_noticed() {
-    let folder = Folder::new();
-    let user = |fields: &str| ONE.replace("token: CANARY", fields);
-    let certificate = folder.file("certificate", "one");
-    let by_files = user(&format!(
-        "client-certificate: {0}, client-key: {0}",
-        certificate.display()
-    ));
-    let way_of = |text: &str| way(&options(&folder.file("config", text), None));
-    let first = way_of(ONE);
-    assert!(first.is_some());
-    assert_eq!(way_of(&format!("{ONE}# a comment")), first);
-    let others = [
-        ONE.replace("127.0.0.1:1", "127.0.0.1:2"),
-        ONE.replace(
-            "'https://127.0.0.1:1'",
-            "'https://127.0.0.1:1', insecure-skip-tls-verify: true",
-        ),
-        ONE.replace(
-            "'https://127.0.0.1:1'",
-            "'https://127.0.0.1:1', tls-server-name: hub",
-        ),
-        user("token: another"),
-        user("exec: {apiVersion: client.authentication.k8s.io/v1, command: login}"),
-        by_files.clone(),
-    ];
-    let mut ways: Vec<_> = others.iter().map(|text| way_of(text)).collect();
-    folder.file("certificate", "renewed");
-    ways.push(way_of(&by_files));
-    ways.push(first);
-    assert!(ways.iter().all(Option::is_some), "{ways:?}");
-    let different: std::collections::HashSet<_> = ways.iter().collect();
-    assert_eq!(different.len(), ways.len(), "{ways:?}");
-    // A file that is being written is no other way.
-    assert_eq!(way_of("contexts: ["), None);
-}
-
-#[test]
 fn follows_the_usual_loading_rules() {
     let folder = Folder::new();
     let one = folder.file("one", ONE);

@@ -99,22 +99,6 @@ fn rights_of_consumers_are_asked_for_by_a_role_for_the_cluster() {
 }
 
 #[test]
-fn a_monitor_reads_what_a_run_reads_by_a_role_of_its_own() {
-    let roles = rules(&Grants {
-        monitor: true,
-        ..Grants::default()
-    });
-    let [role] = &roles[..] else { panic!("{roles:?}") };
-    // Beside the role of a run, on the same hub.
-    assert_eq!(role["metadata"]["name"], MONITOR);
-    let of_run = &rules(&Grants::default())[0]["rules"];
-    assert_eq!([&role["rules"][0], &role["rules"][2]], [&of_run[0], &of_run[2]]);
-    // It follows the Namespaces.
-    assert_eq!(role["rules"][1]["verbs"], serde_json::json!(["list", "watch"]));
-    assert_eq!(of_run[1]["verbs"], serde_json::json!(["list"]));
-}
-
-#[test]
 fn a_member_s_reader_only_reads() {
     let roles: Vec<Value> = serde_saphyr::from_multiple(&member_manifest()).expect("YAML");
     let rules = roles[0]["rules"].as_array().expect("rules");

@@ -7,7 +7,6 @@ mod long_runs;
 mod looking;
 mod members;
 mod misbehaving;
-mod ongoing;
 mod paging;
 mod refusals;
 mod restoring;

@@ -74,46 +74,6 @@ async fn a_run_sees_what_a_restored_hub_has_and_what_was_missed() {
     );
 }
 
-/// Without it, the watch is silent until the old version is reached, and what is shown as of now is of yesterday.
-#[tokio::test(start_paused = true)]
-async fn an_observation_that_goes_on_shows_what_a_restored_hub_has() {
-    let world = World::new().await;
-    let backup = world.backed_up().await;
-    let (mut following, mut view) = world.go_on().await;
-    ongoing::follow(&mut following, async {
-        after(60).await;
-        view.refresh(false);
-        assert_eq!(story(view.evidence(), "changed"), ["Listed v4@0"]);
-        world.server.restore(&backup);
-        world
-            .create(
-                "/api/v1/namespaces",
-                json!({"metadata": {"name": "of-new-history"}}),
-            )
-            .await;
-        after(30).await;
-        view.refresh(false);
-        let (_, until) = gap_of_restore(view.evidence());
-        assert_eq!(
-            story(view.evidence(), "changed"),
-            [format!("Listed v4@0 v1@{until}")]
-        );
-        assert_eq!(
-            story(view.evidence(), "new"),
-            [format!("Listed -@0 gone@{until}")]
-        );
-        assert_eq!(story(view.evidence(), "gone"), [format!("Relisted -@{until}")]);
-        assert!(view.evidence().namespace("of-new-history").is_some());
-        assert_eq!(view.health().lost, None);
-        after(60).await;
-        world.report("changed", "v5").await;
-        after(1).await;
-        view.refresh(true);
-        assert!(story(view.evidence(), "changed")[0].ends_with(" v5@150"));
-    })
-    .await;
-}
-
 /// The watch was told nothing of the restore: a proxy keeps it open.
 #[tokio::test(start_paused = true)]
 async fn the_list_at_the_end_of_a_window_notices_a_restore_too() {

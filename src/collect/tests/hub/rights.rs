@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use apiserver::User;
-use collect::{Grants, ServiceAccount, Workloads, member_manifest_bound_to, ongoing};
+use collect::{Grants, ServiceAccount, Workloads, member_manifest_bound_to};
 use evidence::{Shard, api::Edition};
 
 use super::{
@@ -246,33 +246,6 @@ async fn a_run_on_placements_reads_no_secrets_and_sends_no_dry_runs() {
     plan.secrets = Wish::No("not for placements".into());
     plan.probe = Wish::No("not for placements".into());
     bound.collect(&plan).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_monitor_uses_its_role() {
-    for namespaces in [vec![], vec!["default".to_owned()]] {
-        let grants = Grants {
-            namespaces: namespaces.clone(),
-            monitor: true,
-            ..Grants::default()
-        };
-        let bound = Bound::granting(world().await, &grants).await;
-        let (world, stop) = (&bound.world, CancellationToken::new());
-        let mut plan = plan(30);
-        plan.scope.namespaces = namespaces;
-        plan.secrets = Wish::No("it goes on".into());
-        let window = Duration::from_secs(3600);
-        let (mut following, _view) =
-            ongoing::observe(&world.hub.connection, &plan, window, world.clock, &Quiet, stop)
-                .await
-                .expect("an observation");
-        tokio::select! {
-            biased;
-            () = after(4000) => {}
-            never = following.follow() => match never {},
-        }
-        bound.compare();
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,6 @@ impl<T: Tracked> Record<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
         self.heard.push(Some(now));
-        self.lost.push(None);
         self.heard.len() - 1
     }
 

@@ -1,8 +1,6 @@
 //! What a record holds.
 
-use std::collections::HashSet;
-
-use evidence::{History, Tracked, Unreadable};
+use evidence::{History, Tracked};
 
 use super::Record;
 
@@ -34,16 +32,6 @@ impl<T: Tracked> Record<T> {
     /// The number of profiles that exist now.
     pub fn alive(&self) -> usize {
         self.alive
-    }
-
-    /// The objects that do not fit the type.
-    pub fn unreadable(&self) -> impl Iterator<Item = &Unreadable> {
-        self.unreadable.values().map(|one| &one.unreadable)
-    }
-
-    /// The indices of histories whose newest version is unreadable, as a set.
-    pub fn left_out(&self) -> HashSet<usize> {
-        self.misplaced().collect()
     }
 
     /// The indices of histories whose newest version is unreadable.

@@ -60,8 +60,7 @@ const TOO_SOON: [(&str, &str); 10] = [
     ),
 ];
 
-/// A run may end at any moment, and a monitor tells at each: what is found stays found until the window leaves it behind.
-/// So no manager that keeps a rule breaks it on the way.
+/// A run may end at any moment: a violation that a short run finds is also found by a longer one.
 #[test]
 fn what_is_found_stays_found() {
     let mut asked = 0;
