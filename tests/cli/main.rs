@@ -19,7 +19,6 @@ mod managers;
 mod network;
 mod on_the_lab;
 mod pages;
-mod repeat;
 mod reports;
 mod schemas;
 mod scope;

@@ -16,7 +16,6 @@ use super::{
     conclude::{Judged, ReadFrom, conclude, conclude_without_evidence},
     observe::{Sources, observe},
     recording::{RecordPart, Watching},
-    repeat::{Repeated, repeat},
 };
 use crate::command::{
     flags::{
@@ -87,15 +86,6 @@ pub struct Run {
     plan: PlanFlags,
     #[command(flatten)]
     driver: DriverFlags,
-    /// Run so many times, one after the other: of each rule the worst verdict stands, and a rule whose verdict changes is named
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        value_parser = clap::value_parser!(u8).range(1..),
-        conflicts_with_all = ["from", "clean", "shard", "report"],
-    )]
-    repeat: u8,
     /// End the run on the first broken MUST rule that no later evidence can mend; the exit code is then 1
     #[arg(long, conflicts_with_all = ["from", "clean", "shard"])]
     fail_fast: bool,
@@ -188,17 +178,12 @@ impl Run {
             driving: driving.as_ref(),
             own: self.plan.own(),
         };
-        let observing = || observe(&target, plan.clone(), sources, &watching);
-        match repeat(self.repeat, observing, &selection) {
-            Ok(Repeated { judgement, evidence }) => {
+        match observe(&target, plan, sources, &watching) {
+            Ok(evidence) => {
+                let judged = Judged::of(&evidence, &selection);
                 if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
-                    tell_of_faults(&reference, &judgement);
+                    tell_of_faults(&reference, &judged.judgement);
                 }
-                let judged = Judged {
-                    evidence: &evidence,
-                    selection: &selection,
-                    judgement,
-                };
                 conclude(
                     judged,
                     waivers.as_ref(),

@@ -8,5 +8,4 @@ mod observe;
 mod pace;
 mod progress;
 mod recording;
-mod repeat;
 pub mod replay;

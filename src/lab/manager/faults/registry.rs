@@ -1,11 +1,8 @@
 //! Lists the faults.
 
-use std::sync::{
-    LazyLock,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::LazyLock;
 
-use evidence::api::{UnknownName, names::LABEL_MANAGER};
+use evidence::api::UnknownName;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
 use super::{
@@ -13,10 +10,7 @@ use super::{
     fault::{Fault, FaultInfo},
     identity, lifecycle, properties, updates, version,
 };
-use crate::{
-    fault::{adapt, definitions_for},
-    manager::members::QUIET,
-};
+use crate::fault::{adapt, definitions_for};
 
 static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
     [
@@ -33,19 +27,7 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
     .concat()
 });
 
-/// Faults that show in some runs only: for trying what tells that. No matrix of faults has them.
-static UNSTEADY: &[FaultInfo] = &[FaultInfo::new(
-    "identity/manager-label-present:every-other-run",
-    "publishes a profile without the manager label in every other run of this process",
-    |world| {
-        static RUNS: AtomicUsize = AtomicUsize::new(0);
-        if RUNS.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
-            world.profile(QUIET).labels.remove(LABEL_MANAGER);
-        }
-    },
-)];
-
-/// All faults that show in each run, in the order of the rules.
+/// All faults, in the order of the rules.
 pub fn faults() -> &'static [FaultInfo] {
     &FAULTS
 }
@@ -56,8 +38,7 @@ impl Fault {
     /// # Errors
     /// When there is none; the error names the nearest one.
     pub fn parse(id: &str) -> Result<Self, UnknownName> {
-        let unsteady = UNSTEADY.iter().any(|fault| fault.id == id);
-        Self::find(id, if unsteady { UNSTEADY } else { faults() })
+        Self::find(id, faults())
     }
 }
 
