@@ -25,7 +25,6 @@ func TestOptionsBecomeFlags(t *testing.T) {
 		conformance.Role("manager", "consumer"),
 		conformance.Driver("driver.yaml"),
 		conformance.AllowMutations(),
-		conformance.FailFast(),
 		conformance.Strict(),
 		conformance.Config("conformance.yaml"),
 		conformance.Waivers("waivers.yaml"),
@@ -50,7 +49,7 @@ func TestOptionsBecomeFlags(t *testing.T) {
 	}
 	expected := []string{
 		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09",
-		"--role=manager,consumer", "--driver=driver.yaml", "--allow-mutations", "--fail-fast", "--strict",
+		"--role=manager,consumer", "--driver=driver.yaml", "--allow-mutations", "--strict",
 		"--config=conformance.yaml", "--waivers=waivers.yaml", "--members=from-secrets", "--audit-log=a.log",
 		"--audit-log=b", "identity/", "--skip", "label",
 	}

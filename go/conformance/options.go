@@ -55,10 +55,6 @@ func Driver(file string) Option { return flag("--driver", file) }
 // changes to those of its own members. It undoes them before it ends.
 func AllowMutations() Option { return Args("--allow-mutations") }
 
-// FailFast ends the run on the first broken MUST rule that no later evidence can mend. The other rules are then
-// inconclusive.
-func FailFast() Option { return Args("--fail-fast") }
-
 // Observe sets how long the suite watches the hub. The default is five minutes, or what the file of [Config] says.
 //
 // Most wrong states count once they have lasted for two minutes, so a test that has just made its profiles needs a

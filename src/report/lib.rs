@@ -30,7 +30,6 @@ pub use said::{
     coverage::Coverage,
     decision::{headline, partial, scope},
     failure::show_findings,
-    so_far,
 };
 pub use text::{escape, number::count, page, yaml};
 

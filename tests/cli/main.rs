@@ -8,7 +8,7 @@ mod config;
 mod doctor;
 mod dumps;
 mod everyday;
-mod fail_fast;
+mod first_sight;
 #[cfg(unix)]
 mod hub;
 mod in_cluster;

@@ -190,7 +190,7 @@ fn take(listener: &TcpListener) -> Value {
 #[test]
 fn progress_ends_with_the_failed_rules() {
     let pod = Pod::new();
-    let worker = Worker::taking(1);
+    let worker = Worker::taking(2);
     let manager = "reference=identity/manager-label-matches";
     let done = pod
         .plugin(&["--hub", "lab", "--manager", manager, "identity/"])
@@ -198,7 +198,7 @@ fn progress_ends_with_the_failed_rules() {
         .output()
         .expect("the command runs");
     assert_eq!(done.status.code(), Some(0));
-    let update = worker.updates().remove(0);
+    let update = worker.updates().remove(1);
     assert_eq!(
         update["failures"],
         serde_json::json!(["identity/manager-label-matches"])

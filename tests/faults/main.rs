@@ -4,7 +4,6 @@
 
 mod broken;
 mod consumers;
-mod early;
 mod managers;
 mod matrix;
 mod observed_consumer;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use collect::Quiet;
 use evidence::{
     Asked, Evidence, Kind,
     api::{Edition, Role},
@@ -16,7 +15,6 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::{
     broken::{expect_broken, verdicts},
-    early::Early,
     matrix::{every_rule_has_a_fault, is_must, known_rules},
     observed_scheduler::{Drive, observe},
 };
@@ -57,7 +55,7 @@ fn drive_for(fault: &FaultInfo) -> Drive {
 
 /// Nobody complains of the scheduler without a fault, and nothing that its world has goes unexamined.
 fn conforms(edition: Edition) -> Result<(), Failed> {
-    let evidence = observe(edition, &[], Drive::Yes, &Quiet);
+    let evidence = observe(edition, &[], Drive::Yes);
     for (judged, evidence) in [
         ("with the audit log", evidence.clone()),
         ("without it", without_log(evidence)),
@@ -88,12 +86,7 @@ fn breaks_its_rules_alone(fault: &FaultInfo, drive: Drive) -> Result<Completion,
     }
     let also = fault.also.iter().copied().filter(|rule| known.contains(rule));
     let broken: BTreeSet<&str> = also.chain([fault.rule()]).collect();
-    let early = Early::default();
-    let evidence = observe(fault.edition, &[fault.id], drive, &early);
-    let early = early.broken();
-    if !early.is_subset(&broken) {
-        return Err(format!("{early:?} was found on the way, of {broken:?}").into());
-    }
+    let evidence = observe(fault.edition, &[fault.id], drive);
     expect_broken("with the audit log", &broken, &evidence)?;
     let without = if fault.needs_audit_log {
         BTreeSet::new()

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use collect::{
-    Plan, Progress, Wish, Workloads,
+    Plan, Quiet, Wish, Workloads,
     clock::Clock,
     collect,
     driver::{DriverPlan, Fleet, Patience, new_run_id},
@@ -32,7 +32,7 @@ pub enum Drive {
 }
 
 /// Evidence of a scheduler with these faults, by an edition.
-pub fn observe(edition: Edition, faults: &[&str], drive: Drive, progress: &dyn Progress) -> Evidence {
+pub fn observe(edition: Edition, faults: &[&str], drive: Drive) -> Evidence {
     let faults: Vec<Fault> = faults
         .iter()
         .map(|id| Fault::parse(id).expect("a fault"))
@@ -62,7 +62,7 @@ pub fn observe(edition: Edition, faults: &[&str], drive: Drive, progress: &dyn P
             ..plan(edition)
         };
         let mut evidence = tokio::select! {
-            seen = collect(&hub.connection, &plan, clock, progress, CancellationToken::new()) => seen.expect("evidence"),
+            seen = collect(&hub.connection, &plan, clock, &Quiet, CancellationToken::new()) => seen.expect("evidence"),
             ended = scheduler.run(client) => panic!("the scheduler ended: {ended:?}"),
         };
         let log = read_audit_text("the audit log", lab.audit_log().as_bytes()).expect("an audit log");

@@ -31,6 +31,11 @@ pub trait Progress: Send + Sync {
         ));
     }
 
+    /// The first list is complete. The run watches for `observe` from now on.
+    fn listed(&self, list: Snapshot, observe: Duration) {
+        let _ = (list, observe);
+    }
+
     /// Once a second while the hub is watched: how long it was and is to be, how many profiles there are, how many
     /// changes were seen.
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
@@ -47,17 +52,6 @@ pub trait Progress: Send + Sync {
     /// Once a second while the run looks on: how long it has and will at most, and what for, such as `3 profiles`.
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
         let _ = (elapsed, most, awaited);
-    }
-
-    /// Whether somebody wants to judge what was seen so far. Asked once a second while the hub is watched, unless there are
-    /// too many profiles to copy them again and again.
-    fn wants_glance(&self) -> bool {
-        false
-    }
-
-    /// The evidence so far. Later evidence may tell more.
-    fn glance(&self, so_far: Snapshot) {
-        let _ = so_far;
     }
 
     /// Whether somebody wants a copy of the evidence so far, which survives a run that is killed. Asked once a second while

@@ -1,7 +1,7 @@
 //! The evidence of a run that goes on: a copy of it survives the runner.
 
 use evidence::{
-    Driver, Evidence, Kind, Tracked, Window,
+    Asked, Driver, Evidence, Kind, Tracked, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::{
     clock::Clock,
     driver::Touched,
+    hub::missing::ONE_LOOK,
     watch::{
         record::Recorded,
         seen::{add_slices, asked_for_writers, share},
@@ -23,6 +24,9 @@ const NOT_WATCHED: &str = "the run did not end by itself: what came after its la
 /// Why nothing that lasts is known of a share.
 const UNVISITED: &str =
     "the run did not end by itself: only then it looks at namespaces that were empty before, or new";
+
+/// The evidence that the first list gives.
+const LISTED: [Kind; 3] = [Kind::Inventory, Kind::PlacementDecisions, Kind::Writers];
 
 /// The evidence so far, still to be copied.
 #[derive(Debug)]
@@ -52,8 +56,6 @@ pub(crate) struct Watching {
     pub slices: Option<SlicesSoFar>,
     /// What the run has written to.
     pub touched: Touched,
-    /// Whether it is for a file that is read when the run is over.
-    pub is_kept: bool,
     pub clock: Clock,
     pub from: Timestamp,
     /// When the window is to end.
@@ -89,6 +91,19 @@ impl Snapshot {
             Content::Watching(watching) => watching.take(),
         }
     }
+
+    /// Copies what the first list shows, as evidence of a run that lists once and reads nothing else.
+    pub fn take_list(self) -> Option<Evidence> {
+        let mut evidence = self.take()?;
+        evidence.header.cut_short = None;
+        for (kind, asked) in &mut evidence.header.asked {
+            if !LISTED.contains(kind) {
+                *asked = Asked::No(ONE_LOOK);
+            }
+        }
+        evidence.gaps.retain(|gap| LISTED.contains(&gap.kind));
+        Some(evidence)
+    }
 }
 
 impl Watching {
@@ -98,7 +113,6 @@ impl Watching {
             record,
             slices,
             touched,
-            is_kept,
             clock,
             from,
             planned_end,
@@ -116,7 +130,6 @@ impl Watching {
         let until = clock.now();
         let window = Window { from, until };
         evidence.header.window = Some(window);
-        evidence.header.goes_on = !is_kept;
         // The driver's steps are not known yet: all that any run has touched is left out.
         let mut of_runs = of_other_runs(&recorded.histories, None);
         of_runs.extend(touched.of(ObjectKind::ClusterProfile));
@@ -132,8 +145,7 @@ impl Watching {
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         let end = planned_end.max(until);
-        // Only a copy that is kept may be merged with other shares.
-        let is_merged = is_kept && evidence.header.scope.shard.is_some();
+        let is_merged = evidence.header.scope.shard.is_some();
         // What a watch has not heard of by now is unknown: its connection may be dead.
         let unknown = |known_until: Option<Timestamp>| match known_until {
             _ if is_merged => (from, UNVISITED),

@@ -22,7 +22,6 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
         asked.remove(&Kind::PlacementTimeline);
     }
     Header {
-        goes_on: false,
         format: FORMAT.to_owned(),
         suite_version: env!("CARGO_PKG_VERSION").to_owned(),
         claim,

@@ -33,10 +33,6 @@ use crate::{
     },
 };
 
-/// How many profiles and slices a run may have to be judged on the way: copying and judging more would keep the watch
-/// waiting.
-const LARGEST_GLANCE: usize = 10_000;
-
 impl Run<'_> {
     /// Lists the profiles and, where the plan says so, watches them.
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
@@ -69,6 +65,8 @@ impl Run<'_> {
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
+            let list = self.snapshot(&record, slices_so_far.as_ref(), from);
+            self.progress.listed(list, observe);
             let long_enough = async {
                 select! {
                     biased;
@@ -197,14 +195,10 @@ impl Run<'_> {
                 let record = record.lock();
                 (record.alive(), record.writes)
             };
-            let decisions = slices.map_or(0, |slices| slices.record.lock().alive());
             self.progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
-            if profiles + decisions <= LARGEST_GLANCE && self.progress.wants_glance() {
-                self.progress.glance(self.snapshot(record, slices, from, false));
-            }
             if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(self.snapshot(record, slices, from, true));
+                self.progress.snapshot(self.snapshot(record, slices, from));
             }
         }
     }

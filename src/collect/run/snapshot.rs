@@ -36,14 +36,12 @@ const WITH_WINDOW: [Kind; 6] = [
 ];
 
 impl Run<'_> {
-    /// The evidence so far, while the hub is watched: to be kept, or to be looked at while the run goes on. There are no slices
-    /// where decisions are not judged.
+    /// The evidence so far, while the hub is watched. There are no slices where decisions are not judged.
     pub(crate) fn snapshot(
         &self,
         record: &timeline::Shared,
         slices: Option<&SlicesSoFar>,
         from: Timestamp,
-        is_kept: bool,
     ) -> Snapshot {
         let observe = SignedDuration::try_from(self.plan.observe).unwrap_or(SignedDuration::MAX);
         let mut evidence = self.unfinished();
@@ -56,7 +54,6 @@ impl Run<'_> {
             record: record.clone(),
             slices: slices.cloned(),
             touched: self.touched.clone(),
-            is_kept,
             clock: self.clock,
             from,
             planned_end: from.saturating_add(observe).unwrap_or(Timestamp::MAX),

@@ -1,9 +1,6 @@
 //! `run`: judge a hub, or a file with its state.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::{Args, Command};
@@ -86,9 +83,6 @@ pub struct Run {
     plan: PlanFlags,
     #[command(flatten)]
     driver: DriverFlags,
-    /// End the run on the first broken MUST rule that no later evidence can mend; the exit code is then 1
-    #[arg(long, conflicts_with_all = ["from", "clean", "shard"])]
-    fail_fast: bool,
     /// Undo what killed runs left on the hub, without judging
     #[arg(
         long,
@@ -170,8 +164,6 @@ impl Run {
         let watching = Watching {
             selection: &selection,
             waivers: waivers.as_ref(),
-            fail_fast: self.fail_fast,
-            ended_on: Arc::default(),
             record: RecordPart::begin(&mut outputs, &target, plan.observe),
         };
         let sources = Sources {

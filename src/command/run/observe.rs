@@ -45,7 +45,7 @@ pub fn observe(
     watching: &Watching<'_>,
 ) -> Result<Evidence, Failure> {
     let runtime = runtime(target)?;
-    let mut evidence = runtime.block_on(async {
+    runtime.block_on(async {
         let clock = Clock::system();
         let reference = match target {
             Target::Kubeconfig(options) => {
@@ -60,9 +60,7 @@ pub fn observe(
             () = stop.cancelled() => return Err(Failure::stopped()),
         };
         ours(hub, reference, plan, sources, clock, watching, stop).await
-    })?;
-    watching.explain_end(&mut evidence);
-    Ok(evidence)
+    })
 }
 
 async fn somebody_elses(
@@ -84,7 +82,7 @@ async fn somebody_elses(
     }
     look_at_stage(&mut plan);
     let stop = signals::stop();
-    let progress = watching.progress(true, &stop);
+    let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
     drop(progress);
     let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
@@ -137,7 +135,7 @@ async fn beside_references(
     plan.stage = references.stage();
     look_at_stage(&mut plan);
     // The lab's time is simulated.
-    let progress = watching.progress(hub.as_lab().is_none(), &stop);
+    let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
         seen = collect(&hub.connection, &plan, clock, progress.as_ref(), stop) => {
             seen.map_err(|error| Failure::no_evidence(error, &hub.connection))

@@ -1,37 +1,35 @@
-//! `--record` while a run goes on: a part of the file beside it, which a killed run leaves behind.
+//! What a run shows and keeps while it watches. With `--record`, a part of the record survives a run that is killed.
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use collect::{Progress, Snapshot};
-use evidence::{Awaited, Evidence, file};
-use judge::{Selection, Waivers};
+use evidence::{Awaited, Evidence, api::Role, file};
+use judge::{Selection, Waivers, unsettled};
 use report::{Form, Part, Prepared};
 use tokio::{task::spawn_blocking, time::Instant};
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    pace::Pace,
-    progress::{self, SoFar},
+    first_sight::first_sight,
+    progress::{Output, output},
 };
 use crate::command::{flags::target::Target, terminal::called::called};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
 
-/// What a run that goes on shows, and what it keeps.
+/// Writing parts takes at most one part in so many of the time.
+const SHARE: u32 = 20;
+
+/// What a run uses while it watches.
 pub struct Watching<'a> {
     /// The rules that were selected.
     pub selection: &'a Selection,
     /// The violations that are accepted.
     pub waivers: Option<&'a Waivers>,
-    /// Whether the run ends on the first broken MUST rule.
-    pub fail_fast: bool,
-    /// The rule on which it ended.
-    pub ended_on: Arc<OnceLock<&'static str>>,
     /// The part to keep, if the run is recorded.
     pub record: Option<RecordPart>,
 }
@@ -85,106 +83,33 @@ fn tell(what: &str, part: &Path) {
 }
 
 impl Watching<'_> {
-    /// Shows the progress, keeps the part, and cancels `stop` where the run is to end early.
-    pub fn progress(&self, waits: bool, stop: &CancellationToken) -> Box<dyn Progress> {
-        let end = self.fail_fast.then(|| {
-            let (stop, ended_on) = (stop.clone(), Arc::clone(&self.ended_on));
-            Box::new(move |rule| {
-                if !stop.is_cancelled() && ended_on.set(rule).is_ok() {
-                    stop.cancel();
-                }
-            }) as Box<dyn Fn(&'static str) + Send + Sync>
-        });
-        let so_far = SoFar::new(self.selection, self.waivers, end);
-        let shown = progress::progress(so_far, waits);
-        match &self.record {
-            Some(record) => Box::new(Recording::new(shown, record.clone())),
-            None => shown,
-        }
-    }
-
-    /// Says in the evidence why the run ended early, if it did so by itself.
-    pub fn explain_end(&self, evidence: &mut Evidence) {
-        if let (Some(why), Some(rule)) = (&mut evidence.header.cut_short, self.ended_on.get()) {
-            *why = format!("it ended on the first broken MUST rule, {rule}");
-        }
+    /// The progress of a run. Without `waits`, the hub's time is simulated.
+    pub fn progress(&self, waits: bool) -> Box<dyn Progress> {
+        Box::new(RunProgress::new(self, output(waits)))
     }
 }
 
-/// Keeps the part, and passes everything else on.
-struct Recording {
-    shown: Box<dyn Progress>,
-    keeper: Arc<Keeper>,
+/// Shows progress, judges the first list, and keeps the part of the record.
+struct RunProgress {
+    shown: Arc<dyn Output>,
+    selection: Selection,
+    waivers: Option<Waivers>,
+    keeper: Option<Arc<Keeper>>,
 }
 
-struct Keeper {
-    record: RecordPart,
-    state: Mutex<State>,
-    /// Parts are written one after the other.
-    turn: Mutex<()>,
-}
-
-struct State {
-    pace: Pace,
-    /// Whether a first one was begun.
-    begun: bool,
-    /// Why a part could not be written, until somebody is told.
-    failure: Option<std::io::Error>,
-    is_told: bool,
-}
-
-impl Recording {
-    fn new(shown: Box<dyn Progress>, record: RecordPart) -> Self {
-        let state = State {
-            pace: Pace::new(EVERY, EVERY),
-            begun: false,
-            failure: None,
-            is_told: false,
-        };
+impl RunProgress {
+    fn new(watching: &Watching<'_>, shown: Arc<dyn Output>) -> Self {
+        let record = watching.record.clone();
         Self {
             shown,
-            keeper: Arc::new(Keeper {
-                record,
-                state: Mutex::new(state),
-                turn: Mutex::default(),
-            }),
-        }
-    }
-
-    /// Warns once: the run goes on, and each part is tried.
-    fn tell_of_failure(&self) {
-        let failure = {
-            let mut state = self.keeper.state();
-            let failure = state.failure.take().filter(|_| !state.is_told);
-            state.is_told |= failure.is_some();
-            failure
-        };
-        if let Some(failure) = failure {
-            self.shown.warn(&format!(
-                "failed to write {}, so that a killed run would lose its evidence: {failure}",
-                self.keeper.record.part.path().display()
-            ));
+            selection: watching.selection.clone(),
+            waivers: watching.waivers.cloned(),
+            keeper: record.map(|record| Arc::new(Keeper::new(record))),
         }
     }
 }
 
-impl Keeper {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self, so_far: Snapshot) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let started = Instant::now();
-        let Some(evidence) = so_far.take() else { return };
-        let written = self.record.write(&evidence);
-        let mut state = self.state();
-        state.pace.end(started);
-        state.failure = written.err();
-    }
-}
-
-impl Progress for Recording {
+impl Progress for RunProgress {
     fn phase(&self, what: &str) {
         self.shown.phase(what);
     }
@@ -201,49 +126,133 @@ impl Progress for Recording {
         self.shown.left_over(journal);
     }
 
+    fn listed(&self, list: Snapshot, observe: Duration) {
+        // A judgement that takes longer than the run is not shown.
+        let shown = Arc::downgrade(&self.shown);
+        let (selection, waivers) = (self.selection.clone(), self.waivers.clone());
+        spawn_blocking(move || {
+            let Some(evidence) = list.take_list() else { return };
+            let mut roles = evidence.header.claim.roles();
+            // The profiles for a consumer are the run's own, and come later.
+            if roles.all(|role| role == Role::Consumer) {
+                return;
+            }
+            let line = first_sight(&evidence, &selection, waivers.as_ref(), observe);
+            if let Some(shown) = shown.upgrade() {
+                shown.print(&line);
+            }
+        });
+    }
+
     fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
         self.shown.tick(elapsed, observe, profiles, writes);
-        self.tell_of_failure();
+        if let Some(failure) = self.keeper.as_ref().and_then(|keeper| keeper.first_failure()) {
+            self.shown.warn(&failure);
+        }
     }
 
     fn open(&self, so_far: &Evidence) -> Awaited {
-        self.shown.open(so_far)
+        unsettled(so_far, &self.selection)
     }
 
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
         self.shown.settling(elapsed, most, awaited);
     }
 
-    fn wants_glance(&self) -> bool {
-        self.shown.wants_glance()
-    }
-
-    fn glance(&self, so_far: Snapshot) {
-        self.shown.glance(so_far);
-    }
-
     fn wants_snapshot(&self, is_over: bool) -> bool {
-        let state = self.keeper.state();
-        if is_over {
-            // A run that has kept none so far has lasted less than a minute.
-            state.begun
-        } else {
-            state.pace.is_due()
-        }
+        let keeper = self.keeper.as_ref();
+        keeper.is_some_and(|keeper| keeper.wants_snapshot(is_over))
     }
 
     fn snapshot(&self, so_far: Snapshot) {
-        let mut state = self.keeper.state();
-        state.pace.begin();
+        if let Some(keeper) = &self.keeper {
+            keeper.begin();
+            let keeper = Arc::clone(keeper);
+            spawn_blocking(move || keeper.write(so_far));
+        }
+    }
+}
+
+/// Writes the parts, one after the other.
+struct Keeper {
+    record: RecordPart,
+    state: Mutex<State>,
+    turn: Mutex<()>,
+}
+
+struct State {
+    /// When the next part is due.
+    next: Instant,
+    is_writing: bool,
+    /// Whether the first part was begun.
+    begun: bool,
+    /// Why the last part could not be written.
+    failure: Option<std::io::Error>,
+    is_reported: bool,
+}
+
+impl Keeper {
+    fn new(record: RecordPart) -> Self {
+        let state = State {
+            next: Instant::now() + EVERY,
+            is_writing: false,
+            begun: false,
+            failure: None,
+            is_reported: false,
+        };
+        Self {
+            record,
+            state: Mutex::new(state),
+            turn: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wants_snapshot(&self, is_over: bool) -> bool {
+        let state = self.state();
+        if is_over {
+            // A run without a part so far has lasted less than a minute.
+            state.begun
+        } else {
+            !state.is_writing && Instant::now() >= state.next
+        }
+    }
+
+    fn begin(&self) {
+        let mut state = self.state();
+        state.is_writing = true;
         state.begun = true;
-        let keeper = Arc::clone(&self.keeper);
-        spawn_blocking(move || keeper.write(so_far));
+    }
+
+    fn write(&self, so_far: Snapshot) {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now();
+        let Some(evidence) = so_far.take() else { return };
+        let written = self.record.write(&evidence);
+        let mut state = self.state();
+        state.is_writing = false;
+        state.next = (began + EVERY).max(Instant::now() + SHARE * began.elapsed());
+        state.failure = written.err();
+    }
+
+    /// The warning about the first failure. The run goes on, and tries each part.
+    fn first_failure(&self) -> Option<String> {
+        let mut state = self.state();
+        let failure = state.failure.take().filter(|_| !state.is_reported)?;
+        state.is_reported = true;
+        Some(format!(
+            "failed to write {}, so that a killed run would lose its evidence: {failure}",
+            self.record.part.path().display()
+        ))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use collect::{Plan, Quiet, Wish, clock::Clock, collect};
+    use collect::{Plan, Wish, clock::Clock, collect};
     use evidence::{Digester, Kind, read_input};
     use judge::judge;
     use kube::{
@@ -259,6 +268,22 @@ mod tests {
     use super::*;
 
     const MINUTE: i64 = 60;
+
+    /// The lines that a run prints.
+    #[derive(Default)]
+    struct Lines(Mutex<Vec<String>>);
+
+    impl Progress for Lines {
+        fn warn(&self, what: &str) {
+            self.print(what);
+        }
+    }
+
+    impl Output for Lines {
+        fn print(&self, line: &str) {
+            self.0.lock().expect("a lock").push(line.to_owned());
+        }
+    }
 
     /// A hub of which a record is made.
     struct World {
@@ -295,7 +320,7 @@ mod tests {
                 secrets: Wish::Asked,
                 ..Plan::watching(Duration::from_secs(seconds))
             };
-            let progress = Recording::new(Box::new(Quiet), self.record.clone());
+            let progress = self.progress(Arc::new(Lines::default()));
             let client = self.hub.client_as("admin", "m").expect("a client");
             tokio::select! {
                 seen = collect(&self.hub.connection, &plan, self.clock, &progress, CancellationToken::new()) => {
@@ -304,6 +329,15 @@ mod tests {
                 () = change(client) => None,
                 () = sleep(Duration::from_secs(patience)) => None,
             }
+        }
+
+        fn progress(&self, shown: Arc<dyn Output>) -> RunProgress {
+            let watching = Watching {
+                selection: &Selection::default(),
+                waivers: None,
+                record: Some(self.record.clone()),
+            };
+            RunProgress::new(&watching, shown)
         }
 
         fn part(&self) -> Evidence {
@@ -397,30 +431,24 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_run_that_cannot_write_its_part_goes_on_and_says_so_once() {
-        #[derive(Default)]
-        struct Warnings(Arc<Mutex<Vec<String>>>);
-        impl Progress for Warnings {
-            fn warn(&self, what: &str) {
-                self.0.lock().expect("a lock").push(what.to_owned());
-            }
-        }
         let world = World::new("evidence.jsonl").await;
         // Nothing replaces a folder that is not empty.
         std::fs::create_dir_all(world.record.part.path().join("full")).expect("created");
-        let warnings = Warnings::default();
-        let told = Arc::clone(&warnings.0);
-        let recording = Recording::new(Box::new(warnings), world.record.clone());
+        let lines = Arc::new(Lines::default());
+        let shown: Arc<dyn Output> = lines.clone();
+        let progress = world.progress(shown);
+        let keeper = progress.keeper.as_ref().expect("a keeper");
         for _ in 0..3 {
-            let mut state = recording.keeper.state();
+            let mut state = keeper.state();
             state.failure = world.record.write(&Evidence::default()).err();
             assert!(state.failure.is_some());
             drop(state);
-            recording.tick(Duration::ZERO, Duration::ZERO, 0, 0);
+            progress.tick(Duration::ZERO, Duration::ZERO, 0, 0);
         }
-        let told = told.lock().expect("a lock");
+        let lines = lines.0.lock().expect("a lock");
         assert!(
-            told.len() == 1 && told[0].contains("evidence.jsonl.part"),
-            "{told:?}"
+            lines.len() == 1 && lines[0].contains("evidence.jsonl.part"),
+            "{lines:?}"
         );
         assert_eq!(world.files(), ["evidence.jsonl.part"], "and nothing half written");
     }

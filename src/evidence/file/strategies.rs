@@ -287,7 +287,6 @@ fn header() -> impl Strategy<Value = Header> {
     );
     (claim, hub, rest, few(permission), asked).prop_map(|(claim, hub, rest, permissions, asked)| Header {
         // No file says so.
-        goes_on: false,
         format: FORMAT.to_owned(),
         suite_version: "0".to_owned(),
         claim,

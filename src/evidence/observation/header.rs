@@ -50,9 +50,6 @@ pub struct Header {
     /// Why the run ended early, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
-    /// Whether the run goes on, so that what it shows may still be mended. No file says so: when one is read, the run is over.
-    #[serde(skip)]
-    pub goes_on: bool,
     /// How far the hub's clock is ahead of the runner's, in milliseconds: 0 if they agree, none if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_skew_ms: Option<i64>,

@@ -28,10 +28,6 @@ pub(crate) enum Age {
 /// Whether a profile existed for longer than the grace at a moment, such as when it was last seen. If the watch saw too
 /// little of that, the creation time decides, as far as the clocks can be compared.
 pub(crate) fn age_at(evidence: &Evidence, history: &ProfileHistory, end: Micros) -> Age {
-    if evidence.header.goes_on {
-        // By its age alone a fault counts at the end: until then, somebody may mend it.
-        return Age::New;
-    }
     let first = &history.versions[0];
     let seen = first.received().as_microsecond();
     if end.saturating_sub(seen) >= GRACE {

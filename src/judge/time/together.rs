@@ -175,7 +175,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             moments,
             end,
             window_end: (end > window_end).then_some(window_end),
-            is_listed: listed.is_some() && !evidence.header.goes_on,
+            is_listed: listed.is_some(),
         }
     }
 

@@ -7,6 +7,5 @@ pub(crate) mod failure;
 pub(crate) mod locked;
 pub(crate) mod of_edition;
 pub(crate) mod reactions;
-pub mod so_far;
 pub(crate) mod sources;
 pub(crate) mod unread;

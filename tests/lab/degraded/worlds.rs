@@ -6,7 +6,6 @@ use std::{
     thread,
 };
 
-use collect::Quiet;
 use evidence::{
     Evidence, Kind, ObjectKey,
     api::{Edition, Role},
@@ -119,7 +118,7 @@ impl Plot {
             observed_scheduler::Drive::No
         };
         let faults: Vec<&str> = self.fault.into_iter().collect();
-        observed_scheduler::observe(self.edition, &faults, drive, &Quiet)
+        observed_scheduler::observe(self.edition, &faults, drive)
     }
 }
 

@@ -322,7 +322,6 @@ impl World {
             })
             .collect();
         Ok(Header {
-            goes_on: false,
             format: FORMAT.to_owned(),
             suite_version: env!("CARGO_PKG_VERSION").to_owned(),
             claim: Claim {
