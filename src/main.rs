@@ -2,12 +2,12 @@
 
 mod command;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{env, process::ExitCode};
 
 use command::{Exit, Failure};
 
 fn main() -> ExitCode {
-    match execute(&env::args_os().collect::<Vec<_>>()) {
+    match execute() {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.print();
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Carries out a command line.
-fn execute(line: &[OsString]) -> Result<Exit, Failure> {
-    command::merged(line)?.execute(execute)
+fn execute() -> Result<Exit, Failure> {
+    let arguments: Vec<_> = env::args_os().collect();
+    command::merged(&arguments)?.execute()
 }

@@ -6,8 +6,6 @@ mod man;
 pub mod merge;
 mod version;
 
-use std::ffi::OsString;
-
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command::{
@@ -18,7 +16,6 @@ use crate::command::{
     report,
     rules::{explain, list},
     run::{command as run, replay},
-    sonobuoy,
     terminal::{
         color,
         exit::{Exit, Failure},
@@ -52,7 +49,6 @@ enum Command {
     Rbac(rbac::Rbac),
     Hub(hub::ServeHub),
     Schema(schema::PrintSchema),
-    Sonobuoy(sonobuoy::Sonobuoy),
     Plugin(consumer_plugin::ConsumerPlugin),
     Completions(completions::Completions),
     #[command(name = "man")]
@@ -71,11 +67,11 @@ impl Cli {
         }
     }
 
-    /// Carries out the command. `again` carries out another command line, as a plugin of Sonobuoy does.
+    /// Carries out the command.
     ///
     /// # Errors
     /// When it could not be carried out; the failure knows its exit code.
-    pub fn execute(self, again: fn(&[OsString]) -> Result<Exit, Failure>) -> Result<Exit, Failure> {
+    pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Run(run) => run.execute(),
             Command::Doctor(doctor) => doctor.execute(),
@@ -88,7 +84,6 @@ impl Cli {
             Command::Hub(hub) => hub.execute(),
             Command::Schema(schema) => schema.execute(),
             Command::Plugin(plugin) => plugin.execute(),
-            Command::Sonobuoy(plugin) => plugin.execute(&Self::command(), again),
             Command::Completions(completions) => completions.execute(Self::command()),
             Command::ManPages(pages) => pages.execute(Self::command()),
             Command::Version(version) => version.execute(),

@@ -4,7 +4,7 @@
 //! - `rules`: `list` and `explain`;
 //! - `flags`: what several subcommands take, and what it leads to;
 //! - `hub`: test hubs and the reference implementations on them, and `hub`;
-//! - `sonobuoy`, `report`, `doctor`: the subcommands of these names;
+//! - `report`, `doctor`: the subcommands of these names;
 //! - `run`: `run` and `replay`, from a hub or a file to reports;
 //! - `config`: the configuration file;
 //! - `consumer_plugin`: `plugin`, which a consumer runs;
@@ -21,7 +21,6 @@ mod manifests;
 mod report;
 mod rules;
 mod run;
-mod sonobuoy;
 mod terminal;
 
 pub use cli::merge::merged;

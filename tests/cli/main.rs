@@ -28,7 +28,6 @@ mod shards;
 mod signals;
 mod signed;
 #[cfg(unix)]
-mod sonobuoy;
 mod usage;
 mod waivers;
 

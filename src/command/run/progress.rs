@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jiff::SignedDuration;
 use report::escape;
 
-use crate::command::{sonobuoy::Relay, terminal::advice};
+use crate::command::terminal::advice;
 
 /// How often a log reports a wait; it does not report shorter waits.
 const PERIOD: Duration = Duration::from_secs(60);
@@ -37,13 +37,7 @@ pub fn output(waits: bool) -> Arc<dyn Output> {
     if std::io::stderr().is_terminal() {
         return Arc::new(Line::on(ProgressBar::no_length()));
     }
-    let relay = Relay::from_environment();
-    Arc::new(Log::new(waits, move |line: &str| {
-        anstream::eprintln!("{line}");
-        if let Some(relay) = relay {
-            relay.say(line);
-        }
-    }))
+    Arc::new(Log::new(waits, |line: &str| anstream::eprintln!("{line}")))
 }
 
 /// A line on a terminal, which disappears when it is dropped.

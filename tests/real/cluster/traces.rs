@@ -128,9 +128,9 @@ const BASES: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// What Sonobuoy's page says, and what `rbac` prints for a namespace of somebody's.
+/// What `rbac` prints.
 const PRINTED: [&[&str]; 2] = [
-    &["rbac", "--bind", "sonobuoy:clusterprofile-conformance"],
+    &["rbac", "--bind", "pipelines:clusterprofile-conformance"],
     &[
         "rbac",
         "--namespace",
@@ -141,28 +141,26 @@ const PRINTED: [&[&str]; 2] = [
     ],
 ];
 
-/// The namespaces that belong to Prow and Sonobuoy.
-const FOREIGN: [&str; 2] = ["test-pods", "sonobuoy"];
+/// A namespace that the suite does not create.
+const PIPELINES: &str = "pipelines";
 
-fn with_foreign_namespaces(cluster: &Cluster) {
+fn create_pipelines_namespace(cluster: &Cluster) {
     hub::prepare(cluster);
     remove_all(cluster);
-    for name in FOREIGN {
-        cluster.kubectl(&["delete", "namespace", name, "--ignore-not-found"]);
-        cluster.kubectl(&["create", "namespace", name]);
-        // The cluster fills it.
-        for account in ["serviceaccount/default", "configmap/kube-root-ca.crt"] {
-            found_within(PATIENCE, || {
-                let get = ["get", account, "--namespace", name];
-                cluster.output(&get, "").status.success().then_some(())
-            })
-            .expect(account);
-        }
+    cluster.kubectl(&["delete", "namespace", PIPELINES, "--ignore-not-found"]);
+    cluster.kubectl(&["create", "namespace", PIPELINES]);
+    // The cluster fills it.
+    for account in ["serviceaccount/default", "configmap/kube-root-ca.crt"] {
+        found_within(PATIENCE, || {
+            let get = ["get", account, "--namespace", PIPELINES];
+            cluster.output(&get, "").status.success().then_some(())
+        })
+        .expect(account);
     }
 }
 
 pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
-    with_foreign_namespaces(cluster);
+    create_pipelines_namespace(cluster);
     let before = objects(cluster);
     for (setup, bases) in BASES {
         apply(cluster, setup);
@@ -184,10 +182,6 @@ pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
         delete(cluster, setup);
         is_again(cluster, &before, setup);
     }
-    apply(cluster, "prow");
-    assert_eq!(print_added("prow", &before, &objects(cluster)), 3);
-    delete(cluster, "prow");
-    is_again(cluster, &before, "prow");
     for printed in PRINTED {
         apply_printed(cluster, printed);
         assert!(print_added(&printed.join(" "), &before, &objects(cluster)) >= 3);
@@ -197,10 +191,9 @@ pub fn each_channel_leaves_the_cluster_as_it_was(cluster: &Cluster) {
 }
 
 /// The accounts of all channels.
-const ACCOUNTS: [&str; 4] = [
+const ACCOUNTS: [&str; 3] = [
     "clusterprofile-conformance:clusterprofile-conformance",
-    "test-pods:clusterprofile-conformance",
-    "sonobuoy:clusterprofile-conformance",
+    "pipelines:clusterprofile-conformance",
     "default:conformance",
 ];
 
@@ -230,7 +223,7 @@ fn remove_all(cluster: &Cluster) {
 }
 
 pub fn all_channels_together_share_nothing_and_go_by_one_command(cluster: &Cluster) {
-    with_foreign_namespaces(cluster);
+    create_pipelines_namespace(cluster);
     let before = objects(cluster);
     for (setup, bases) in BASES {
         apply(cluster, setup);
@@ -238,7 +231,6 @@ pub fn all_channels_together_share_nothing_and_go_by_one_command(cluster: &Clust
             apply(cluster, base);
         }
     }
-    apply(cluster, "prow");
     for printed in PRINTED {
         apply_printed(cluster, printed);
     }
@@ -247,12 +239,10 @@ pub fn all_channels_together_share_nothing_and_go_by_one_command(cluster: &Clust
         assert!(may_list(cluster, account), "{account}");
     }
     // Whichever goes, the others keep their access.
-    delete(cluster, "prow");
     delete_printed(cluster, PRINTED[1]);
     delete(cluster, "in-cluster-sharded");
     for account in ACCOUNTS {
-        let stays = !account.starts_with("test-pods:") && !account.starts_with("default:");
-        assert_eq!(may_list(cluster, account), stays, "{account}");
+        assert_eq!(may_list(cluster, account), !account.starts_with("default:"), "{account}");
     }
     remove_all(cluster);
     is_again(cluster, &before, "all together");
