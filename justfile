@@ -67,7 +67,7 @@ envtest:
 cell *ARGS:
     ci/versions/cell {{ARGS}}
 
-# Lint and run what other pipelines use: action.yml, the GitLab component, the Prow job.
+# Lint the Action and run its steps.
 action:
     ci/action/try
 
