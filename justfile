@@ -63,7 +63,7 @@ chaos SCHEDULES="10000" SEED="0":
 envtest:
     ci/envtest/build
 
-# What must work on one Kubernetes version, or some cells of it: just cell 1.33 tests migrated
+# What must work on one Kubernetes version, or some cells of it: just cell 1.30 tests migrated
 cell *ARGS:
     ci/versions/cell {{ARGS}}
 

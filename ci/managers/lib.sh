@@ -2,14 +2,13 @@
 # What the managers' scripts share: building, a hub, and stopping all of it. Each manager's folder has
 #
 #   manager          a script: `manager crds` prints the CRDs, `manager start` runs the manager in the foreground,
-#                    `manager prepare` sets the hub up, `manager namespace` says where profiles come
-#   agent            a script: `agent prepare` installs on a member what the manager's agent needs there, `agent start`
-#                    runs that agent in the foreground
-#   hook             what the driver file calls
+#                    `manager prepare` prepares the hub, `manager namespace` prints the namespace of the profiles,
+#                    `manager agent-prepare` prepares a member for the manager's agent, `manager agent-start` runs that agent in
+#                    the foreground, `manager join` and `manager leave` are hooks
 #   driver.yaml      the driver file
-#   conformance.yaml what the run is told of the manager, with the version that is pinned
-#   run              builds, starts, judges, stops
+#   conformance.yaml the configuration of the run, with the pinned version
 #
+# `run` builds, starts, judges, and stops a manager.
 # Members that stay join before the run; the hook `join` brings others. Each has a control plane of its own (`member`).
 
 members=(lisbon oslo porto)
@@ -67,7 +66,7 @@ build_checkout() {
     shift
     version=$(pinned_version)
     git -C "$folder" rev-parse HEAD 2>/dev/null | grep -q "^${version##*-}" ||
-        fail "SOURCE is to be a git checkout of commit ${version##*-}: $here/$name/run says how to get it"
+        fail "SOURCE is to be a git checkout of commit ${version##*-}: $here/run says how to get it"
     for program; do
         build_from "$folder" "./cmd/$program" "$program"
     done
@@ -234,10 +233,10 @@ wait_for() {
     done
 }
 
-# supervise: keeps the manager running, so that the hook `restart` needs only end it.
+# supervise: keeps the manager running, so that the hook `restart` only has to end it.
 supervise() {
     local process=
-    trap '"$here/end" "$process"; exit 0' TERM
+    trap '"$here/process" end "$process"; exit 0' TERM
     while :; do
         "$here/$name/manager" start &
         process=$!
@@ -253,9 +252,9 @@ join_members() {
     for member in "${members[@]}"; do
         kubeconfig=members/$member/kubeconfig
         [ -z "${2:-}" ] || kubeconfig=$2/$member.kubeconfig
-        CONFORMANCE_ACTION=join CONFORMANCE_MEMBER=$member CONFORMANCE_HUB_KUBECONFIG=$KUBECONFIG \
+        CONFORMANCE_MEMBER=$member CONFORMANCE_HUB_KUBECONFIG=$KUBECONFIG \
             CONFORMANCE_MEMBER_KUBECONFIG=$state/$kubeconfig \
-            "$here/$name/hook" >>"$state/join.log" 2>&1 || fail "$member did not join: $(tail -n 5 "$state/join.log")"
+            "$here/$name/manager" join >>"$state/join.log" 2>&1 || fail "$member did not join: $(tail -n 5 "$state/join.log")"
         echo "$1/$member: {kubeconfig: $kubeconfig}" >>"$state/members.yaml"
     done
     for member in "${members[@]}"; do

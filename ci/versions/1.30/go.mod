@@ -1,4 +1,4 @@
-// Pins the API server of a cell of the matrix: ../README.md. Written by `ci/versions/pin v1.30.14`.
+// Pins the API server of a cell of the matrix: docs/versions.md. Written by `ci/versions/pin v1.30.14`.
 module clusterprofile-conformance/ci/versions/1.30
 
 go 1.26.0

@@ -1,4 +1,4 @@
-// Pins the API server of a cell of the matrix: ../README.md. Written by `ci/versions/pin v1.37.2`.
+// Pins the API server of a cell of the matrix: docs/versions.md. Written by `ci/versions/pin v1.37.2`.
 module clusterprofile-conformance/ci/versions/1.37
 
 go 1.26.0
