@@ -85,14 +85,14 @@ bench *ARGS="--help":
     cargo bench --bench suite -- {{ARGS}}
 
 # Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
-bench-compare *NAMES="rules reports watching shards":
+bench-compare *NAMES="rules watching dumps hub":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
 
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name
 new-rule RULE:
     ci/new-rule {{RULE}}
 
-# Fuzz what reads other people's words (nightly, cargo-fuzz). Usage: just fuzz TARGET [libfuzzer flags]
+# Fuzz what reads untrusted input (nightly, cargo-fuzz): audit_log, dump, evidence, hub, leak. Usage: just fuzz TARGET [libfuzzer flags]
 fuzz TARGET *FLAGS:
     mkdir -p fuzz/corpus/{{TARGET}}
     test ! -e fuzz/corpora/{{TARGET}}.tar.zst || \

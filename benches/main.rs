@@ -5,7 +5,6 @@
 mod dumps;
 mod hub;
 mod inventory;
-mod reports;
 mod rules;
 mod shards;
 mod support;
@@ -29,7 +28,6 @@ enum Benchmark {
     Dumps(dumps::Arguments),
     Hub(hub::Arguments),
     Inventory(inventory::Arguments),
-    Reports(reports::Arguments),
     Rules(rules::Arguments),
     Shards(shards::Arguments),
     Watching(watching::Arguments),
@@ -40,7 +38,6 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Dumps(arguments) => dumps::run(arguments),
         Benchmark::Hub(arguments) => hub::run(arguments),
         Benchmark::Inventory(arguments) => inventory::run(arguments),
-        Benchmark::Reports(arguments) => Ok(reports::run(arguments)?),
         Benchmark::Rules(arguments) => Ok(rules::run(arguments)?),
         Benchmark::Shards(arguments) => shards::run(arguments),
         Benchmark::Watching(arguments) => watching::run(arguments),
