@@ -11,11 +11,7 @@ use lab::{
 };
 use tokio::{net::TcpListener, task::spawn_blocking};
 
-use super::{
-    everyday::silent_hub,
-    schemas::{assert_valid, validator},
-    *,
-};
+use super::{everyday::silent_hub, *};
 
 /// A lab hub on a socket, with the first objects of the reference manager on it.
 struct Served {
@@ -75,9 +71,8 @@ impl Served {
     /// What the doctor says as JSON.
     async fn diagnosis(&self, user: &str, flags: &[&str]) -> Value {
         let done = self.doctor(user, &[flags, &["--format", "json"]].concat()).await;
-        let diagnosis =
+        let diagnosis: Value =
             serde_json::from_str(&done.out).unwrap_or_else(|_| panic!("{}{}", done.out, done.err));
-        assert_valid(&validator("diagnosis"), &diagnosis);
         assert_eq!(
             diagnosis["exitCode"],
             done.code.expect("it exits"),
@@ -384,7 +379,6 @@ fn all_that_is_wrong_with_the_files_of_a_run_is_told_at_once() {
     // As of a run, which reads its files before it asks the hub.
     assert_eq!(done.code, Some(2), "{}{}", done.out, done.err);
     let diagnosis: Value = serde_json::from_str(&done.out).expect("JSON");
-    assert_valid(&validator("diagnosis"), &diagnosis);
     for (name, told) in [
         ("hub/reached", "failed to reach the hub"),
         ("evidence/members", "did you mean `kubeconfig`?"),

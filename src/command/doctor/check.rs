@@ -3,13 +3,12 @@
 use evidence::redact::without_credentials;
 use owo_colors::Style;
 use report::escape;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::terminal::exit::{Exit, Failure};
 
 /// How a check ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing is wrong.
@@ -45,7 +44,7 @@ impl State {
 }
 
 /// One check, and what it found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     /// What was checked: a group, a slash and a name, such as `hub/reached`.
     pub check: &'static str,

@@ -2,7 +2,6 @@
 
 use evidence::api::Edition;
 use report::{count, page::Page};
-use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use super::{
@@ -15,7 +14,7 @@ use crate::command::terminal::exit::Exit;
 const API_VERSION: &str = "conformance.clusterprofile/v1";
 
 /// What `doctor` found. Fields may be added, none is renamed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
     /// `conformance.clusterprofile/v1`.
@@ -40,13 +39,13 @@ pub struct Diagnosis {
 }
 
 /// The suite that checked.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
 pub struct Suite {
     version: &'static str,
 }
 
 /// The hub, as far as it is known.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hub {
     /// What the hub is, such as `context kind-hub` or `lab`.
@@ -144,9 +143,4 @@ impl Diagnosis {
         }
         page.sentence("ready:", State::Ok.style(), &rest);
     }
-}
-
-/// The JSON Schema of the document.
-pub fn schema() -> Schema {
-    evidence::json_schema::written::<Diagnosis>()
 }

@@ -5,11 +5,10 @@ use std::fmt;
 use evidence::{Asked, Evidence, Kind, ReasonId, api::Feature};
 use judge::{Prospect, Selection, gained, prospects, rules::Level};
 use report::count;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How many rules of each level.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Amount {
     /// MUST rules.
     pub must: usize,
@@ -20,7 +19,7 @@ pub struct Amount {
 }
 
 /// The rules that one more kind of evidence lets a run judge.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gain {
     /// What to add: a flag, or a permission.
     pub with: String,
@@ -32,7 +31,7 @@ pub struct Gain {
 }
 
 /// The rules that count in a run, and those of them that it can judge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// The selected rules of the edition.
     pub selected: Amount,

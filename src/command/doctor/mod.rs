@@ -17,4 +17,3 @@ mod members;
 mod outputs;
 
 pub use command::Doctor;
-pub use document::schema;

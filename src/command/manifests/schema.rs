@@ -4,12 +4,11 @@ use clap::{Args, builder::PossibleValuesParser};
 use collect::{driver::DriverFile, members_schema};
 use evidence::json_schema;
 use judge::Waivers;
-use report::submitted::Document;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
 use crate::command::{
-    config, doctor,
+    config,
     terminal::{
         exit::{Exit, Failure},
         print::print,
@@ -39,7 +38,7 @@ struct Published {
 }
 
 /// All schemas. To add one, add an entry and run `just schemas`.
-const TABLE: [Published; 8] = [
+const TABLE: [Published; 6] = [
     Published {
         name: "configuration",
         title: "Configuration",
@@ -81,20 +80,6 @@ const TABLE: [Published; 8] = [
         version: "v1",
         description: "What `run` and `replay` write with --json",
         make: report::json::schema,
-    },
-    Published {
-        name: "conformance-report",
-        title: "Conformance report",
-        version: "v1",
-        description: "What `run` and `replay` write with --report, and `report merge` with --output, to be submitted",
-        make: json_schema::written::<Document>,
-    },
-    Published {
-        name: "diagnosis",
-        title: "Diagnosis",
-        version: "v1",
-        description: "What `doctor` prints with --format json",
-        make: doctor::schema,
     },
 ];
 

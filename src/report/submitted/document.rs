@@ -11,14 +11,13 @@ use judge::{
     Count, Decision, Verdict,
     rules::{Basis, Level},
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the report says it is.
 pub const KIND: &str = "ConformanceReport";
 
 /// The report: of one run, or of several that were merged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Document {
     /// The version of this shape: `conformance.clusterprofile/v1`.
@@ -26,13 +25,11 @@ pub struct Document {
     /// `ConformanceReport`.
     pub kind: String,
     /// When it was judged; of merged reports, the last of them.
-    #[schemars(with = "String")]
     pub date: Timestamp,
     /// The version of the suite that judged.
     pub suite_version: String,
     /// The day of the newest rule that the suite had; absent if it had only those of the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub rules_as_of: Option<Date>,
     /// The edition of the documents that it judged by.
     pub edition: Edition,
@@ -72,7 +69,7 @@ pub struct Document {
 }
 
 /// What the implementation claims, as far as verdicts depend on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Claimed {
     /// Features that it claims.
@@ -100,7 +97,7 @@ pub struct Claimed {
 }
 
 /// What was looked at.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Covered {
     /// The namespaces whose profiles were judged; all where there are none here.
@@ -140,7 +137,7 @@ pub struct Covered {
 }
 
 /// Which rules were picked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Picked {
     /// A rule's id must have one of these; empty: all do.
@@ -157,14 +154,12 @@ pub struct Picked {
 }
 
 /// A span of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Span {
     /// Its beginning.
-    #[schemars(with = "String")]
     pub from: Timestamp,
     /// Its end.
-    #[schemars(with = "String")]
     pub until: Timestamp,
 }
 
@@ -176,7 +171,7 @@ impl Span {
 }
 
 /// The file from which it can be judged again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kept {
     /// Its name, without the folder.
@@ -192,7 +187,7 @@ pub struct Kept {
 }
 
 /// How the rules of one suite came out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuiteResult {
     /// The suite.
@@ -206,7 +201,7 @@ pub struct SuiteResult {
 }
 
 /// How some rules came out. Those that are not listed have passed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Group {
     /// All of them in a word.
@@ -225,7 +220,7 @@ pub struct Group {
 }
 
 /// Some rules' verdicts in a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judged {
     /// None fails, and all that apply were judged; at least one was.
@@ -237,7 +232,7 @@ pub enum Judged {
 }
 
 /// A rule that did not pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// Its id.
@@ -269,7 +264,7 @@ pub struct Entry {
 }
 
 /// A waiver, and what came of it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Waived {
     /// The rule's id.
@@ -282,7 +277,6 @@ pub struct Waived {
     /// Where this is discussed or tracked.
     pub link: String,
     /// The last day on which it counts.
-    #[schemars(with = "String")]
     pub expires: Date,
     /// How many findings it has waived.
     pub waived: usize,

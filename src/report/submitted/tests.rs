@@ -134,24 +134,6 @@ fn a_report_is_read_as_it_was_written_and_names_no_object() {
 }
 
 #[test]
-fn a_report_has_the_shape_of_its_schema() {
-    let schema = serde_json::to_value(schemars::schema_for!(Document)).expect("JSON");
-    let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let merged = merge(halves().into()).expect("they agree");
-    for document in [document(), merged] {
-        let value = serde_json::to_value(document).expect("JSON");
-        let errors: Vec<String> = validator
-            .iter_errors(&value)
-            .map(|error| error.to_string())
-            .collect();
-        assert_eq!(errors, Vec::<String>::new());
-    }
-    let mut odd = serde_json::to_value(document()).expect("JSON");
-    odd["verdict"] = json!("pass");
-    assert!(!validator.is_valid(&odd));
-}
-
-#[test]
 fn hostile_text_comes_out_inert_and_short() {
     let mut evidence = evidence();
     let hostile = format!(
