@@ -3,6 +3,7 @@
 //!
 //! One program, since each links the whole suite: `cargo test --test real driver::` runs some of its trials.
 
+mod admission;
 mod cluster;
 mod driver;
 mod envtest;
@@ -22,6 +23,7 @@ const THREADS: usize = 4;
 
 fn main() -> ExitCode {
     let trials = [
+        admission::trials(),
         cluster::trials(),
         driver::trials(),
         envtest::trials(),
