@@ -37,9 +37,9 @@ schemas:
 # Draw the pictures of the README anew (that of the HTML report needs chromium).
 pictures:
     UPDATE=1 cargo test --test cli the_picture_of_the_terminal
-    UPDATE=1 cargo test --test browser the_picture
+    UPDATE=1 cargo test --test browser draw_the_picture
 
-# Sort the imports of the whole house, one `use` for each crate (needs rustfmt of a nightly toolchain).
+# Sort all imports, one `use` for each crate (needs rustfmt of a nightly toolchain).
 imports:
     cargo +nightly fmt --all -- --config imports_granularity=Crate,group_imports=StdExternalCrate
 
@@ -85,7 +85,7 @@ bench *ARGS="--help":
     cargo bench --bench suite -- {{ARGS}}
 
 # Benchmarks in turn, each with its ratios beside the last ones; UPDATE=1 keeps the new ones. Usage: just bench-compare [NAME...]
-bench-compare *NAMES="rules watching dumps hub":
+bench-compare *NAMES="rules watching":
     for name in {{NAMES}}; do echo "== $name"; cargo bench --bench suite -- "$name" || exit 1; done
 
 # Write the stubs of a new rule: its file, function, binding and fault. Usage: just new-rule suite/name

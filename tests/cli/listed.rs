@@ -123,3 +123,19 @@ fn what_others_install_is_printed() {
         assert!(expect(0, &["completions", shell]).contains("replay"), "{shell}");
     }
 }
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_insist() {
+    let is_coloured = |variables: &[(&str, &str)]| {
+        let done = command(&["run", "--from", "violating.yaml"])
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("NO_COLOR")
+            .envs(variables.iter().copied())
+            .output()
+            .expect("the command runs");
+        done.stdout.contains(&0x1b)
+    };
+    assert!(!is_coloured(&[]));
+    assert!(is_coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!is_coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}

@@ -242,7 +242,11 @@ pub fn all_channels_together_share_nothing_and_go_by_one_command(cluster: &Clust
     delete_printed(cluster, PRINTED[1]);
     delete(cluster, "in-cluster-sharded");
     for account in ACCOUNTS {
-        assert_eq!(may_list(cluster, account), !account.starts_with("default:"), "{account}");
+        assert_eq!(
+            may_list(cluster, account),
+            !account.starts_with("default:"),
+            "{account}"
+        );
     }
     remove_all(cluster);
     is_again(cluster, &before, "all together");

@@ -1,4 +1,4 @@
-//! What the documentation shows of the command: its picture of the terminal, and the lines that it quotes.
+//! The documentation: the README shows what the command prints, links resolve, and versions agree.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,10 @@ use anstyle_svg::{Term, WIN10_CONSOLE};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
 
 /// A run that shows what matters, and nothing that depends on the time.
 const SHOWN: &[&str] = &[
@@ -29,7 +33,11 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
     assert_eq!(done.status.code(), Some(1), "{done:?}");
     let out = String::from_utf8(done.stdout).expect("UTF-8");
     // Certificates are new in each run, and not of one length. How many rules there are besides is not shown.
-    let out = replaced(&out, r"\d+\.\d MB of answers", "1.3 MB of answers");
+    let out = replaced(
+        &out,
+        r"\d+ requests, \d+\.\d MB of answers",
+        "170 requests, 1.3 MB of answers",
+    );
     // The driver looks once a second for what happens at whole seconds.
     let mut out = replaced(&out, r"upgrade \d\d s", "upgrade 58 s");
     for action in ["break", "delete-profile", "heal", "remove-label", "tamper-status"] {
@@ -44,7 +52,7 @@ fn the_picture_of_the_terminal_is_that_of_a_run() {
         .palette(WIN10_CONSOLE)
         .min_width_px(0)
         .render_svg(&shown);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures/terminal.svg");
+    let path = root().join("docs/pictures/terminal.svg");
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("created");
         fs::write(&path, &picture).expect("written");
@@ -62,25 +70,6 @@ fn replaced(text: &str, pattern: &str, by: &str) -> String {
     assert_eq!(pattern.find_iter(text).count(), 1, "{pattern} in: {text}");
     pattern.replace(text, by).into_owned()
 }
-
-#[test]
-fn colours_are_for_terminals_and_for_those_who_insist() {
-    let coloured = |variables: &[(&str, &str)]| {
-        let done = command(SHOWN)
-            .env_remove("CLICOLOR_FORCE")
-            .env_remove("NO_COLOR")
-            .envs(variables.iter().copied())
-            .output()
-            .expect("the command runs");
-        done.stdout.contains(&0x1b)
-    };
-    assert!(!coloured(&[]));
-    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
-    assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
-}
-
-/// The pages that quote what a command prints.
-const QUOTING: &[&str] = &["README.md", "docs/verdicts.md"];
 
 /// Each command that a page quotes the output of, with those lines.
 fn quoted(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
@@ -108,32 +97,20 @@ fn quoted(page: &str) -> Vec<(Vec<String>, Vec<String>)> {
 }
 
 #[test]
-fn what_the_pages_quote_is_printed() {
-    let folder = Folder::new();
-    for page in QUOTING {
-        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("it is there");
-        let quotes = quoted(&text);
-        assert!(!quotes.is_empty(), "{page} quotes nothing");
-        for (arguments, lines) in quotes {
-            is_printed(page, &folder, &arguments, &lines);
+fn the_readme_quotes_what_is_printed() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("a README");
+    let quotes = quoted(&readme);
+    assert!(!quotes.is_empty(), "the README quotes nothing");
+    for (arguments, lines) in quotes {
+        let done = call(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut printed = done.out.lines();
+        for line in lines {
+            assert!(
+                printed.any(|printed| is_quoted(printed, &line)),
+                "{arguments:?} does not print, at that place: {line}\n{}",
+                done.out
+            );
         }
-    }
-}
-
-fn is_printed(page: &str, folder: &Folder, arguments: &[String], lines: &[String]) {
-    let arguments = arguments.iter().map(|argument| match argument.as_str() {
-        report if report.starts_with("report.") => folder.flag(report),
-        other => other.to_owned(),
-    });
-    let arguments: Vec<String> = arguments.collect();
-    let done = call(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut printed = done.out.lines();
-    for line in lines {
-        assert!(
-            printed.any(|printed| is_quoted(printed, line)),
-            "{page}: {arguments:?} does not print, at that place: {line}\n{}",
-            done.out
-        );
     }
 }
 
@@ -151,7 +128,7 @@ const FOLDERS: &[&str] = &["docs", "ci", "go", "benches", "fixtures", "src"];
 
 /// All pages of the repository, but the reports that the command writes.
 fn pages() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut pages = pages_of(root, false);
     for folder in FOLDERS {
         pages.extend(pages_of(&root.join(folder), true));
@@ -225,23 +202,6 @@ impl Links {
 }
 
 #[test]
-fn anchors_are_those_of_github() {
-    let folder = TempDir::new().expect("a folder");
-    let page = folder.path().join("page.md");
-    fs::write(
-        &page,
-        "# Why `run`?\n## A & b_c, d-e\n## Why run\n```sh\n# no heading\n```\n[x](y.md#z)\n",
-    )
-    .expect("written");
-    let links = Links::of(&page);
-    assert_eq!(links.targets, ["y.md#z"]);
-    assert_eq!(
-        Vec::from_iter(links.anchors),
-        ["a--b_c-d-e", "why-run", "why-run-1"]
-    );
-}
-
-#[test]
 fn every_link_leads_to_a_file_and_its_heading() {
     let mut dead = Vec::new();
     for page in pages() {
@@ -263,35 +223,26 @@ fn every_link_leads_to_a_file_and_its_heading() {
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
 }
 
-#[test]
-fn the_index_names_every_page() {
-    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
-    let index = fs::read_to_string(docs.join("README.md")).expect("it is there");
-    for page in pages_of(&docs, false) {
-        let name = page.file_name().and_then(|name| name.to_str()).expect("a name");
-        assert!(
-            name == "README.md" || index.contains(&format!("]({name})")),
-            "docs/README.md lacks {name}"
-        );
-    }
-}
+/// Files that name a version of the suite.
+const VERSIONED: &[&str] = &[
+    "README.md",
+    "ci/in-cluster/job.yaml",
+    "ci/node/README.md",
+    "docs/ci.md",
+    "docs/in-cluster.md",
+    "docs/install.md",
+    "go/conformance/binary.go",
+];
 
 #[test]
-fn the_comparison_with_the_upstream_suite_has_the_rules_and_their_levels() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/upstream-suite.md");
-    let text = fs::read_to_string(page).expect("it is there");
-    let is_row = |line: &&str| line.starts_with("| ") && line.contains('`');
-    let mut compared = 0;
-    for row in text.lines().filter(is_row) {
-        let cells: Vec<&str> = row.split(" | ").collect();
-        let [_, _, rule, level, ..] = cells[..] else {
-            panic!("no row of the table: {row}");
-        };
-        if rule != "none" {
-            let rule = rules::find(rule.trim_matches('`')).unwrap_or_else(|| panic!("no such rule: {row}"));
-            assert_eq!(level, rule.facts.first().level.name(), "{row}");
-            compared += 1;
+fn versions_agree() {
+    let version =
+        Regex::new(r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#).expect("a pattern");
+    for path in VERSIONED {
+        let text = fs::read_to_string(root().join(path)).expect(path);
+        for found in version.captures_iter(&text) {
+            assert_eq!(&found[1], env!("CARGO_PKG_VERSION"), "{path}: {}", &found[0]);
         }
+        assert!(version.is_match(&text), "{path} names no version");
     }
-    assert!(compared > 0, "no row of the table names a rule");
 }
