@@ -25,10 +25,10 @@ use crate::command::{
     terminal::{exit::Failure, signals},
 };
 
-/// Where evidence comes from beside the watch, and beside what the plan says.
+/// Sources of evidence besides the watch and the plan.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
-    /// What drives the implementation.
+    /// Drives the implementation.
     pub driving: Option<&'a Driving>,
     /// What a test hub brings.
     pub own: Own,
@@ -49,7 +49,7 @@ pub fn observe(
         let clock = Clock::system();
         let reference = match target {
             Target::Kubeconfig(options) => {
-                return somebody_elses(options, plan, sources.driving, clock, watching).await;
+                return observe_kubeconfig(options, plan, sources.driving, clock, watching).await;
             }
             Target::Lab(reference) | Target::Envtest(reference) | Target::K3s(reference) => reference.clone(),
         };
@@ -59,11 +59,12 @@ pub fn observe(
             hub = start(target, &plan.claim, clock) => hub?,
             () = stop.cancelled() => return Err(Failure::stopped()),
         };
-        ours(hub, reference, plan, sources, clock, watching, stop).await
+        observe_test_hub(hub, reference, plan, sources, clock, watching, stop).await
     })
 }
 
-async fn somebody_elses(
+/// Collects evidence from the hub of a kubeconfig.
+async fn observe_kubeconfig(
     options: &KubeconfigOptions,
     mut plan: Plan,
     driving: Option<&Driving>,
@@ -80,7 +81,7 @@ async fn somebody_elses(
         Some(driving) => plan.driver = driving.by_file(&hub, clock)?,
         None => {}
     }
-    look_at_stage(&mut plan);
+    watch_stage_namespaces(&mut plan);
     let stop = signals::stop();
     let progress = watching.progress(true);
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
@@ -93,7 +94,7 @@ async fn somebody_elses(
 }
 
 /// Collects evidence from the reference implementations on a test hub.
-async fn ours(
+async fn observe_test_hub(
     hub: Hub,
     reference: Reference,
     plan: Plan,
@@ -107,7 +108,7 @@ async fn ours(
         // The same as envtest's policy.
         lab.set_audit_level(AuditLevel::RequestResponse);
     }
-    let mut seen = beside_references(&hub, reference, plan, sources, clock, watching, stop).await;
+    let mut seen = observe_references(&hub, reference, plan, sources, clock, watching, stop).await;
     if let Ok(evidence) = &mut seen
         && reads_log
         && let Err(error) = audit::add_own(evidence, &hub).await
@@ -119,8 +120,8 @@ async fn ours(
     stopped.map(|()| evidence)
 }
 
-/// Collects evidence while the reference implementations run, which only fail.
-async fn beside_references(
+/// Collects evidence while the reference implementations run. They end only when they fail.
+async fn observe_references(
     hub: &Hub,
     reference: Reference,
     mut plan: Plan,
@@ -133,7 +134,7 @@ async fn beside_references(
     references.complete(&mut plan, own);
     plan.driver = driving.and_then(|driving| references.driver(driving, clock));
     plan.stage = references.stage();
-    look_at_stage(&mut plan);
+    watch_stage_namespaces(&mut plan);
     // The lab's time is simulated.
     let progress = watching.progress(hub.as_lab().is_none());
     tokio::select! {
@@ -144,11 +145,11 @@ async fn beside_references(
     }
 }
 
-/// Has a run look where it stages something.
-fn look_at_stage(plan: &mut Plan) {
+/// Restricts a run with a stage to the namespaces of the stage.
+fn watch_stage_namespaces(plan: &mut Plan) {
     if let Some(stage) = &plan.stage {
         plan.scope.namespaces = stage.namespaces();
-        // The run brings about what the scope names.
+        // The run creates the objects that the scope names.
         plan.wait = true;
     }
 }
