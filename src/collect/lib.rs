@@ -12,7 +12,7 @@
 //! - [`requests`]: the hub's audit log;
 //! - [`plugins`]: credential plugins of access providers;
 //! - `hub`: what a hub serves and allows, its Namespaces and Secrets, and the roles that this takes;
-//! - `progress`: who hears of a run while it goes on;
+//! - `progress`: what a run reports while it watches;
 //! - `members`: asks members themselves;
 //! - [`driver`]: makes the implementation act;
 //! - [`stage`]: plays a cluster manager for a consumer, and sees whom it calls;
@@ -43,10 +43,7 @@ pub use members::{
     Dial, EntryFlaw, MemberWay, Members, MembersError, MembersFlaw, Network, Reached, members_schema,
     reach_members, read_members,
 };
-pub use progress::{
-    listener::{Progress, Quiet},
-    snapshot::Snapshot,
-};
+pub use progress::{Progress, Quiet, Snapshot};
 pub use run::{
     collect,
     plan::Plan,

@@ -1,7 +1,9 @@
-//! The evidence of a run that goes on: a copy of it survives the runner.
+//! What a run reports while it watches, and copies of its evidence.
+
+use std::{fmt, path::Path, time::Duration};
 
 use evidence::{
-    Asked, Driver, Evidence, Kind, Tracked, Window,
+    Asked, Awaited, Driver, Evidence, Kind, Tracked, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
@@ -28,6 +30,73 @@ const UNVISITED: &str =
 /// The evidence that the first list gives.
 const LISTED: [Kind; 3] = [Kind::Inventory, Kind::PlacementDecisions, Kind::Writers];
 
+/// Receives the progress of a run.
+pub trait Progress: Send + Sync {
+    /// A phase begins, for example `listing profiles`.
+    fn phase(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// The driver takes a step, for example `outage: break of conformance-r4n6d-2`.
+    fn step(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// Reports a problem immediately, for example a change that could not be undone.
+    fn warn(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// The run could not undo all changes. The write-ahead log at `journal` lists the rest.
+    fn left_over(&self, journal: &Path) {
+        self.warn(&format!(
+            "the run could not undo everything: fix what is in the way, then clean up by {}",
+            journal.display()
+        ));
+    }
+
+    /// The first list is complete. The run watches for `observe` from now on.
+    fn listed(&self, list: Snapshot, observe: Duration) {
+        let _ = (list, observe);
+    }
+
+    /// Called once a second while the run watches: the elapsed and the planned time, and the number of profiles and of
+    /// changes.
+    fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
+        let _ = (elapsed, observe, profiles, writes);
+    }
+
+    /// The objects with a violation that was open when the window ended, and that is not decided yet. The run waits until
+    /// there are none. It calls this when the window has ended, and repeatedly while it waits.
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        let _ = so_far;
+        Awaited::default()
+    }
+
+    /// Called once a second while the run waits: the elapsed time, its limit, and the objects, for example `3 profiles`.
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+        let _ = (elapsed, most, awaited);
+    }
+
+    /// Whether to copy the evidence, so that it survives a run that is killed. Called once a second while the run watches,
+    /// and a last time when the window is over.
+    fn wants_snapshot(&self, is_over: bool) -> bool {
+        let _ = is_over;
+        false
+    }
+
+    /// The evidence so far.
+    fn snapshot(&self, so_far: Snapshot) {
+        let _ = so_far;
+    }
+}
+
+/// Reports no progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {}
+
 /// The evidence so far, still to be copied.
 #[derive(Debug)]
 pub struct Snapshot(Content);
@@ -35,12 +104,12 @@ pub struct Snapshot(Content);
 enum Content {
     /// The window is over.
     Watched(Box<Evidence>),
-    /// The watch goes on beside.
+    /// The run still watches.
     Watching(Box<Watching>),
 }
 
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Content::Watched(_) => "Watched",
             Content::Watching(_) => "Watching",
@@ -71,20 +140,19 @@ pub(crate) struct SlicesSoFar {
 }
 
 impl Snapshot {
-    /// That of a run whose watch goes on beside.
+    /// The snapshot of a run that still watches.
     pub(crate) fn of_watch(watching: Watching) -> Self {
         Self(Content::Watching(Box::new(watching)))
     }
 
-    /// That of a run whose window is over.
+    /// The snapshot of a run with a window that is over.
     pub(crate) fn of_window(evidence: Evidence) -> Self {
         Self(Content::Watched(Box::new(evidence)))
     }
 
-    /// Copies the evidence, with a gap for all that a run which ends now lacks. Returns `None` if the window ended
-    /// meanwhile.
+    /// Copies the evidence, with a gap for what a run that ends now lacks. Returns `None` if the window has ended since.
     ///
-    /// Call it on a thread that may block. The watch goes on beside: it waits for the copy of one profile at most.
+    /// Call it on a thread that may block. The watch continues, and waits for the copy of one profile at most.
     pub fn take(self) -> Option<Evidence> {
         match self.0 {
             Content::Watched(evidence) => Some(*evidence),

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use self::{plan::Plan, settle::follow, state::Run};
 use crate::{
     clock::Clock, connect::connection::Connection, hub::error::CollectError, members::Asking,
-    progress::listener::Progress,
+    progress::Progress,
 };
 
 /// Collects what the plan asks for. When `stop` is cancelled, the run ends early with what it has seen so far. It ends

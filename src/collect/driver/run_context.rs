@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     connect::call::TimedClient,
     hub::{permissions::Permissions, target::Target, wanted::Wish},
-    progress::listener::Progress,
+    progress::Progress,
     watch::timeline,
 };
 

@@ -25,7 +25,7 @@ use crate::{
     connect::call::TimedClient,
     driver::{RunContext, drive},
     hub::error::CollectError,
-    progress::snapshot::SlicesSoFar,
+    progress::SlicesSoFar,
     watch::{
         memory_budget::MemoryBudget,
         seen::asked_for_writers,

@@ -1,5 +1,5 @@
 //! The end of the window: the run looks on for faults that were open when it ended, until each is mended or older than
-//! its grace. The caller says which are: see [`Progress::open`](crate::progress::listener::Progress::open).
+//! its grace. The caller says which are: see [`Progress::open`](crate::progress::Progress::open).
 
 use std::{
     collections::{BTreeSet, HashSet},

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::state::Run;
 use crate::{
     hub::wanted::Wish,
-    progress::snapshot::{SlicesSoFar, Snapshot, Watching},
+    progress::{SlicesSoFar, Snapshot, Watching},
     watch::timeline,
 };
 

@@ -21,7 +21,7 @@ use crate::{
         permissions::Permissions,
         target::{Target, target},
     },
-    progress::listener::Progress,
+    progress::Progress,
     watch::timeline::{self, Watch},
 };
 

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::{
     hub::target::Target,
-    progress::snapshot::SlicesSoFar,
+    progress::SlicesSoFar,
     watch::timeline::{self, Watch},
 };
 
