@@ -229,7 +229,6 @@ const VERSIONED: &[&str] = &[
     "ci/in-cluster/job.yaml",
     "ci/node/README.md",
     "docs/ci.md",
-    "docs/in-cluster.md",
     "docs/install.md",
     "go/conformance/binary.go",
 ];
