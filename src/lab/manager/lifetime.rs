@@ -76,12 +76,6 @@ impl Manager {
         hosts(&self.world, &self.fleet, self.clock)
     }
 
-    /// What it will do.
-    #[cfg(test)]
-    pub(super) fn world(&self) -> &World {
-        &self.world
-    }
-
     /// Writes the first state of the world to the hub: namespaces, profiles with their status, Secrets.
     ///
     /// # Errors

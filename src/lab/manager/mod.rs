@@ -32,6 +32,4 @@ pub use lifetime::Manager;
 pub use crate::client::RequestError as ManagerError;
 
 #[cfg(test)]
-mod recorder;
-#[cfg(test)]
 mod tests;

@@ -5,22 +5,19 @@ use std::{collections::BTreeSet, time::Duration};
 use collect::clock::Clock;
 use http::Request;
 use jiff::Timestamp;
-use k8s_openapi::{
-    api::{
-        authentication::v1::{SelfSubjectReview, TokenRequest},
-        authorization::v1::SelfSubjectAccessReview,
-        coordination::v1::Lease,
-        core::v1::{Node, ServiceAccount},
-    },
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+use k8s_openapi::api::{
+    authentication::v1::{SelfSubjectReview, TokenRequest},
+    authorization::v1::SelfSubjectAccessReview,
+    coordination::v1::Lease,
+    core::v1::ServiceAccount,
 };
 use kube::{
     Client, Config,
-    api::{Api, DynamicObject, ListParams, PostParams},
+    api::{Api, PostParams},
 };
 use serde_json::{Value, json};
 
-use super::{Leases, MemberState, Property, StandIn};
+use super::{Leases, MemberState, StandIn};
 
 fn clock() -> Clock {
     Clock::starting_at("2026-11-20T10:00:00Z".parse().expect("a timestamp"))
@@ -49,27 +46,6 @@ async fn raw(client: &Client, path: &str) -> (u16, String) {
         .await
         .expect("a body");
     (code, String::from_utf8_lossy(&body.to_bytes()).into_owned())
-}
-
-#[tokio::test(start_paused = true)]
-async fn tells_its_version_and_follows_an_upgrade() {
-    let member = member(MemberState::default());
-    let client = ask(&member);
-    let version = client.apiserver_version().await.expect("a version");
-    assert_eq!(
-        (version.git_version.as_str(), version.minor.as_str()),
-        ("v1.34.2", "34")
-    );
-    member.alter(|state| state.version = "v1.35.0+k3s1".to_owned());
-    let version = client.apiserver_version().await.expect("a version");
-    assert_eq!(version.git_version, "v1.35.0+k3s1");
-}
-
-#[tokio::test(start_paused = true)]
-async fn it_keeps_no_trace_of_requests() {
-    let member = member(MemberState::default());
-    ask(&member).apiserver_version().await.expect("a version");
-    assert!(member.server().audit_events().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,80 +81,6 @@ async fn a_failing_check_makes_it_unready_in_the_real_servers_words() {
 
     member.alter(|state| state.failing_checks.clear());
     assert_eq!(raw(&client, "/readyz").await, (200, "ok".to_owned()));
-}
-
-#[tokio::test(start_paused = true)]
-async fn has_the_nodes_groups_and_properties_of_its_state() {
-    let member = member(MemberState {
-        nodes: 5,
-        custom_resource_groups: BTreeSet::from(["kueue.x-k8s.io".to_owned()]),
-        cluster_properties: vec![
-            Property::labelled("cluster.clusterset.k8s.io", "a"),
-            Property::unlabelled("secret.example.com", "b"),
-        ],
-        ..MemberState::default()
-    });
-    assert_eq!(
-        seen(&member).await,
-        (
-            5,
-            vec!["about.k8s.io".to_owned(), "kueue.x-k8s.io".to_owned()],
-            vec![
-                "cluster.clusterset.k8s.io a true".to_owned(),
-                "secret.example.com b false".to_owned()
-            ]
-        )
-    );
-    member.alter(|state| {
-        state.nodes = 2;
-        state.custom_resource_groups = BTreeSet::from(["argoproj.io".to_owned()]);
-        state.cluster_properties = vec![Property::labelled("secret.example.com", "c")];
-    });
-    assert_eq!(
-        seen(&member).await,
-        (
-            2,
-            vec!["about.k8s.io".to_owned(), "argoproj.io".to_owned()],
-            vec!["secret.example.com c true".to_owned()]
-        )
-    );
-    member.alter(|state| state.cluster_properties.clear());
-    let properties = cluster_properties(&ask(&member)).await;
-    assert!(matches!(properties, Err(kube::Error::Api(status)) if status.code == 404));
-}
-
-/// How many nodes there are, which groups the definitions have, and name, value and label of each ClusterProperty.
-async fn seen(member: &StandIn) -> (usize, Vec<String>, Vec<String>) {
-    let client = ask(member);
-    let nodes: Api<Node> = Api::all(client.clone());
-    let nodes = nodes.list(&ListParams::default()).await.expect("nodes");
-    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let definitions = definitions
-        .list(&ListParams::default())
-        .await
-        .expect("definitions");
-    let groups = definitions
-        .items
-        .into_iter()
-        .map(|definition| definition.spec.group);
-    let properties = cluster_properties(&client).await.expect("ClusterProperties");
-    let properties = properties.into_iter().map(|property| {
-        let labels = property.metadata.labels.unwrap_or_default();
-        format!(
-            "{} {} {}",
-            property.metadata.name.unwrap_or_default(),
-            property.data["spec"]["value"].as_str().unwrap_or_default(),
-            labels.get("multicluster.x-k8s.io/clusterProfile") == Some(&"true".to_owned()),
-        )
-    });
-    (nodes.items.len(), groups.collect(), properties.collect())
-}
-
-async fn cluster_properties(client: &Client) -> Result<Vec<DynamicObject>, kube::Error> {
-    let path = "/apis/about.k8s.io/v1beta1/clusterproperties";
-    let request = Request::get(path).body(Vec::new()).expect("a request");
-    let list: kube::api::ObjectList<DynamicObject> = client.request(request).await?;
-    Ok(list.items)
 }
 
 #[tokio::test(start_paused = true)]
@@ -291,17 +193,6 @@ async fn a_service_account_gets_a_token_that_opens_the_member_and_nothing_in_it(
     };
     assert_eq!(status.code, 403);
     assert!(status.message.contains("system:serviceaccount:default:sa"));
-}
-
-#[tokio::test(start_paused = true)]
-async fn answers_bear_the_members_time() {
-    let member = member(MemberState::default());
-    tokio::time::sleep(Duration::from_secs(3661)).await;
-    let request = Request::get("/version")
-        .body(Vec::new().into())
-        .expect("a request");
-    let response = ask(&member).send(request).await.expect("an answer");
-    assert_eq!(response.headers()["date"], "Fri, 20 Nov 2026 11:01:01 GMT");
 }
 
 #[tokio::test]

@@ -26,6 +26,3 @@ pub(super) use misbehaviours::{Misbehaviour, Misbehaviours};
 pub(super) use remote::{Commands, channel};
 pub use remote::{Remote, RemoteError};
 pub(super) use state::Controller;
-
-#[cfg(test)]
-mod tests;
