@@ -53,7 +53,7 @@ degraded RECORDS="10000" SEED="0":
 
 # Random courses of a whole hub, honest and with a fault, as all kinds of watches see them: just courses 1000000 SEED
 courses COURSES="1000000" SEED="0":
-    COURSES_SEEDS={{COURSES}} COURSES_SEED={{SEED}} cargo test --release -p clusterprofile-judge --test courses
+    COURSES_SEEDS={{COURSES}} COURSES_SEED={{SEED}} cargo test --release -p clusterprofile-judge --test examples courses::
 
 # Random schedules of a hub's misbehaviour, as many as wanted. A failing one is printed with its seed: just chaos 1000 SEED
 chaos SCHEDULES="10000" SEED="0":

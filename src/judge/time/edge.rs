@@ -78,24 +78,3 @@ pub(super) fn put_in_order<'a>(edges: impl DoubleEndedIterator<Item = &'a mut Ed
         edge.earliest = bound;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_change_is_between_its_neighbours() {
-        let mut edges = [(5, 9), (0, 20), (7, 12), (11, 11)].map(|(from, until)| Edge::between(from, until));
-        put_in_order(edges.iter_mut());
-        let spans = edges.map(|edge| (edge.earliest, edge.latest));
-        assert_eq!(spans, [(5, 9), (5, 11), (7, 11), (11, 11)]);
-    }
-
-    #[test]
-    fn an_edge_is_before_a_moment_if_all_of_it_is() {
-        let edge = Edge::between(5, 9);
-        let asked = [5, 6, 9, 10].map(|moment| edge.is_before(moment));
-        let late = || Known::unknown(Why::Late);
-        assert_eq!(asked, [Known::No, late(), late(), Known::Yes]);
-    }
-}

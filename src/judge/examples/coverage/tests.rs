@@ -5,11 +5,9 @@ use std::{collections::BTreeSet, fs};
 
 use evidence::api::Edition;
 use judge::rules::{self, Basis, Rule};
-use rstest::rstest;
 
 use super::{
-    compare,
-    document::{DIGITS, digest, sentences},
+    document::{DIGITS, sentences},
     in_repository,
     map::{Entry, Map, Section, Text},
     page,
@@ -244,71 +242,4 @@ const (
         ("Loud", "Loud is how a finch sings"),
     ];
     assert_sentences("birds.go", text, &expected);
-}
-
-#[rstest]
-#[case::strong("A nest MUST NOT fall, and must be round", "MUST NOT, must")]
-#[case::phrase("It is required that it needs to hold", "is required, needs to")]
-#[case::once("It should, or should", "should")]
-#[case::none("Mustard and a mayor: a necessity", "")]
-fn keywords_are_found_as_they_are_written(#[case] text: &str, #[case] expected: &str) {
-    assert_eq!(sentences("", text)[0].keywords, expected);
-}
-
-const BIRDS: &str =
-    "# Birds\n## Nests\nA nest MUST be round. A nest is a home.\n## Songs\nA finch may rest.\n";
-
-/// A map of the document above.
-fn map() -> Map {
-    let yaml = format!(
-        "\
-document: The birds
-cited: [Birds]
-texts: [{{name: old, from: here, editions: [standard]}}, {{name: new, from: here, editions: [standard]}}]
-sections:
-  - section: Nests
-    sentences:
-      - {{digest: \"{}\", keyword: MUST, rules: [nests/round]}}
-      - {{digest: \"{}\", rules: [nests/home]}}
-  - section: Songs
-    reason: nobody listens
-    sentences: [{{digest: \"{}\", keyword: may, texts: [new]}}]
-",
-        digest("A nest MUST be round"),
-        digest("A nest is a home"),
-        digest("A finch may rest"),
-    );
-    serde_saphyr::from_str(&yaml).expect("a map")
-}
-
-#[rstest]
-#[case::none("", "", 0, &["compared with its text new", "touch: \n"])]
-#[case::new("rest.", "rest. It must end.", 1, &["only in the document: Songs", "line 5: It must end"])]
-#[case::changed("MUST be", "MUST look", 2, &["only in the document: Nests", "only in the map: Nests", "touch: nests/round"])]
-#[case::keyword("MUST", "SHOULD", 2, &["keyword: \"SHOULD\"", "touch: nests/round"])]
-#[case::gone("A nest is a home.", "", 1, &["only in the map: Nests", "`nests/home`"])]
-#[case::moved("## Songs", "## Chants", 2, &["only in the document: Chants", "nobody listens"])]
-#[case::no_keyword("home.", "home. It is warm.", 0, &[])]
-fn differences_tell_the_rules_that_they_touch(
-    #[case] from: &str,
-    #[case] to: &str,
-    #[case] differences: usize,
-    #[case] expected: &[&str],
-) {
-    let document = sentences("birds.md", &BIRDS.replace(from, to));
-    let (told, found) = compare(&map(), &document, None, false).expect("compared");
-    assert_eq!(found, differences, "{told}");
-    for part in expected {
-        assert!(told.contains(part), "{part} is not in: {told}");
-    }
-}
-
-#[test]
-fn a_text_can_be_chosen_and_all_sentences_be_listed() {
-    let document = sentences("birds.md", &BIRDS.replace("home.", "home. It is warm."));
-    let (told, found) = compare(&map(), &document, Some("old"), true).expect("compared");
-    assert_eq!(found, 1, "{told}");
-    assert!(told.contains("only in the document: Songs"), "{told}");
-    assert!(told.contains("line 3: It is warm\n"), "{told}");
-    assert!(compare(&map(), &document, Some("older"), true).is_err());
 }

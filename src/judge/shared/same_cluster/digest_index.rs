@@ -46,18 +46,3 @@ impl DigestIndex {
         groups
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_those_with_company_are_grouped() {
-        let mut index = DigestIndex::default();
-        for (place, key) in ["a", "b", "a", "c", "b", "a"].into_iter().enumerate() {
-            index.add(digest(key), place);
-        }
-        index.add(digest("c"), 3);
-        assert_eq!(index.groups(), [vec![0, 2, 5], vec![1, 4]]);
-    }
-}

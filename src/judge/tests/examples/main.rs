@@ -1,7 +1,11 @@
-//! Every rule over every example of every suite.
+//! Tests of the rules: each rule on each example (`examples::`), on inventories of real managers (`topologies::`),
+//! on examples that are only partly observed (`timelines::`), and on random histories (`courses::`).
 
 mod conforming;
+mod courses;
 mod files;
+mod timelines;
+mod topologies;
 
 use std::collections::{BTreeMap, BTreeSet};
 

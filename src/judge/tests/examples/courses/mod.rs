@@ -4,7 +4,7 @@
 
 mod course;
 mod faults;
-#[path = "../support/seeds.rs"]
+#[path = "../../support/seeds.rs"]
 mod seeds;
 mod watch;
 

@@ -6,12 +6,11 @@ mod beginnings;
 mod bystanders;
 mod clocks;
 mod endings;
-#[path = "../support/less.rs"]
+#[path = "../../support/less.rs"]
 mod less;
 mod losses;
 mod nothing;
 mod orders;
-#[path = "../support/timeline.rs"]
 mod timeline;
 
 use std::collections::BTreeSet;
