@@ -29,6 +29,12 @@ mod store;
 mod typed;
 mod verbs;
 
+#[cfg(test)]
+extern crate self as apiserver;
+#[cfg(test)]
+#[path = "tests/service/mod.rs"]
+mod service;
+
 pub use about::{
     audit_log::AuditLevel,
     misbehaviour::{Affected, Misbehaviour},

@@ -2,86 +2,12 @@
 
 use std::time::Duration;
 
-use apiserver::{AccessRule, Affected, AuditLevel, Misbehaviour, User};
+use apiserver::{Affected, AuditLevel, Misbehaviour};
 use bytes::Bytes;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::{Hub, WIDGETS, widget};
-
-fn reader() -> User {
-    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    let rule = AccessRule {
-        verbs: texts(&["get", "list"]),
-        api_groups: texts(&["example.com"]),
-        resources: texts(&["widgets"]),
-        namespaces: texts(&["default"]),
-        ..AccessRule::default()
-    };
-    User::with_rules("reader", vec![rule])
-}
-
-#[tokio::test(start_paused = true)]
-async fn rules_decide() {
-    let hub = Hub::new().await;
-    hub.server.add_user(reader());
-    hub.server.add_user(User::with_rules("viewer", Vec::new()));
-    let call = |user: &'static str, method: &'static str, path: &'static str| {
-        hub.send(user, method, path, "application/json", Bytes::new())
-    };
-    assert_eq!(call("nobody", "GET", WIDGETS).await.code, 401);
-    assert_eq!(call("reader", "GET", WIDGETS).await.code, 200);
-    let everywhere = call("reader", "GET", "/apis/example.com/v1/widgets").await;
-    assert_eq!(everywhere.code, 403);
-    assert_eq!(
-        everywhere.body["message"],
-        "widgets.example.com is forbidden: User \"reader\" cannot list resource \"widgets\" in API group \
-         \"example.com\" at the cluster scope"
-    );
-    let one = call(
-        "viewer",
-        "DELETE",
-        "/apis/example.com/v1/namespaces/default/widgets/a",
-    )
-    .await;
-    assert_eq!(
-        one.body["message"],
-        "widgets.example.com \"a\" is forbidden: User \"viewer\" cannot delete resource \"widgets\" in API group \
-         \"example.com\" in the namespace \"default\""
-    );
-    assert_eq!(call("viewer", "GET", "/version").await.code, 200);
-    assert_eq!(call("viewer", "GET", "/readyz").await.body, "ok");
-}
-
-#[tokio::test(start_paused = true)]
-async fn reviews_say_what_rules_do() {
-    let hub = Hub::new().await;
-    hub.server.add_user(reader());
-    let ask = async |verb: &str, namespace: &str| {
-        let review = json!({"spec": {"resourceAttributes": {
-            "verb": verb, "group": "example.com", "resource": "widgets", "namespace": namespace,
-        }}});
-        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-        let answer = hub
-            .send(
-                "reader",
-                "POST",
-                path,
-                "application/json",
-                review.to_string().into(),
-            )
-            .await;
-        answer.expect(201)["status"]["allowed"] == Value::Bool(true)
-    };
-    assert!(ask("list", "default").await);
-    assert!(!ask("list", "").await);
-    assert!(!ask("watch", "default").await);
-    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let answer = hub
-        .send("reader", "POST", path, "application/json", "{}".into())
-        .await;
-    assert_eq!(answer.expect(201)["status"]["userInfo"]["username"], "reader");
-}
 
 #[tokio::test(start_paused = true)]
 async fn the_audit_log_tells_who_did_what() {
@@ -205,22 +131,4 @@ async fn tells_what_it_serves() {
     assert_eq!(hub.get("/api/v1/pods").await.code, 404);
     let put = hub.call("PUT", "/api/v1/namespaces", &json!({})).await;
     assert_eq!((put.code, &put.body["reason"]), (405, &json!("MethodNotAllowed")));
-}
-
-#[tokio::test]
-async fn serves_over_a_socket() {
-    let hub = Hub::new().await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a socket");
-    let address = listener.local_addr().expect("an address");
-    let server = hub.server.clone();
-    let serving = tokio::spawn(async move { server.serve(listener).await });
-    let mut config = kube::Config::new(format!("http://{address}").parse().expect("a uri"));
-    config.auth_info.token = Some(apiserver::ApiServer::token("admin").into());
-    let client = kube::Client::try_from(config).expect("a client");
-    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(client);
-    let list = namespaces.list(&Default::default()).await.expect("a list");
-    assert_eq!(list.items.len(), 4);
-    serving.abort();
 }

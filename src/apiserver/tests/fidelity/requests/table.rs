@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{
-    compare::Difference,
-    divergences::{self, Divergence, Place},
+    compare::{CODE, Difference},
     script::{Script, folder},
 };
+use crate::divergences::{self, Divergence, Place};
 
 /// All known divergences.
 pub struct Table(Vec<Divergence<Spot>>);
@@ -70,6 +70,16 @@ impl Table {
             }
         }
         (left, stale)
+    }
+
+    /// Whether a step of a script is known to get another status code from this server than from a real one.
+    pub fn has_other_code(&self, script: &str, step: &str) -> bool {
+        let mut places = self.0.iter().flat_map(|entry| &entry.places);
+        places.any(|place| {
+            place.script == script
+                && place.steps.iter().any(|named| named == step)
+                && place.paths.iter().any(|path| path == CODE)
+        })
     }
 
     /// The indexes of the entries that concern a script.

@@ -11,14 +11,14 @@ use libtest_mimic::Failed;
 
 use super::shell::Shell;
 
-const README: &str = include_str!("../../README.md");
-const PROGRAM: &str = include_str!("../readme/serve.rs");
+const README: &str = include_str!("../../../README.md");
+const PROGRAM: &str = include_str!("serve.rs");
 
 /// Set for a copy of this test that is the README's program.
 const SERVE: &str = "CLIENTS_README_PROGRAM";
 
 mod serve {
-    include!("../readme/serve.rs");
+    include!("serve.rs");
 
     pub fn run() {
         main().expect("the program serves");
@@ -37,7 +37,7 @@ pub fn has_the_program() {
     let block = format!("```rust,no_run\n{PROGRAM}```\n");
     assert!(
         README.contains(&block),
-        "the README has not tests/readme/serve.rs"
+        "the README has not tests/fidelity/clients/serve.rs"
     );
 }
 

@@ -21,7 +21,7 @@ struct Table {
 const URLS: Table = Table {
     plural: "links",
     kind: "Link",
-    texts: include_str!("../../fixtures/fidelity/urls.txt"),
+    texts: include_str!("../../../fixtures/fidelity/urls.txt"),
     formats: "format",
     rules: "isURL url getScheme getHost getHostname getPort getEscapedPath getQuery q",
 };
@@ -29,7 +29,7 @@ const URLS: Table = Table {
 const TEXTS: Table = Table {
     plural: "texts",
     kind: "Text",
-    texts: include_str!("../../fixtures/fidelity/texts.txt"),
+    texts: include_str!("../../../fixtures/fidelity/texts.txt"),
     formats: "byte date date-time duration email hostname ipv4 ipv6 cidr mac uuid uuid3 uuid4 uuid5 k8s-short-name k8s-long-name",
     rules: "isIP isCIDR isQuantity isSemver family ipText isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast isCanonical cidrText masked prefixLength cidrIP sign isInteger float aboveOne major minor patch aboveVersion dns1123LabelFormat dns1123LabelPrefixFormat dns1123SubdomainFormat dns1123SubdomainPrefixFormat dns1035LabelFormat dns1035LabelPrefixFormat qualifiedNameFormat labelValueFormat uriFormat uuidFormat byteFormat dateFormat datetimeFormat",
 };

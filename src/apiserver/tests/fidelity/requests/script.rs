@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{limits, scripts, texts};
+use super::{limits, texts};
+use crate::scripts;
 
 /// The folder of the scripts.
 pub fn folder() -> PathBuf {

@@ -4,9 +4,7 @@ mod access;
 mod custom_resources;
 mod hostile;
 mod limits;
-mod managed_fields;
 mod misbehaving;
-mod validation;
 mod watching;
 
 use apiserver::{ApiServer, Clock, ResponseBody};
@@ -32,19 +30,6 @@ struct Answer {
 }
 
 impl Answer {
-    /// The fields and reasons of the causes, sorted.
-    fn causes(&self) -> Vec<(String, String)> {
-        let causes = self.body["details"]["causes"].as_array();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let mut causes: Vec<_> = causes
-            .into_iter()
-            .flatten()
-            .map(|cause| (text(&cause["field"]), text(&cause["reason"])))
-            .collect();
-        causes.sort();
-        causes
-    }
-
     #[track_caller]
     fn expect(self, code: u16) -> Value {
         assert_eq!(self.code, code, "{}", self.body);

@@ -3,11 +3,8 @@
 use regex::Regex;
 use serde::Deserialize;
 
-use super::{
-    divergences::{self, Divergence, Place},
-    hubs::fixtures,
-    script::Script,
-};
+use super::{hubs::fixtures, script::Script};
+use crate::divergences::{self, Divergence, Place};
 
 /// All known divergences.
 pub struct Table(Vec<Divergence<Spot>>);
@@ -55,11 +52,6 @@ impl Table {
             place.pattern = pattern.map(|lines| Regex::new(lines).expect("a pattern"));
         }
         Self(entries)
-    }
-
-    /// The number of entries.
-    pub fn len(&self) -> usize {
-        self.0.len()
     }
 
     /// The commands of a script that are known to differ.

@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 
-use super::{hubs::fixtures, scripts};
+use super::hubs::fixtures;
+use crate::scripts;
 
 /// The command lines of one subject, in a namespace of that name.
 #[derive(Debug, Deserialize)]

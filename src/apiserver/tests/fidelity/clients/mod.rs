@@ -6,36 +6,27 @@
 //! `CLIENTS_SHOW` in the environment to print all output.
 
 mod compare;
-#[path = "../support/divergences.rs"]
-mod divergences;
 mod go;
 mod hubs;
 mod kube_rs;
 mod normal;
 mod readme;
 mod script;
-#[path = "../support/scripts.rs"]
-mod scripts;
 mod shell;
 mod table;
 
-use std::{
-    path::Path,
-    process::ExitCode,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicUsize, Ordering},
 };
 
-use envtest::Assets;
 use hubs::{Hub, RUNTIME};
-use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
+pub use readme::serve_if_asked;
 use script::Script;
 use table::Table;
 
-/// Where `ci/envtest/build` puts the API server's programs.
-const BUILDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ci/envtest/.cache");
+use crate::assets;
 
 /// Why what needs kubectl is ignored.
 const NO_KUBECTL: &str = "there is no kubectl beside kube-apiserver";
@@ -46,9 +37,7 @@ static REAL: OnceLock<Result<Hub, String>> = OnceLock::new();
 /// The number of compared command lines.
 static COMPARED: AtomicUsize = AtomicUsize::new(0);
 
-fn main() -> ExitCode {
-    readme::serve_if_asked();
-    let arguments = Arguments::from_args();
+pub fn trials() -> Vec<Trial> {
     let scripts = Script::all();
     let table = Arc::new(Table::read(&scripts));
     let mut trials: Vec<Trial> = scripts
@@ -69,18 +58,17 @@ fn main() -> ExitCode {
     }
     trials.extend([go_trial("ours"), go_trial("real")]);
     trials.extend(readme_trials());
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    // Statics are not dropped.
+    trials
+}
+
+/// Stops both hubs, as statics are not dropped, and prints how many command lines were compared.
+pub fn stop() {
     let real = REAL.get().and_then(|real| real.as_ref().ok());
     OURS.get().into_iter().chain(real).for_each(Hub::stop);
     let compared = COMPARED.load(Ordering::Relaxed);
     if compared > 0 {
-        println!(
-            "kubectl: {compared} command lines compared, {} known divergences",
-            table.len()
-        );
+        println!("kubectl: {compared} command lines compared");
     }
-    conclusion.exit_code()
 }
 
 fn ours() -> &'static Hub {
@@ -91,12 +79,6 @@ fn ours() -> &'static Hub {
 fn real() -> Result<&'static Hub, String> {
     let start = || Ok(RUNTIME.block_on(Hub::real(&assets()?)));
     REAL.get_or_init(start).as_ref().map_err(Clone::clone)
-}
-
-/// The programs of a real API server, or the reason why they are missing.
-fn assets() -> Result<Assets, String> {
-    Assets::find(Some(Path::new(BUILDS)))
-        .map_err(|error| format!("{error}, or build them with `ci/envtest/build` (it needs Go)"))
 }
 
 fn compare_kubectl(script: &Script, table: &Table) -> Result<Completion, Failed> {
