@@ -7,7 +7,7 @@ pub mod bundle;
 mod files;
 mod formats;
 pub mod html;
-mod report;
+mod input;
 mod said;
 #[cfg(feature = "signed")]
 pub mod signed;
@@ -25,7 +25,7 @@ pub use formats::{
     format::{FORMATS, Format},
     github, json, junit, markdown, sarif, terminal, termination_message, trials,
 };
-pub use report::{Advice, Report, no_advice};
+pub use input::{Advice, Report, no_advice};
 pub use said::{
     coverage::Coverage,
     decision::{headline, partial, scope},
@@ -36,5 +36,10 @@ pub use text::{escape, number::count, page, yaml};
 /// The name of the binary, for commands that readers can copy.
 pub const COMMAND: &str = "clusterprofile-conformance";
 
+#[cfg(test)]
+extern crate self as report;
+#[cfg(test)]
+#[path = "tests/formats/mod.rs"]
+mod format_tests;
 #[cfg(test)]
 mod tests;

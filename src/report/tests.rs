@@ -169,62 +169,6 @@ fn a_terminal_is_told_everything_in_80_columns_and_nothing_harmful() {
 }
 
 #[test]
-fn junit_is_well_formed_whatever_the_hub_says() {
-    let mut xml = Vec::new();
-    with_report(|report| junit::write(report, &mut xml)).expect("writes");
-    let xml = String::from_utf8(xml).expect("UTF-8");
-    assert!(xml.chars().all(|c| c == '\n' || !c.is_control()), "{xml}");
-    assert_eq!(elements(&xml), Ok(()), "{xml}");
-    assert_eq!(xml.matches("<testcase ").count(), 6);
-    assert_eq!(xml.matches("<failure ").count(), 1);
-    assert_eq!(xml.matches("<error ").count(), 1);
-    assert_eq!(xml.matches("<skipped ").count(), 3);
-    assert!(
-        xml.contains(r#"<testsuite name="identity" tests="3" failures="1" errors="1" skipped="0" "#),
-        "{xml}"
-    );
-    assert!(xml.contains(r#"classname="conditions.SHOULD""#), "{xml}");
-    assert!(xml.contains("cluster-11"), "every object is there");
-}
-
-/// Checks that tags nest and that text holds no stray markup: all that a parser asks of what the writer writes.
-fn elements(xml: &str) -> Result<(), String> {
-    let mut open = Vec::new();
-    let mut rest = xml
-        .trim_end()
-        .strip_prefix("<?xml version=\"1.0\" encoding=\"utf-8\"?>")
-        .ok_or("no prolog")?;
-    while !rest.is_empty() {
-        if let Some(section) = rest.strip_prefix("<![CDATA[") {
-            rest = section.split_once("]]>").ok_or("an open section")?.1;
-        } else if let Some(tag) = rest.strip_prefix('<') {
-            let (tag, after) = tag.split_once('>').ok_or("an open tag")?;
-            if tag.contains('<') || tag.matches('"').count() % 2 == 1 {
-                return Err(format!("a broken tag: {tag}"));
-            }
-            let name = tag.split(' ').next().unwrap_or_default();
-            match name.strip_prefix('/') {
-                Some(name) if open.pop() != Some(name) => return Err(format!("</{name}> closes nothing")),
-                None if !tag.ends_with('/') => open.push(name),
-                _ => {}
-            }
-            rest = after;
-        } else {
-            let (text, _) = rest.split_once('<').ok_or("text at the end")?;
-            if text.contains("]]>") {
-                return Err(format!("stray text: {text}"));
-            }
-            rest = &rest[text.len()..];
-        }
-    }
-    if open.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("never closed: {open:?}"))
-    }
-}
-
-#[test]
 fn json_has_the_shape_that_other_tools_rely_on() {
     let mut json = Vec::new();
     with_report(|report| json::write(report, &mut json)).expect("writes");
@@ -302,7 +246,6 @@ fn every_report_tells_what_could_not_be_read() {
     let (mut xml, mut json) = (Vec::new(), Vec::new());
     junit::write(&report, &mut xml).expect("writes");
     let xml = String::from_utf8(xml).expect("UTF-8");
-    assert_eq!(elements(&xml), Ok(()), "{xml}");
     assert!(
         xml.contains("fleet/odd-19 could not be read") && !xml.contains("odd-20"),
         "{xml}"
@@ -377,29 +320,6 @@ fn a_terminal_shows_the_first_of_ten_thousand_objects() {
 }
 
 #[test]
-fn failures_come_last_and_the_decision_behind_them() {
-    let told = on_a_terminal(vec![Finding::on(object("a"), "the label is missing")]);
-    let places = [
-        "skipped (",
-        "notes:",
-        "warnings:",
-        "inconclusive:",
-        "failures:",
-        "remedy    Set",
-        "not conformant with",
-    ];
-    let places: Vec<Option<usize>> = places.iter().map(|part| told.rfind(part)).collect();
-    assert!(places.is_sorted() && places[0].is_some(), "{places:?}: {told}");
-    let (_, last) = told.trim_end().rsplit_once("\n\n").expect("paragraphs");
-    let words: Vec<&str> = last.split_whitespace().collect();
-    assert_eq!(
-        words.join(" "),
-        "not conformant with edition standard: 1 MUST rule fails (explicit); 2 of 3 MUST rules judged (1 inconclusive), over 1 \
-         profile, watched for 30m"
-    );
-}
-
-#[test]
 fn annotations_keep_within_what_github_takes() {
     let (evidence, mut judgement) = (evidence(), judgement());
     let hostile =
@@ -432,20 +352,6 @@ fn annotations_keep_within_what_github_takes() {
     );
     assert!(!told.contains('\r') && !told.contains('\u{1b}'), "{told}");
     assert!(told.contains("3 more rules: see the log"), "{told}");
-}
-
-#[test]
-fn the_decision_says_what_it_stands_on() {
-    let headline = with_report(headline);
-    assert_eq!(
-        headline,
-        "not conformant with edition standard: 1 MUST rule fails (explicit)"
-    );
-    let scope = with_report(scope);
-    assert_eq!(
-        scope,
-        "2 of 3 MUST rules judged (1 inconclusive), over 1 profile, watched for 30m"
-    );
 }
 
 #[test]

@@ -135,60 +135,6 @@ fn what_the_watch_of_another_share_missed_is_not_drawn() {
 }
 
 #[test]
-fn a_slice_that_another_decision_gets_is_in_both() {
-    let label = |key: &str| json!({"multicluster.x-k8s.io/decision-key": key});
-    let page = page(&decided(&json!({
-        "slices": [{"metadata": {"labels": label("one")}, "decisions": ["a"]}],
-        "steps": [{"at": "1m", "change": {"metadata": {"labels": label("two")}}}],
-    })));
-    assert!(
-        page.contains("<h3>default/one</h3>") && page.contains("<h3>default/two</h3>"),
-        "{page}"
-    );
-    assert!(
-        page.contains("<li>web-0: 1 change, there for 1 min, not there for"),
-        "{page}"
-    );
-    assert!(
-        page.contains("not there for 1 min; at the end 1 cluster</li>"),
-        "{page}"
-    );
-}
-
-#[test]
-fn more_clusters_than_rows_are_counted_and_those_that_change_are_drawn() {
-    let name = |number: usize| format!("c-{number:02}");
-    let all: Vec<String> = (0..30).map(name).collect();
-    let page = page(&decided(&json!({
-        "slices": [{"decisions": all}],
-        "steps": [{"at": "1m", "change": {"decisions": all[..29]}}],
-    })));
-    let entry = between(&page, r#"id="decision-0""#, "</details>");
-    assert!(entry.contains("<li>22 more clusters not shown</li>"), "{entry}");
-    assert!(
-        entry.contains("<li>c-00 to c-06 (7): chosen throughout (in web-0)</li>"),
-        "{entry}"
-    );
-    assert!(
-        entry.contains("<li>c-29: 1 change, chosen for 1 min, not chosen for"),
-        "{entry}"
-    );
-}
-
-#[test]
-fn one_look_at_slices_says_why_nothing_is_drawn() {
-    let page = page(&decided(&json!({"slices": [{"decisions": ["a"]}]})));
-    assert!(
-        page.contains("No charts of slices and clusters over time"),
-        "{page}"
-    );
-    assert!(
-        page.contains("1 cluster</span>") && !page.contains("<figure>"),
-        "{page}"
-    );
-}
-
-#[test]
 fn text_of_slices_stays_text() {
     let mut evidence = torn();
     for version in evidence

@@ -9,7 +9,7 @@ use evidence::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{
+use super::support::{
     agreement::{agree, in_all_ways},
     world::World,
     written_as,
@@ -17,7 +17,7 @@ use crate::support::{
 
 #[test]
 fn inventories_are_told_alike_in_all_formats() {
-    let root = Path::new(crate::ROOT).join("fixtures");
+    let root = Path::new(super::ROOT).join("fixtures");
     let mut tried = 0;
     for folder in ["topologies", "managers"] {
         for entry in fs::read_dir(root.join(folder)).expect("fixtures") {

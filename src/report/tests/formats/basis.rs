@@ -4,7 +4,7 @@ use judge::{RuleVerdict, Verdict};
 use report::{COMMAND, Report, github, terminal, trials};
 use serde_json::Value;
 
-use crate::support::{sarif::list, world::World, written_as, xml};
+use super::support::{sarif::list, world::World, written_as, xml};
 
 /// What a rule's level and basis look like for people.
 fn weight(verdict: &RuleVerdict) -> String {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use judge::rules::{self, example::Example};
 use report::Report;
 
-use crate::support::{formats, world::World, written};
+use super::support::{formats, world::World, written};
 
 /// What stands for no time where somebody prints it after all.
 const NO_TIMES: [&str; 3] = ["1970-", "-009999-", "9999-12-3"];
@@ -15,7 +15,7 @@ const NO_TIMES: [&str; 3] = ["1970-", "-009999-", "9999-12-3"];
 fn dumps() -> Vec<(String, Evidence)> {
     let mut dumps = Vec::new();
     for folder in ["fixtures/topologies", "fixtures/managers", "tests/cli"] {
-        for entry in fs::read_dir(Path::new(crate::ROOT).join(folder)).expect("a folder") {
+        for entry in fs::read_dir(Path::new(super::ROOT).join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();
             if let Ok(input) = read_input(&path, &Digester::new([7; 32])) {
                 dumps.push((path.display().to_string(), input.evidence));

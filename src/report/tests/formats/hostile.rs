@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use report::escape;
 
-use crate::support::{
+use super::support::{
     formats,
     hostile::{HARMS, LONG, does_no_harm, harmful, long, world},
     written, written_as, xml,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use judge::Verdict;
 use serde_json::Value;
 
-use crate::support::{world::World, written_as};
+use super::support::{world::World, written_as};
 
 #[test]
 fn counts_agree_with_what_is_there_and_with_the_json_report() {

@@ -4,7 +4,7 @@ use evidence::{Digester, read_input};
 use judge::Verdict;
 use serde_json::{Value, json};
 
-use crate::support::{formats, world::World, written};
+use super::support::{formats, world::World, written};
 
 /// What each credential holds, so that it can be told from the text around it.
 const CANARY: &str = "CANARY0f3c5a7e9b1d2c4f6a8e0b1d";

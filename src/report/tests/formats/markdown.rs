@@ -2,7 +2,7 @@
 
 use judge::{Verdict, rules::Finding};
 
-use crate::support::{markdown::SUMMARY, world::World, written_as};
+use super::support::{markdown::SUMMARY, world::World, written_as};
 
 #[test]
 fn a_summary_has_room_for_whatever_is_found() {

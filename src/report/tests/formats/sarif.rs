@@ -5,7 +5,7 @@ use std::env;
 use judge::{Verdict, rules};
 use serde_json::Value;
 
-use crate::support::{
+use super::support::{
     sarif::{is_sarif, list},
     world::World,
     written_as,

@@ -32,7 +32,7 @@ impl World {
     /// A dump that breaks rules of every level and leaves others undecided, and a waiver of one violation that has no end
     /// yet, of one that has, and of none.
     pub fn violating() -> Self {
-        let path = Path::new(crate::ROOT).join("tests/cli/violating.yaml");
+        let path = Path::new(super::super::ROOT).join("tests/cli/violating.yaml");
         let digester = Digester::new([7; 32]);
         let mut evidence = read_input(&path, &digester).expect("a dump").evidence;
         evidence.header.hub.source = "context hub".to_owned();
