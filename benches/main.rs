@@ -6,7 +6,6 @@ mod dumps;
 mod hub;
 mod inventory;
 mod rules;
-mod shards;
 mod support;
 mod watching;
 
@@ -29,7 +28,6 @@ enum Benchmark {
     Hub(hub::Arguments),
     Inventory(inventory::Arguments),
     Rules(rules::Arguments),
-    Shards(shards::Arguments),
     Watching(watching::Arguments),
 }
 
@@ -39,7 +37,6 @@ fn main() -> anyhow::Result<()> {
         Benchmark::Hub(arguments) => hub::run(arguments),
         Benchmark::Inventory(arguments) => inventory::run(arguments),
         Benchmark::Rules(arguments) => Ok(rules::run(arguments)?),
-        Benchmark::Shards(arguments) => shards::run(arguments),
         Benchmark::Watching(arguments) => watching::run(arguments),
     }
 }

@@ -15,17 +15,13 @@ use crate::{
     hub::missing::ONE_LOOK,
     watch::{
         record::Recorded,
-        seen::{add_slices, asked_for_writers, share},
+        seen::{add_slices, asked_for_writers},
         timeline::{self, gap},
     },
 };
 
 /// Why the timeline ends where it does.
 const NOT_WATCHED: &str = "the run did not end by itself: what came after its last copy is unknown";
-
-/// Why nothing that lasts is known of a share.
-const UNVISITED: &str =
-    "the run did not end by itself: only then it looks at namespaces that were empty before, or new";
 
 /// The evidence that the first list gives.
 const LISTED: [Kind; 3] = [Kind::Inventory, Kind::PlacementDecisions, Kind::Writers];
@@ -213,21 +209,15 @@ impl Watching {
         evidence.unreadable.extend(recorded.unreadable);
         evidence.gaps.extend(recorded.gaps);
         let end = planned_end.max(until);
-        let is_merged = evidence.header.scope.shard.is_some();
         // What a watch has not heard of by now is unknown: its connection may be dead.
-        let unknown = |known_until: Option<Timestamp>| match known_until {
-            _ if is_merged => (from, UNVISITED),
-            known_until => (known_until.unwrap_or(until), NOT_WATCHED),
-        };
-        let (since, why) = unknown(known_until);
-        evidence.gaps.push(gap::<ClusterProfile>(since, end, why));
+        let since = known_until.unwrap_or(until);
+        evidence.gaps.push(gap::<ClusterProfile>(since, end, NOT_WATCHED));
         if let (Some(slices), Some((recorded, known_until))) = (slices, copied_slices) {
             add_slices(&mut evidence, recorded, slices.unlisted.as_deref(), window);
-            let (since, why) = unknown(known_until);
-            evidence.gaps.push(gap::<PlacementDecision>(since, end, why));
-        }
-        if let Some(shard) = evidence.header.scope.shard {
-            evidence.header.shares = vec![share(shard, &evidence)];
+            let since = known_until.unwrap_or(until);
+            evidence
+                .gaps
+                .push(gap::<PlacementDecision>(since, end, NOT_WATCHED));
         }
         Some(evidence)
     }

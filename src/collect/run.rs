@@ -8,7 +8,6 @@ pub(crate) mod plan;
 mod profiles;
 mod scope_check;
 mod settle;
-mod share;
 mod side_by_side;
 mod slices;
 mod snapshot;
@@ -43,7 +42,6 @@ pub async fn collect(
 ) -> Result<Evidence, CollectError> {
     let before = hub.traffic();
     let mut run = Run::prepare(hub, plan, clock, progress, stop).await?;
-    run.divide().await?;
     let mut asking = Asking::new(&plan.members, &plan.scope, plan.observe, clock);
     // The parts of a run are on the heap: together they would fill the stack of a thread.
     Box::pin(run.profiles_and_members(&mut asking)).await?;

@@ -13,7 +13,6 @@ mod observation;
 mod read;
 mod secrets;
 mod seen;
-mod shares;
 
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
@@ -70,8 +69,4 @@ pub use seen::{
     },
     taken_name::{TakenName, TakenNameFound, TakenNameLook},
     workload::Workload,
-};
-pub use shares::{
-    merge,
-    shard::{Shard, ShardError, Share},
 };

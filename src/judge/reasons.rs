@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use evidence::{
-    Reason, ReasonId, Shard,
-    api::{Edition, Feature, Role},
+    Reason, ReasonId,
+    api::{Edition, Feature},
 };
 
 use crate::rules::Basis;
@@ -88,20 +88,6 @@ pub(crate) fn not_claimed(edition: Edition, feature: Feature) -> Reason {
     let told =
         format!("edition {edition} requires this only of implementations that claim the feature {feature}");
     Reason::of(ReasonId::FeatureNotClaimed, told)
-}
-
-/// The rule compares namespaces, and the run observed a share of them.
-pub(crate) fn part_of_fleet(shard: Shard) -> Reason {
-    Reason::of(
-        ReasonId::PartOfFleet,
-        format!("the rule compares all namespaces of the fleet, and this is share {shard}"),
-    )
-}
-
-/// No namespace with the role's objects falls to the run's share.
-pub(crate) fn empty_share(role: Role, shard: Shard) -> Reason {
-    let noun = role.objects().noun();
-    Reason::of(ReasonId::EmptyShare, format!("no {noun} falls to share {shard}"))
 }
 
 /// Nothing happened during the run that the rule judges. Unlike a thing that is seen to be absent, this does not show that

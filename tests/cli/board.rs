@@ -271,51 +271,6 @@ fn evidence_of_another_run_refutes_each_verdict() {
 }
 
 #[test]
-fn a_merged_report_needs_the_evidence_of_every_part() {
-    let folder = Folder::new();
-    folder.submit("reports/fleet/one", "violating.yaml", "standard", &["identity/"]);
-    folder.submit(
-        "reports/fleet/v1",
-        "violating.yaml",
-        "standard",
-        &["--skip", "identity/"],
-    );
-    let part = |name: &str, file: &str| folder.flag(&format!("reports/fleet/{name}/{file}"));
-    for name in ["one", "v1"] {
-        let report = fs::read_to_string(part(name, "report.yaml")).expect("a report");
-        let one_version = report.replace("version: one", "version: v1");
-        fs::write(part(name, "report.yaml"), one_version).expect("written");
-    }
-    let (one, other) = (part("one", "report.yaml"), part("v1", "report.yaml"));
-    expect(
-        0,
-        &[
-            "report",
-            "merge",
-            &one,
-            &other,
-            "--output",
-            &part("v1", "merged.yaml"),
-        ],
-    );
-    fs::rename(part("v1", "merged.yaml"), &other).expect("moved");
-    fs::rename(part("one", "evidence.jsonl.zst"), part("v1", "more.jsonl.zst")).expect("moved");
-    fs::remove_dir_all(folder.path("reports/fleet/one")).expect("removed");
-    let verify = ["report", "verify", "--dir", &folder.flag("reports")];
-    let told = call(&verify);
-    // The evidence names version `one`, and nothing else differs.
-    assert!(told.out.contains("implementation.version"), "{}", told.out);
-    folder.site();
-    let page = folder.text("site/implementations/fleet/v1-standard/index.html");
-    assert!(
-        page.contains("href=\"report-1.html\"") && page.contains("href=\"report-2.html\""),
-        "{page}"
-    );
-    fs::remove_file(part("v1", "more.jsonl.zst")).expect("removed");
-    assert!(expect(0, &verify).contains("not verified: fleet/v1"));
-}
-
-#[test]
 fn thirty_implementations_are_shown_and_their_history() {
     let folder = Folder::new();
     folder.submit("reports/fleet/v1.0.0", "conforming.yaml", "standard", &[]);

@@ -27,8 +27,6 @@ fn each_command_that_reads_a_file_of_others_bounds_it() {
         &["run", "--from", &dump][..],
         &["run", "--from", &evidence],
         &["replay", &evidence],
-        &["report", "merge", &evidence],
-        &["report", "merge", &report],
         &["report", "diff", &report, &report],
         &["report", "verify", &report, &evidence],
     ] {

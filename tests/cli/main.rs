@@ -23,7 +23,6 @@ mod reports;
 mod schemas;
 mod scope;
 mod settling;
-mod shards;
 #[cfg(unix)]
 mod signals;
 mod signed;

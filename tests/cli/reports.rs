@@ -84,10 +84,6 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
         &["report", "verify", &report, "missing.jsonl"],
         &["missing.jsonl"],
     );
-    refused(
-        &["report", "verify", &report, &evidence, &evidence],
-        &["comes from one run"],
-    );
     refused(&["report", "verify", &report, &folder.flag("")], &["is no file"]);
     refused(
         &["report", "diff", &report, &evidence],
@@ -241,54 +237,6 @@ fn a_diff_exits_by_whether_something_got_worse() {
 }
 
 #[test]
-fn shards_are_merged_and_verified() {
-    let folder = Folder::new();
-    let (first, first_evidence) = folder.report(1, "first", &["--from", "violating.yaml", "identity/"]);
-    // The scope is recorded, so that the evidence is another.
-    let (second, second_evidence) = folder.report(
-        1,
-        "second",
-        &[
-            "--from",
-            "violating.yaml",
-            "--skip",
-            "identity/",
-            "--namespace",
-            "fleet",
-        ],
-    );
-    let (whole, _) = folder.report(1, "whole", &["--from", "violating.yaml"]);
-    let merged = folder.flag("merged.yaml");
-    expect(0, &["report", "merge", &first, &second, "--output", &merged]);
-    assert_eq!(
-        folder.yaml("merged.yaml")["suites"],
-        folder.yaml("whole.yaml")["suites"]
-    );
-    assert_eq!(folder.yaml("merged.yaml")["decision"], "not-conformant");
-    assert_eq!(
-        expect(0, &["report", "merge", &second, &first]),
-        folder.text("merged.yaml")
-    );
-    expect(
-        0,
-        &["report", "verify", &merged, &second_evidence, &first_evidence],
-    );
-    expect(1, &["report", "verify", &merged, &first_evidence]);
-    expect(0, &["report", "diff", &whole, &folder.flag("whole.yaml")]);
-
-    let (other, _) = folder.report(1, "other", &["--from", "violating.yaml", "--edition", "2026-07"]);
-    refused(
-        &["report", "merge", &first, &other],
-        &["edition differs", "\"standard\"", "\"2026-07\""],
-    );
-    let nowhere = folder.flag("no/such/merged.yaml");
-    refused(
-        &["report", "merge", &first, &second, "--output", &nowhere],
-        &["--output", "create the folder"],
-    );
-}
-
-#[test]
 fn the_matrix_of_the_sig_is_fed() {
     let folder = Folder::new();
     let matrix = folder.flag("matrix.yaml");
@@ -307,13 +255,6 @@ fn the_matrix_of_the_sig_is_fed() {
         [Some(false), Some(false), Some(false), Some(false)]
     );
     assert_eq!(written["implementation"]["project"], "");
-    // From a report that is there already.
-    let (report, _) = folder.report(1, "one", &["--from", "violating.yaml"]);
-    let told = expect(
-        0,
-        &["report", "merge", &report, "--report-format", "sig-multicluster"],
-    );
-    assert_eq!(told, folder.text("matrix.yaml"));
 }
 
 #[test]
@@ -356,9 +297,7 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
     // New rules of other suites change nothing here.
     document.suites.retain(|suite| suite.name == "conditions");
     // What differs from run to run.
-    if let Some(scope) = &mut document.scope {
-        scope.window = None;
-    }
+    document.scope.window = None;
     if let Some(kept) = &mut document.evidence {
         (kept.sha256, kept.bytes) = ("ab".repeat(32), 4096);
     }

@@ -98,13 +98,6 @@ pub enum CollectError {
         there: String,
     },
 
-    /// The hub's namespaces are unknown, so that they cannot be divided into shares.
-    #[error("failed to find the namespaces that all shares divide between them: {cause}")]
-    Undivided {
-        /// What happened.
-        cause: String,
-    },
-
     /// Another failure.
     #[error("failed to {action}: {cause}")]
     Failed {

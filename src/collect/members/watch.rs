@@ -242,9 +242,7 @@ impl Asking {
     /// Whether what opens that member is tried.
     fn holds(&self, attempt: &CredentialAttempt) -> bool {
         let Named { namespace, name } = &attempt.profile;
-        let shard = self.scope.shard.zip(namespace.as_deref());
-        shard.is_none_or(|(shard, namespace)| shard.holds(namespace))
-            && self.members.hold(namespace.as_deref(), name)
+        self.members.hold(namespace.as_deref(), name)
     }
 }
 

@@ -30,10 +30,6 @@ impl Run<'_> {
 
     /// Lists the consumers' Secrets.
     async fn secrets(&mut self) {
-        if let Some(of_first) = self.plan.of_first_share() {
-            self.asked(Kind::Secrets, of_first);
-            return;
-        }
         let (asked, places, gap) =
             secrets::asked(&self.plan.secrets, &self.permissions, &self.plan.scope.namespaces);
         self.asked(Kind::Secrets, asked);
@@ -61,8 +57,7 @@ impl Run<'_> {
 
     /// Looks in consumers' namespaces for Secrets that lack the label.
     async fn unlabelled_secrets(&mut self) {
-        let of_first = self.plan.of_first_share();
-        let asked = of_first.unwrap_or_else(|| secrets::unlabelled_asked(&self.plan.secrets));
+        let asked = secrets::unlabelled_asked(&self.plan.secrets);
         let wanted = asked == Asked::Yes;
         self.asked(Kind::UnlabelledSecrets, asked);
         if !wanted {

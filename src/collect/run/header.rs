@@ -34,7 +34,6 @@ pub(super) fn header(hub: &Connection, plan: &Plan, target: &Target) -> Header {
             placement_served: placements.map_or_else(Vec::new, |target| target.served.clone()),
         },
         scope: plan.scope.clone(),
-        shares: Vec::new(),
         window: None,
         settled: None,
         read_at: None,
@@ -57,9 +56,7 @@ impl Plan {
         } else {
             Asked::Yes
         };
-        let requests = if let Some(of_first) = self.of_first_share() {
-            of_first
-        } else if self.audit_logs.is_empty() {
+        let requests = if self.audit_logs.is_empty() {
             no(missing::NO_AUDIT_LOG)
         } else {
             Asked::Yes
@@ -103,7 +100,6 @@ impl Plan {
             let timeline = asked[&Kind::Timeline].clone();
             let consumers = yes_if(!self.claim.consumer_users.is_empty(), missing::NO_CONSUMER_USERS);
             let workloads = yes_if(self.workloads.is_some(), missing::NO_WORKLOADS);
-            let workloads = self.of_first_share().unwrap_or(workloads);
             asked.extend([
                 (Kind::PlacementDecisions, Asked::Yes),
                 (Kind::PlacementTimeline, timeline),

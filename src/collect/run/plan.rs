@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use evidence::{
-    Asked, Claim, Scope,
+    Claim, Scope,
     api::{Edition, Role},
 };
 
@@ -100,12 +100,5 @@ impl Plan {
             .stages_placements()
             .then(|| Role::Scheduler.default_edition());
         self.claim.edition_of(Role::Scheduler).or(staged)
-    }
-
-    /// What to say of evidence on the whole hub, if the runner of another share reads it.
-    pub fn of_first_share(&self) -> Option<Asked> {
-        let shard = self.scope.shard.filter(|shard| !shard.reads_hub())?;
-        let reason = format!("the runner of share 0/{} reads it", shard.count);
-        Some(Asked::No(reason.into()))
     }
 }

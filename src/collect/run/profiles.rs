@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     scope_check,
     state::{AT_ONCE, Run, TICK},
-    watches::{Left, Slices},
+    watches::{Left, Slices, Watches},
 };
 use crate::{
     connect::call::TimedClient,
@@ -39,13 +39,13 @@ impl Run<'_> {
         let observe = self.plan.observe;
         let record = timeline::Shared::default();
         record.lock().memory = MemoryBudget::of_window(observe);
-        let mut watches = self.watches(&record, |namespace| self.target.profiles(namespace));
+        let mut watches = Watches(self.watches(&record, |namespace| self.target.profiles(namespace)));
         self.progress.phase("listing profiles");
         let from = self.clock.now();
         let mut slices = Box::pin(self.slices()).await?;
         let seen_slices = slices.record.clone();
         let slices_so_far = self.target.placements.as_ref().map(|_| slices.so_far());
-        let start = stream::iter(watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
+        let start = stream::iter(watches.0.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         let unlisted = match self.patience.within(self.patience.list, start).await {
             Ok(Ok(())) => None,
@@ -61,7 +61,6 @@ impl Run<'_> {
         if unlisted.is_none() && !self.stopped() {
             self.check_scope(&record, &slices).await?;
         }
-        let mut watches = self.rest(watches, &record);
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
             self.progress.phase("watching profiles");
@@ -95,9 +94,6 @@ impl Run<'_> {
             }
             watches.finish(ended);
             Box::pin(self.confirm_slices(&mut slices, ended)).await;
-            let resting = std::mem::take(&mut watches.resting);
-            self.visit(resting, &record, |name| self.target.profiles(Some(name)))
-                .await;
         }
         let until = self.clock.now();
         let recorded = record.lock().take();
@@ -117,9 +113,6 @@ impl Run<'_> {
                 watches,
                 slices,
             });
-        }
-        if let Some(shard) = self.plan.scope.shard {
-            self.shared(shard);
         }
         match unlisted {
             _ if self.stopped() => self.cut_short(from, until, unlisted.is_none()),

@@ -123,8 +123,7 @@ pub(crate) async fn check(
     holds: impl Fn(Role, &Scope) -> Option<bool>,
 ) -> Result<(), CollectError> {
     let scope = &plan.scope;
-    // A share may well be empty.
-    if plan.wait || scope.shard.is_some() {
+    if plan.wait {
         return Ok(());
     }
     let is_judged = |role: &Role| *role != Role::Scheduler || target.placements.is_some();

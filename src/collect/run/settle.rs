@@ -216,8 +216,8 @@ impl Run<'_> {
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
             let now = self.clock.now();
-            doubt(&seen.profiles, &watches.followed, now);
-            doubt(&seen.slices, &slices.watches.followed, now);
+            doubt(&seen.profiles, &watches.0, now);
+            doubt(&seen.slices, &slices.watches.0, now);
         }
         watches.finish(ended);
         slices.watches.finish(ended);
@@ -227,9 +227,6 @@ impl Run<'_> {
     fn looked_on(&mut self, seen: &Seen, settled: Settled) {
         self.evidence.later = seen.later(settled.until);
         self.evidence.header.settled = Some(settled);
-        if let [share] = &mut *self.evidence.header.shares {
-            share.settled = Some(settled);
-        }
     }
 }
 

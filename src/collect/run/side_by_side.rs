@@ -7,6 +7,7 @@ use tokio::{select, sync::watch};
 use super::{
     patience::Unfinished,
     state::{ATTEMPTS, Run},
+    watches::watched_namespaces,
 };
 use crate::{
     connect::{call::retry, failure::Failure},
@@ -27,7 +28,10 @@ impl Run<'_> {
     /// Watches the hub and asks the members, side by side.
     pub(super) async fn profiles_and_members(&mut self, asking: &mut Asking) -> Result<(), CollectError> {
         let places = secrets::places(&self.permissions, &self.plan.scope.namespaces);
-        let profiles = self.observed.paths(&self.target);
+        let namespaces = watched_namespaces(&self.plan.scope).into_iter();
+        let profiles: Vec<String> = namespaces
+            .map(|namespace| self.target.profiles(namespace))
+            .collect();
         let from = Sources {
             hub: &self.client(),
             profiles: &profiles,

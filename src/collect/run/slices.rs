@@ -3,7 +3,10 @@
 use evidence::Window;
 use jiff::Timestamp;
 
-use super::{state::Run, watches::Slices};
+use super::{
+    state::Run,
+    watches::{Slices, Watches},
+};
 use crate::{
     hub::error::CollectError,
     watch::{memory_budget::MemoryBudget, seen::add_slices, timeline},
@@ -21,9 +24,9 @@ impl Run<'_> {
         self.progress.phase("listing placement decisions");
         let record = timeline::Shared::default();
         record.lock().memory = MemoryBudget::of_window(self.plan.observe);
-        let mut watches = self.watches(&record, |namespace| target.slices(namespace));
+        let mut watches = Watches(self.watches(&record, |namespace| target.slices(namespace)));
         let mut unlisted = None;
-        for watch in &mut watches {
+        for watch in &mut watches.0 {
             match self.patience.within(self.patience.list, watch.start()).await {
                 Ok(Ok(())) => {}
                 Ok(Err(failure)) if failure.is_silence() => unlisted = Some(failure.to_string()),
@@ -36,7 +39,7 @@ impl Run<'_> {
         }
         Ok(Slices {
             unlisted,
-            watches: self.rest(watches, &record),
+            watches,
             record,
         })
     }
@@ -50,11 +53,6 @@ impl Run<'_> {
             }
         }
         slices.watches.finish(ended);
-        if let Some(target) = &self.target.placements {
-            let resting = std::mem::take(&mut slices.watches.resting);
-            self.visit(resting, &slices.record, |name| target.slices(Some(name)))
-                .await;
-        }
     }
 
     /// Puts the slices into the evidence.

@@ -77,11 +77,10 @@ impl Run<'_> {
             Wish::IfAllowed => Asked::No(NOT_READ.into()),
             Wish::No(reason) => Asked::No(reason.clone()),
         };
-        let of_secrets = self.plan.of_first_share();
-        let of_secrets = of_secrets.unwrap_or_else(|| wished(&self.plan.secrets));
+        let secrets = wished(&self.plan.secrets);
         evidence.header.asked.extend([
-            (Kind::Secrets, of_secrets.clone()),
-            (Kind::UnlabelledSecrets, of_secrets),
+            (Kind::Secrets, secrets.clone()),
+            (Kind::UnlabelledSecrets, secrets),
             (Kind::Probe, wished(&self.plan.probe)),
         ]);
         lack(&mut evidence, &READ_LAST);

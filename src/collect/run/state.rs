@@ -10,7 +10,7 @@ use super::{
     header::header,
     patience::{Patience, Unfinished},
     plan::Plan,
-    watches::{Left, Observed},
+    watches::{Left, watched_namespaces},
 };
 use crate::{
     clock::Clock,
@@ -42,7 +42,6 @@ pub(crate) struct Run<'a> {
     pub(crate) target: Target,
     pub(crate) permissions: Permissions,
     pub(crate) evidence: Evidence,
-    pub(super) observed: Observed,
     /// What the run has written to.
     pub(super) touched: Touched,
     /// Whether the profiles could not be listed at the end of the window.
@@ -105,7 +104,6 @@ impl<'a> Run<'a> {
                 ..Evidence::default()
             },
             target,
-            observed: Observed::of_scope(&plan.scope.namespaces),
             touched: Touched::default(),
             is_stale: false,
             patience,
@@ -126,29 +124,21 @@ impl Run<'_> {
         record: &timeline::Shared<T>,
         path: impl Fn(Option<&str>) -> String,
     ) -> Vec<Watch<T>> {
-        let watch = |namespace: Option<&str>| self.watch(namespace, record, path(namespace));
-        let watches: Vec<Watch<T>> = match &self.observed {
-            Observed::All => vec![watch(None)],
-            Observed::Each(namespaces) => namespaces.iter().map(|name| watch(Some(name))).collect(),
-        };
+        let watches: Vec<Watch<T>> = watched_namespaces(&self.plan.scope)
+            .into_iter()
+            .map(|namespace| {
+                Watch::new(
+                    self.client(),
+                    self.clock,
+                    record.clone(),
+                    path(namespace),
+                    namespace.map(str::to_owned),
+                    !self.plan.observe.is_zero(),
+                )
+            })
+            .collect();
         self.client().cost.allow(watches.len());
         watches
-    }
-
-    pub(super) fn watch<T: Tracked>(
-        &self,
-        namespace: Option<&str>,
-        record: &timeline::Shared<T>,
-        path: String,
-    ) -> Watch<T> {
-        Watch::new(
-            self.client(),
-            self.clock,
-            record.clone(),
-            path,
-            namespace.map(str::to_owned),
-            !self.plan.observe.is_zero(),
-        )
     }
 
     pub(super) fn asked(&mut self, kind: Kind, asked: Asked) {

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::{header::header, plan::Plan, scope_check, watches::Observed};
+use super::{header::header, plan::Plan, scope_check, watches::watched_namespaces};
 use crate::{
     clock::Clock,
     connect::{call::ask, connection::Connection, failure::Failure},
@@ -208,7 +208,8 @@ async fn inventory(
 ) -> Result<Listed, CollectError> {
     let counting = Arc::new(Mutex::new(Counting::default()));
     let mut is_whole = true;
-    for path in Observed::of_scope(&plan.scope.namespaces).paths(target) {
+    for namespace in watched_namespaces(&plan.scope) {
+        let path = target.profiles(namespace);
         let (into, scope) = (Arc::clone(&counting), plan.scope.clone());
         let each = move |json: &[u8]| match serde_json::from_slice::<ClusterProfile>(json) {
             Ok(profile) if !scope.holds(&profile) => into.lock().inventory.left_out += 1,

@@ -10,89 +10,61 @@ use futures::future::join_all;
 use jiff::Timestamp;
 
 use crate::{
-    hub::target::Target,
     progress::SlicesSoFar,
     watch::timeline::{self, Watch},
 };
 
-/// Which namespaces are observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Observed {
-    /// All of the hub, by one watch.
-    All,
-    /// These, each by a watch of its own.
-    Each(Vec<String>),
-}
-
-impl Observed {
-    /// What a run observes that has no share.
-    pub fn of_scope(namespaces: &[String]) -> Self {
-        match namespaces {
-            [] => Observed::All,
-            namespaces => Observed::Each(namespaces.to_vec()),
-        }
-    }
-
-    /// The paths of their profiles.
-    pub fn paths(&self, target: &Target) -> Vec<String> {
-        match self {
-            Observed::All => vec![target.profiles(None)],
-            Observed::Each(names) => names.iter().map(|name| target.profiles(Some(name))).collect(),
-        }
+/// The namespaces of the scope, each for a watch of its own. `None` stands for the whole hub.
+pub(super) fn watched_namespaces(scope: &Scope) -> Vec<Option<&str>> {
+    match scope.namespaces.as_slice() {
+        [] => vec![None],
+        namespaces => namespaces.iter().map(|name| Some(&**name)).collect(),
     }
 }
 
 /// The watches of objects of one kind.
-pub(crate) struct Watches<T: Tracked = ClusterProfile> {
-    /// Those that are followed.
-    pub followed: Vec<Watch<T>>,
-    /// In a share, those of namespaces without such objects, which are not followed.
-    pub resting: Vec<Watch<T>>,
-}
+pub(crate) struct Watches<T: Tracked = ClusterProfile>(pub Vec<Watch<T>>);
 
 impl<T: Tracked> Default for Watches<T> {
     fn default() -> Self {
-        Self {
-            followed: Vec::new(),
-            resting: Vec::new(),
-        }
+        Self(Vec::new())
     }
 }
 
 impl<T: Tracked> Watches<T> {
     /// Whether the objects of a namespace are followed.
     pub fn hold(&self, namespace: &str) -> bool {
-        let mut watched = self.followed.iter().map(Watch::namespace);
+        let mut watched = self.0.iter().map(Watch::namespace);
         watched.any(|watched| watched.is_none_or(|name| name == namespace))
     }
 
     /// Compares lists with what they have brought. Returns whether all are confirmed.
     pub async fn confirm(&mut self) -> bool {
-        let confirmed = join_all(self.followed.iter_mut().map(Watch::confirm)).await;
+        let confirmed = join_all(self.0.iter_mut().map(Watch::confirm)).await;
         !confirmed.contains(&false)
     }
 
     /// Notes that no list has confirmed them since the window ended, which leaves a gap until now.
     pub fn doubt(&mut self, why: &dyn Display, ended: Timestamp) {
-        self.followed.iter_mut().for_each(|watch| watch.doubt(why));
+        self.0.iter_mut().for_each(|watch| watch.doubt(why));
         // They share a record.
-        if let Some(watch) = self.followed.first() {
+        if let Some(watch) = self.0.first() {
             watch.lose_since(ended, why);
         }
     }
 
     /// Ends them: what comes later does not count.
     pub fn finish(&mut self, ended: Timestamp) {
-        self.followed.iter_mut().for_each(|watch| watch.finish(ended));
+        self.0.iter_mut().for_each(|watch| watch.finish(ended));
     }
 
     /// Records every change, for as long as it is polled.
     pub async fn follow(&mut self) {
-        if self.followed.is_empty() {
+        if self.0.is_empty() {
             // Nothing can change, but the window has its length.
             pending::<()>().await;
         }
-        join_all(self.followed.iter_mut().map(Watch::follow)).await;
+        join_all(self.0.iter_mut().map(Watch::follow)).await;
     }
 }
 

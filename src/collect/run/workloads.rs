@@ -52,7 +52,7 @@ impl Run<'_> {
         let Some(workloads) = &self.plan.workloads else {
             return;
         };
-        if self.target.placements.is_none() || self.plan.of_first_share().is_some() {
+        if self.target.placements.is_none() {
             return;
         }
         let found: Arc<Mutex<Vec<Workload>>> = Arc::default();

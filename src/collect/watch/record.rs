@@ -1,7 +1,7 @@
 //! The histories of profiles, or of slices, built from lists and watches.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -38,8 +38,8 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     alive: usize,
     /// For further versions.
     pub memory: MemoryBudget,
-    /// Until when each watch knows every change; none for a watch at rest.
-    heard: Vec<Option<Timestamp>>,
+    /// Until when each watch knows every change.
+    heard: Vec<Timestamp>,
 }
 
 struct Place {
@@ -62,7 +62,6 @@ impl StillUnreadable {
             from: Some(self.since),
             until: Some(until),
             object: Some(self.unreadable.object.clone()),
-            share: None,
             reason: format!("a version could not be read: {}", self.unreadable.message).into(),
         }
     }
@@ -203,20 +202,6 @@ impl<T: Tracked> Record<T> {
         self.places.get(key).map(|place| &self.histories[place.index])
     }
 
-    /// The namespaces of all profiles so far, of unreadable ones too.
-    pub fn namespaces(&self) -> BTreeSet<String> {
-        let unreadable = self.unreadable.values();
-        let unreadable = unreadable.map(|one| one.unreadable.object.namespace.clone());
-        let mut names: BTreeSet<String> = unreadable.collect();
-        for history in &self.histories {
-            let name = &*history.last().metadata().namespace;
-            if !names.contains(name) {
-                names.insert(name.to_owned());
-            }
-        }
-        names
-    }
-
     /// Begins anew with what a window ended with: the last versions of the objects that exist, and those that were
     /// unreadable then.
     pub fn go_on<'a>(
@@ -321,7 +306,6 @@ impl<T: Tracked> Record<T> {
                 from: Some(deleted),
                 until: Some(at),
                 object: Some(object.object_ref()),
-                share: None,
                 reason: Reason::known(ReasonId::HubRestored, words),
             });
         }

@@ -1,8 +1,6 @@
 //! How what was seen becomes evidence.
 
-use std::collections::BTreeSet;
-
-use evidence::{Asked, Evidence, Gap, Kind, ProfileHistory, Shard, Share, Window, api::PlacementDecision};
+use evidence::{Asked, Evidence, Gap, Kind, ProfileHistory, Window, api::PlacementDecision};
 
 use super::{record::Recorded, timeline::gap};
 
@@ -37,20 +35,5 @@ pub(crate) fn add_slices(
         evidence
             .gaps
             .push(gap::<PlacementDecision>(window.from, window.until, reason));
-    }
-}
-
-/// The share that the evidence holds.
-pub(crate) fn share(shard: Shard, evidence: &Evidence) -> Share {
-    let profiles = evidence.profiles.iter();
-    let profiles = profiles.map(|history| &*history.last().metadata.namespace);
-    let slices = evidence.slices.iter();
-    let slices = slices.map(|history| &*history.last().metadata.namespace);
-    let namespaces: BTreeSet<&str> = profiles.chain(slices).collect();
-    Share {
-        shard,
-        namespaces: namespaces.into_iter().map(str::to_owned).collect(),
-        window: evidence.header.window,
-        settled: evidence.header.settled,
     }
 }

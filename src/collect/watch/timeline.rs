@@ -145,12 +145,6 @@ impl<T: Tracked> Watch<T> {
         self.namespace.as_deref()
     }
 
-    /// Closes the watch until [`Watch::visit`].
-    pub fn rest(&mut self) {
-        self.stream = None;
-        self.record.lock().rest(self.number);
-    }
-
     /// Lists the profiles for the first time.
     ///
     /// # Errors

@@ -127,13 +127,11 @@ impl DriverFlags {
 }
 
 /// Whether the driver is part of the run without being named: in the lab it takes no time, and writes to nothing of the
-/// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it; and a share of
-/// the fleet cannot be driven.
+/// user's. A single snapshot cannot see what it does, nor can a run that does not look where it does it.
 fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
     let mut roles = plan.claim.roles();
     matches!(target, Target::Lab(_))
         && !plan.observe.is_zero()
-        && plan.scope.shard.is_none()
         && roles.all(|role| {
             // A consumer is not driven, but shown a stage.
             role != Role::Consumer && plan.scope.holds_namespace(lab::reference(role).namespace)

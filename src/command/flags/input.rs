@@ -1,9 +1,13 @@
-//! The flag that bounds what is read from files of others.
+//! Reads evidence files and dumps, with the flag that bounds their size.
+
+use std::path::Path;
 
 use clap::Args;
-use evidence::Limits;
+use collect::clock::Clock;
+use evidence::{Input, InputError, Limits, read_input_bounded};
 
 use super::size::Size;
+use crate::command::terminal::advice;
 
 /// How much is read.
 #[derive(Clone, Copy, Debug, Args)]
@@ -45,4 +49,30 @@ impl InputFlags {
             ..Limits::default()
         }
     }
+}
+
+/// Reads an evidence file or a dump, and names the flags that collect what a dump lacks.
+///
+/// # Errors
+/// When the file is unreadable, or holds nothing to judge.
+pub fn read_evidence(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
+    let mut input = read_untimed(path, limits)?;
+    let header = &mut input.evidence.header;
+    if header.window.is_none() {
+        header.read_at.get_or_insert_with(|| Clock::system().now());
+    }
+    Ok(input)
+}
+
+/// Reads an evidence file or a dump, and leaves the time of a dump unset.
+///
+/// # Errors
+/// When the file is unreadable, or holds nothing to judge.
+pub fn read_untimed(path: &Path, limits: &Limits) -> anyhow::Result<Input> {
+    read_input_bounded(path, &collect::new_digester(), limits).map_err(advised)
+}
+
+fn advised(error: InputError) -> anyhow::Error {
+    let message = format!("{error}{}", advice::too_large(error.limit()));
+    anyhow::Error::new(error).context(message)
 }

@@ -112,9 +112,6 @@ pub fn evidence(facts: &Facts) -> String {
     if !facts.helped_by.is_empty() {
         parts.push(format!("sharpened by {}", joined(&facts.helped_by, " and ")));
     }
-    if facts.whole_fleet {
-        parts.push("compares all namespaces of the fleet".to_owned());
-    }
     parts.join("; ")
 }
 

@@ -1,7 +1,6 @@
 //! A folder of submitted reports: `report.yaml` in folders of its own, with its evidence beside it.
 
 use std::{
-    collections::BTreeSet,
     fs::{self, DirEntry},
     path::{Component, Path, PathBuf},
 };
@@ -164,22 +163,13 @@ impl Found {
         }
     }
 
-    /// Judges the evidence again, if it is there. `show` gets each run.
-    pub(super) fn check(&self, limits: &Limits, show: impl FnMut(&Report)) -> Check {
-        let files = self.evidence();
-        let names_all = self.runs().all(|run| run.evidence.is_some());
-        if files.is_empty() || !names_all {
-            return Check::of(&self.document, Proof::Missing);
-        }
-        let mut files = files.iter();
-        let verified = verify_with(
-            &self.document,
-            || files.next().map(|path| held(path, limits)),
-            show,
-        );
-        let proof = match verified {
-            Ok(verified) => Proof::Judged(verified),
-            Err(failure) => Proof::Unreadable(failure.in_one_line()),
+    /// Judges the evidence again, if it is there. `show` gets the run.
+    pub(super) fn check(&self, limits: &Limits, show: impl FnOnce(&Report)) -> Check {
+        let path = self.evidence().filter(|_| self.document.evidence.is_some());
+        let proof = match path.map(|path| held(&path, limits)) {
+            None => Proof::Missing,
+            Some(Ok(held)) => Proof::Judged(verify_with(&self.document, held, show)),
+            Some(Err(failure)) => Proof::Unreadable(failure.in_one_line()),
         };
         Check::of(&self.document, proof)
     }
@@ -192,7 +182,7 @@ impl Found {
             return None;
         }
         let verified = if there.is_file() {
-            signature::subjects(&self.evidence(), limits).and_then(|evidence| {
+            signature::subjects(self.evidence().as_slice(), limits).and_then(|evidence| {
                 signature::verify(&path, keys, (&self.document, &self.subject), &evidence)
             })
         } else {
@@ -208,33 +198,17 @@ impl Found {
         })
     }
 
-    fn runs(&self) -> impl Iterator<Item = &Document> {
-        let own = self.document.shards.is_empty().then_some(&self.document);
-        own.into_iter().chain(&self.document.shards)
-    }
-
-    /// The evidence beside the report: the files that it names, and for a merged report all that there are, as shards may
-    /// name theirs alike. They are known by their content.
-    fn evidence(&self) -> Vec<PathBuf> {
-        let named = self.runs().filter_map(|run| run.evidence.as_ref());
-        let mut names: BTreeSet<String> = named.map(|kept| kept.file.clone()).collect();
-        names.retain(|name| is_plain(name));
-        if !self.document.shards.is_empty() || !names.iter().any(|name| self.has(name)) {
+    /// The evidence beside the report: the file that it names, or else the first one that is there. It is known by its
+    /// content.
+    fn evidence(&self) -> Option<PathBuf> {
+        let named = self.document.evidence.as_ref().map(|kept| kept.file.clone());
+        let named = named.filter(|name| is_plain(name) && self.has(name));
+        let name = named.or_else(|| {
             let beside = sorted(&self.folder).unwrap_or_default().into_iter();
-            let beside = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
-            names.extend(beside.filter(|name| EVIDENCE.iter().any(|end| name.ends_with(end))));
-        }
-        names.retain(|name| self.has(name));
-        let limit = if self.document.shards.is_empty() {
-            1
-        } else {
-            names.len()
-        };
-        names
-            .iter()
-            .take(limit)
-            .map(|name| self.folder.join(name))
-            .collect()
+            let mut names = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.find(|name| EVIDENCE.iter().any(|end| name.ends_with(end)) && self.has(name))
+        });
+        name.map(|name| self.folder.join(name))
     }
 
     fn has(&self, name: &str) -> bool {

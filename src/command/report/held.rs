@@ -7,7 +7,7 @@ use evidence::{Checksum, Limits};
 use report::submitted::Held;
 
 use crate::command::{
-    flags::evidence_files::read_untimed,
+    flags::input::read_untimed,
     terminal::{advice, exit::Failure},
 };
 

@@ -1,11 +1,10 @@
-//! `report`: sign, verify, compare, merge and publish reports to submit.
+//! `report`: sign, verify, compare and publish reports to submit.
 
 mod comment;
 mod diff;
 mod folder;
 mod held;
 mod keys;
-mod merge;
 mod read;
 mod sign;
 mod signature;

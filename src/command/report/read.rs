@@ -15,7 +15,7 @@ use report::{
 
 use crate::command::terminal::{advice, exit::Failure};
 
-/// More than a report of a thousand shards needs.
+/// More than any report needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// Reads a report from a file, within the limits.

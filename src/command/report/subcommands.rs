@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::{diff, merge, sign, site, verify};
+use super::{diff, sign, site, verify};
 use crate::command::terminal::exit::{Exit, Failure};
 
-/// Sign, verify, compare, merge and publish reports that were written with `run --report`
+/// Sign, verify, compare and publish reports that were written with `run --report`
 #[derive(Debug, Args)]
 pub struct Report {
     #[command(subcommand)]
@@ -17,7 +17,6 @@ enum Command {
     Sign(sign::Sign),
     Verify(verify::Verify),
     Diff(diff::Diff),
-    Merge(merge::Merge),
     Site(site::Site),
 }
 
@@ -31,7 +30,6 @@ impl Report {
             Command::Sign(sign) => sign.execute(),
             Command::Verify(verify) => verify.execute(),
             Command::Diff(diff) => diff.execute(),
-            Command::Merge(merge) => merge.execute(),
             Command::Site(site) => site.execute(),
         }
     }

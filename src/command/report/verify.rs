@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use report::{
     escape,
     page::Page,
     signed::{NotVouched, Vouched},
-    submitted::{Change, Document, Obstacle, Verified, disagreements, obstacles, verify},
+    submitted::{Change, Document, Obstacle, Verified, obstacles, verify},
 };
 
 use super::{comment::verify_all, held::held, keys::KeyFlags, read::read_file, signature};
@@ -33,9 +32,9 @@ pub struct Verify {
     /// The report, as `run --report` wrote it
     #[arg(required_unless_present = "dir")]
     report: Option<PathBuf>,
-    /// Its evidence, as `run --record` wrote it; for a merged report, that of each shard
+    /// Its evidence, as `run --record` wrote it
     #[arg(required_unless_present = "dir")]
-    evidence: Vec<PathBuf>,
+    evidence: Option<PathBuf>,
     /// Verify every `report.yaml` below this folder against the evidence beside it
     #[arg(long, conflicts_with_all = ["report", "evidence"])]
     dir: Option<PathBuf>,
@@ -74,20 +73,14 @@ impl Verify {
         // Without --dir, the command line requires it.
         let report = self.report.unwrap_or_default();
         let (document, subject) = read_file(&report, &limits)?;
-        if document.shards.is_empty() && self.evidence.len() > 1 {
-            return Err(Failure::usage(anyhow!(
-                "{} comes from one run: name its single evidence file",
-                report.display()
-            )));
-        }
+        let evidence = self.evidence.unwrap_or_default();
         let signature = (!keys.is_empty()).then(|| {
             let path = self.signature.unwrap_or_else(|| signature::beside(&report));
-            let evidence = signature::subjects(&self.evidence, &limits)?;
+            let evidence = signature::subjects(std::slice::from_ref(&evidence), &limits)?;
             signature::verify(&path, &keys, (&document, &subject), &evidence)
         });
         let signature = signature.transpose()?;
-        let mut files = self.evidence.iter();
-        let verified = verify(&document, || files.next().map(|path| held(path, &limits)))?;
+        let verified = verify(&document, held(&evidence, &limits)?);
         print(&describe(&document, &verified, signature.as_ref()))?;
         let holds = verified.differences.is_empty() && !matches!(signature, Some(Err(_)));
         Ok(if holds { Exit::Success } else { Exit::NotConformant })
@@ -143,9 +136,6 @@ fn describe(document: &Document, verified: &Verified, signature: Option<&Signatu
     }
     for note in &verified.notes {
         page.marked(0, "note:", &escape::line(note));
-    }
-    for disagreement in disagreements(document) {
-        page.marked(0, "note:", &disagreement);
     }
     let mut obstacles = obstacles(document);
     obstacles.extend(verified.obstacles.iter().cloned());

@@ -109,7 +109,6 @@ fn json(rules: &[&Rule], edition: Edition) -> String {
                 "needs": facts.needs,
                 "needsOneOf": facts.needs_one_of,
                 "helpedBy": facts.helped_by,
-                "wholeFleet": facts.whole_fleet,
                 "feature": facts.feature,
                 "unjudged": facts.unjudged,
                 "remedy": facts.remedy,

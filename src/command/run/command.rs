@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::{Args, Command};
 use evidence::{Claim, Input, Limits, Scope};
 use judge::Judgement;
@@ -20,15 +19,13 @@ use crate::command::{
         claim::ClaimFlags,
         config::ConfigFlags,
         driver::DriverFlags,
-        evidence_files,
-        input::InputFlags,
+        input::{InputFlags, read_evidence},
         members,
         output::OutputFlags,
         plan::PlanFlags,
         roles::useless_for_claim,
         scope::ScopeFlags,
         selection::SelectionFlags,
-        shard::ShardFlag,
         target::{Reference, TargetFlags},
         waivers,
     },
@@ -61,8 +58,7 @@ pub struct Run {
     selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
-    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub; repeat it for the
-    /// evidence of several shares, or name their folder
+    /// Judge a kubectl dump (file, folder, or - for standard input) or an evidence file, without a hub
     #[arg(
         long,
         value_name = "PATH",
@@ -72,13 +68,11 @@ pub struct Run {
             "provider_file", "probe", "no_probe", "driver", "allow_mutations", "clean",
         ],
     )]
-    from: Vec<PathBuf>,
+    from: Option<PathBuf>,
     #[command(flatten)]
     target: TargetFlags,
     #[command(flatten)]
     scope: ScopeFlags,
-    #[command(flatten)]
-    shard: ShardFlag,
     #[command(flatten)]
     plan: PlanFlags,
     #[command(flatten)]
@@ -107,12 +101,12 @@ impl Run {
         if let Some(shown) = &self.config.shown {
             return print(shown).map(|()| Exit::Success);
         }
-        if self.from.is_empty() {
+        let Some(from) = &self.from else {
             return self.on_hub();
-        }
-        from_files(
-            Files {
-                paths: &self.from,
+        };
+        from_file(
+            File {
+                path: from,
                 audit_logs: &audit::named(&self.plan.audit_logs, None)?,
                 input: self.input,
             },
@@ -128,12 +122,6 @@ impl Run {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         self.claim.apply(&mut claim)?;
         self.scope.apply(&mut scope);
-        scope.shard = self.shard.shard;
-        if scope.shard.is_some() && self.driver.file().is_some() {
-            return Err(Failure::usage(anyhow!(
-                "the configuration names a driver, and a share of the fleet cannot be driven: leave out --shard"
-            )));
-        }
         self.outputs.check(&claim)?;
         let selection = self.selection.resolve(&claim)?;
         let target = self.target.resolve(&claim)?;
@@ -146,9 +134,7 @@ impl Run {
         let mut plan = self.plan.plan(claim, scope, &target, members)?;
         // Its hooks may bring about what the scope names.
         plan.wait |= self.driver.file().is_some();
-        if plan.scope.shard.is_none_or(|shard| shard.reads_hub()) {
-            audit::check(&plan.audit_logs)?;
-        }
+        audit::check(&plan.audit_logs)?;
         if self.clean {
             return clean(&target, &plan, self.driver.file());
         }
@@ -215,43 +201,42 @@ fn tell_of_faults(reference: &Reference, judgement: &Judgement) {
 
 /// What a run without a hub reads.
 #[derive(Clone, Copy, Debug)]
-pub struct Files<'a> {
-    /// The evidence files, or the dump.
-    pub paths: &'a [PathBuf],
+pub struct File<'a> {
+    /// The evidence file, or the dump.
+    pub path: &'a Path,
     /// The audit logs.
     pub audit_logs: &'a [PathBuf],
-    /// What bounds each of the former.
+    /// What bounds the former.
     pub input: InputFlags,
 }
 
-/// Judges a file, or the files of several shares.
+/// Judges a file.
 ///
 /// # Errors
 /// When the flags conflict, the file cannot be used, or a report cannot be written.
-pub fn from_files(
-    files: Files,
+pub fn from_file(
+    file: File,
     selection: SelectionFlags,
     scope: &ScopeFlags,
     claim: &ClaimFlags,
     flags: &OutputFlags,
     config: Option<&Path>,
 ) -> Result<Exit, Failure> {
-    let Files {
-        paths,
+    let File {
+        path,
         audit_logs,
         input,
-    } = files;
+    } = file;
     let waivers = waivers::read(claim.waivers.as_deref())?;
-    let files = evidence_files::files(paths).map_err(Failure::usage)?;
-    let inputs = audit_logs.iter().chain(paths).chain(&files).map(PathBuf::as_path);
+    let inputs = audit_logs.iter().map(PathBuf::as_path).chain([path]);
     let outputs = flags.prepare(inputs.chain(claim.waivers.as_deref()).chain(config))?;
     let limits = input.limits();
-    let input = match read(paths, audit_logs, &limits, claim) {
+    let input = match read(path, audit_logs, &limits, claim) {
         Ok(input) => input,
         Err(failure) => {
             let mut claimed = Claim::default();
             claim.apply(&mut claimed)?;
-            let source = format!("file {}", paths[0].display());
+            let source = format!("file {}", path.display());
             return Err(conclude_without_evidence(failure, claimed, &source, outputs));
         }
     };
@@ -263,20 +248,17 @@ pub fn from_files(
     scope.apply(&mut evidence.header.scope);
     flags.check(&evidence.header.claim)?;
     let selection = selection.resolve(&evidence.header.claim)?;
-    let from = match paths {
-        [path] if files == paths => Some(ReadFrom {
-            path,
-            alone: audit_logs.is_empty(),
-            limits,
-        }),
-        _ => None,
+    let from = ReadFrom {
+        path,
+        alone: audit_logs.is_empty(),
+        limits,
     };
     conclude(
         Judged::of(&evidence, &selection),
         waivers.as_ref(),
         outputs,
-        from,
-        config.or(paths.first().map(PathBuf::as_path)),
+        Some(from),
+        config.or(Some(path)),
         flags,
     )
 }
@@ -296,13 +278,8 @@ fn note_useless(claim: &ClaimFlags, scope: &ScopeFlags, judged: &Claim) {
     }
 }
 
-fn read(
-    paths: &[PathBuf],
-    audit_logs: &[PathBuf],
-    limits: &Limits,
-    claim: &ClaimFlags,
-) -> Result<Input, Failure> {
-    let mut input = evidence_files::read(paths, limits).map_err(Failure::usage)?;
+fn read(path: &Path, audit_logs: &[PathBuf], limits: &Limits, claim: &ClaimFlags) -> Result<Input, Failure> {
+    let mut input = read_evidence(path, limits).map_err(Failure::usage)?;
     // Before the audit log: the claim tells which of its requests count.
     claim.apply(&mut input.evidence.header.claim)?;
     audit::add(&mut input.evidence, audit_logs).map_err(Failure::usage)?;

@@ -87,9 +87,7 @@ async fn observe_kubeconfig(
     let seen = collect(&hub, &plan, clock, progress.as_ref(), stop).await;
     drop(progress);
     let mut evidence = seen.map_err(|error| Failure::no_evidence(error, &hub))?;
-    if plan.of_first_share().is_none() {
-        audit::add_or_miss(&mut evidence, &plan.audit_logs);
-    }
+    audit::add_or_miss(&mut evidence, &plan.audit_logs);
     Ok(evidence)
 }
 
@@ -103,7 +101,7 @@ async fn observe_test_hub(
     watching: &Watching<'_>,
     stop: CancellationToken,
 ) -> Result<Evidence, Failure> {
-    let reads_log = sources.own.audit_log && plan.of_first_share().is_none();
+    let reads_log = sources.own.audit_log;
     if let Some(lab) = hub.as_lab() {
         // The same as envtest's policy.
         lab.set_audit_level(AuditLevel::RequestResponse);

@@ -1,10 +1,10 @@
 //! `replay`: judge recorded evidence again.
 
-use std::{path::PathBuf, slice};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::command::{Files, from_files};
+use super::command::{File, from_file};
 use crate::command::{
     flags::{
         claim::ClaimFlags, config::ConfigFlags, input::InputFlags, output::OutputFlags, scope::ScopeFlags,
@@ -23,7 +23,7 @@ use crate::command::{
                   3 inconclusive, or (--complete) not all MUST rules judged, 4 could not write a report."
 )]
 pub struct Replay {
-    /// The evidence file, a kubectl dump, or the folder with the evidence of all shares
+    /// The evidence file, or a kubectl dump
     evidence: PathBuf,
     #[command(flatten)]
     selection: SelectionFlags,
@@ -48,9 +48,9 @@ impl Replay {
         if let Some(shown) = &self.config.shown {
             return print(shown).map(|()| Exit::Success);
         }
-        from_files(
-            Files {
-                paths: slice::from_ref(&self.evidence),
+        from_file(
+            File {
+                path: &self.evidence,
                 audit_logs: &[],
                 input: self.input,
             },

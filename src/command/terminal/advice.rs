@@ -63,9 +63,6 @@ pub fn nothing_seen(error: &CollectError, address: Option<&str>) -> String {
         CollectError::NothingInScope { .. } => {
             "; correct --namespace, --cluster-manager or --scheduler, or add --wait to watch until there is one".to_owned()
         }
-        CollectError::Undivided { .. } => {
-            "; name the namespaces with --namespace, or apply the role that `clusterprofile-conformance rbac` prints".to_owned()
-        }
         _ => String::new(),
     }
 }
@@ -110,7 +107,6 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         ReasonId::NoConsumer => "`--consumer NAME`",
         ReasonId::ManagerNotNamed => "`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`",
         ReasonId::SchedulerNotNamed => "`--scheduler-user USER`, `--scheduler-field-manager NAME`",
-        ReasonId::PartOfFleet => "merge the evidence of all with `report merge`",
         ReasonId::MayNotRead => "`clusterprofile-conformance rbac` prints the role",
         ReasonId::MayNotChange => "`clusterprofile-conformance rbac --allow-mutations` prints the role",
         ReasonId::MayNotChangeSlices => {
@@ -126,7 +122,6 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         }
         ReasonId::Deselected
         | ReasonId::NotYetJudged
-        | ReasonId::EmptyShare
         | ReasonId::NotAsked
         | ReasonId::NoObject
         | ReasonId::NotApplicable

@@ -116,7 +116,7 @@ impl Gathered {
             Record::Header(header) => {
                 window::check_header(&header).map_err(|flaw| broken(line, flaw))?;
                 // What a newer suite wrote besides is skipped, so this is the present format.
-                self.is_dump = !header.has_window();
+                self.is_dump = header.window.is_none();
                 evidence.header = Header {
                     format: FORMAT.to_owned(),
                     ..*header
@@ -341,7 +341,6 @@ impl Gathered {
                     from: None,
                     until: None,
                     object: None,
-                    share: None,
                     reason: format!("the evidence file is cut short after line {lines}: record it again")
                         .into(),
                 })

@@ -296,18 +296,7 @@ fn header() -> impl Strategy<Value = Header> {
             scheduler: rest.3.clone(),
             manager_by_default: rest.3.is_some(),
             cluster_manager: rest.3,
-            shard: rest.0.map(|_| Shard { index: 1, count: 2 }),
         },
-        shares: rest
-            .0
-            .map(|window| Share {
-                shard: Shard { index: 1, count: 2 },
-                namespaces: vec!["a".to_owned()],
-                window: Some(window),
-                settled: Some(Settled::at_once(window)),
-            })
-            .into_iter()
-            .collect(),
         window: rest.0,
         settled: rest.0.map(|window| Settled {
             profiles: usize::from(rest.1.is_some()),
@@ -436,7 +425,6 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 from: at,
                 until: at,
                 object,
-                share: at.map(|_| 1),
                 reason,
             }
         })
@@ -539,7 +527,7 @@ fn without_window_without_times(mut evidence: Evidence) -> Evidence {
             history.deleted = None;
         }
     }
-    if !evidence.header.has_window() {
+    if evidence.header.window.is_none() {
         once(&mut evidence.profiles);
         once(&mut evidence.slices);
         evidence.later = Later::default();

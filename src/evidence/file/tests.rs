@@ -505,14 +505,6 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
             .join("\n");
         assert_eq!(refused(&changed), format!("line 4: {told}"));
     }
-    let mut share = sample();
-    share.header.shares.push(Share {
-        shard: Shard { index: 1, count: 2 },
-        namespaces: vec!["n".to_owned()],
-        window: share.header.window.take(),
-        settled: None,
-    });
-    assert_eq!(read_back(&written(&share)).evidence, share);
 }
 
 #[test]

@@ -8,16 +8,12 @@ use crate::{Header, Window};
 /// No clock of a run shows a later time: 2100-01-01T00:00:00Z.
 const LATEST: i64 = 4_102_444_800;
 
-/// Checks the windows of a header.
+/// Checks the window of a header.
 ///
 /// # Errors
-/// When one of them ends before it begins, or in another age.
+/// When it ends before it begins, or in another age.
 pub(super) fn check_header(header: &Header) -> Result<(), LineError> {
-    for window in header
-        .window
-        .iter()
-        .chain(header.shares.iter().flat_map(|share| &share.window))
-    {
+    if let Some(window) = &header.window {
         check(window, "the window")?;
     }
     if let (Some(window), Some(settled)) = (header.window, header.settled) {

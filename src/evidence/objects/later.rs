@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Evidence, Gap, Gaps, History, Kind, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
+    Evidence, Gap, Gaps, History, ObjectKey, ProfileHistory, SliceHistory, Tracked, Window, api::names,
 };
 
 /// How a run looked on after its window. Without faults that were open when the window ended, it did not.
@@ -177,25 +177,12 @@ impl Evidence {
         !self.later_of::<T>(namespace, name).is_empty() || (T::KIND == names::KIND && missing())
     }
 
-    /// How the runner of that namespace looked on after its window; none for a dump, and in evidence of older suites.
-    pub fn settled_of(&self, namespace: &str) -> Option<Settled> {
-        match self.share_of(namespace) {
-            Some(share) => share.settled,
-            None => self.header.settled,
-        }
-    }
-
     /// What was seen of the object of that name after the window, if the run waited for it.
     pub fn later_of<T: Tracked>(&self, namespace: &str, name: &str) -> &[History<T>] {
         let all = T::later(&self.later);
         let from = all.partition_point(|history| key(history) < (namespace, name));
         let count = all[from..].partition_point(|history| key(history) == (namespace, name));
         &all[from..from + count]
-    }
-
-    /// The gaps after the window that concern one object.
-    pub fn later_gaps_of(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> {
-        self.concerning(&self.later.gaps, kind, namespace, name)
     }
 }
 

@@ -38,8 +38,8 @@ struct Index {
 /// When the gaps of a kind are.
 struct Times {
     all: Spans,
-    /// Those of no object; none if some of them concern a share alone.
-    whole: Option<Spans>,
+    /// Those of no object.
+    whole: Spans,
 }
 
 /// From when until when, in microseconds since the epoch.
@@ -105,11 +105,10 @@ impl Index {
         own.sort_by_key(|place| key(&list[*place]));
         let times = |places: &[usize]| {
             let gaps = || places.iter().map(|place| &list[*place]);
-            let whole = || gaps().filter(|gap| gap.object.is_none());
-            let is_of_all = whole().all(|gap| gap.share.is_none());
+            let whole = gaps().filter(|gap| gap.object.is_none());
             let times = Times {
                 all: Spans::of(gaps()),
-                whole: is_of_all.then(|| Spans::of(whole())),
+                whole: Spans::of(whole),
             };
             (list[places[0]].kind, times)
         };
@@ -168,12 +167,27 @@ impl Gaps {
         self.index().times.get(&kind).map_or(&NONE, |times| &times.all)
     }
 
-    /// When the gaps of a kind are that concern all objects; none if some concern those of a share alone.
-    pub fn times_of_all(&self, kind: Kind) -> Option<&Spans> {
-        match self.index().times.get(&kind) {
-            Some(times) => times.whole.as_ref(),
-            None => Some(&NONE),
-        }
+    /// When the gaps of a kind are that concern all objects.
+    pub fn times_of_all(&self, kind: Kind) -> &Spans {
+        self.index().times.get(&kind).map_or(&NONE, |times| &times.whole)
+    }
+
+    /// The gaps of a kind that concern one object: its own, and those of all objects.
+    pub fn concerning(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        name: &str,
+    ) -> impl Iterator<Item = &Gap> + use<'_> {
+        self.of_all(kind).chain(self.of_object(kind, namespace, name))
+    }
+
+    /// Whether a list of a kind may lack objects of a namespace.
+    pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
+        self.of_all(kind)
+            .chain(self.of_namespace(kind, namespace))
+            .next()
+            .is_some()
     }
 
     fn at<'g>(&'g self, places: &'g [usize]) -> impl Iterator<Item = &'g Gap> + use<'g> {
@@ -367,11 +381,12 @@ mod tests {
         assert_eq!(found, told);
         assert_eq!(gaps.times(Kind::Probe).apart(), []);
 
-        gaps[1].share = Some(0);
-        assert!(
-            gaps.times_of_all(Kind::Timeline).is_none(),
-            "one concerns a share alone"
+        let whole = gaps.times_of_all(Kind::Timeline);
+        assert_eq!(whole.apart(), apart);
+        gaps[3].object = Some(ObjectRef::default());
+        assert_eq!(
+            gaps.times_of_all(Kind::Timeline).apart(),
+            [(second(2), second(3)), apart[1]]
         );
-        assert!(gaps.times_of_all(Kind::Probe).is_some());
     }
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asked, Kind, ObjectKey, Settled, Shard, Share,
+    Asked, Kind, ObjectKey, Settled,
     api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names},
     observation::about::About,
 };
@@ -32,15 +32,10 @@ pub struct Header {
     pub hub: Hub,
     /// The profiles to judge.
     pub scope: Scope,
-    /// The shares that the evidence holds: the runner's own or, in merged evidence, each that was merged. Empty if one
-    /// runner observed the whole scope.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub shares: Vec<Share>,
-    /// When the runner observed the hub; none for a dump. In merged evidence, from the first start to the last end.
+    /// When the runner observed the hub; none for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// How the run looked on after the window; none for a dump, and in evidence of older suites. In merged evidence, until
-    /// the last end.
+    /// How the run looked on after the window; none for a dump, and in evidence of older suites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
     /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
@@ -170,9 +165,6 @@ pub struct Scope {
     /// The scheduler whose decisions to judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// The share of these namespaces that was observed, if other runners observed the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
 }
 
 /// A span of time.
@@ -211,13 +203,6 @@ pub struct Permission {
     pub namespace: String,
     /// True if it is allowed.
     pub allowed: bool,
-}
-
-impl Header {
-    /// Returns `true` if the evidence is of a run that observed a hub, so that each version has a time; `false` for a dump.
-    pub fn has_window(&self) -> bool {
-        self.window.is_some() || self.shares.iter().any(|share| share.window.is_some())
-    }
 }
 
 impl Identity {
@@ -282,13 +267,12 @@ impl Scope {
 
     /// Returns `true` if each profile is judged.
     pub(crate) fn holds_all(&self) -> bool {
-        self.namespaces.is_empty() && self.shard.is_none() && self.cluster_manager.is_none()
+        self.namespaces.is_empty() && self.cluster_manager.is_none()
     }
 
     /// Returns `true` if profiles in that namespace are judged.
     pub fn holds_namespace(&self, namespace: &str) -> bool {
-        let is_named = self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace);
-        is_named && self.shard.is_none_or(|shard| shard.holds(namespace))
+        self.namespaces.is_empty() || self.namespaces.iter().any(|name| name == namespace)
     }
 
     /// Returns `true` if a slice is judged. The scheduler is told by its own word alone: no label names it.

@@ -82,9 +82,6 @@ pub struct Gap {
     /// The one object concerned; none means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectRef>,
-    /// In merged evidence, the number of the share concerned; none means all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<u32>,
     /// The reason.
     pub reason: Reason,
 }
@@ -97,7 +94,6 @@ impl Gap {
             from: None,
             until: None,
             object: None,
-            share: None,
             reason: reason.into(),
         }
     }

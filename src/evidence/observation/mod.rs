@@ -1,7 +1,6 @@
 //! What was asked for, when and by whom, and what of it is missing.
 
 pub(crate) mod about;
-mod extent;
 pub(crate) mod gaps;
 pub(crate) mod header;
 pub(crate) mod kind;

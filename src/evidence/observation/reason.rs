@@ -58,10 +58,6 @@ pub enum ReasonId {
     FeatureAbsent,
     /// The edition asks for the rule's feature only where it is claimed.
     FeatureNotClaimed,
-    /// The rule compares the whole fleet, and the run observed a share of it.
-    PartOfFleet,
-    /// Nothing falls to the run's share.
-    EmptyShare,
     /// The evidence that the rule needs was not asked for.
     NotAsked,
     /// The hub has no object of the kind that the rule is about.

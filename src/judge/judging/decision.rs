@@ -65,11 +65,10 @@ impl Extent {
 /// Decides: failures first, then doubts. A run that judged nothing or was cut short is never conformant, nor is one that
 /// left out MUST rules or saw a part of the fleet. MAY rules cannot fail, SHOULD rules only in strict runs.
 pub(crate) fn decide(tally: &Tally, extent: Extent) -> Decision {
-    // A share may be empty.
     let judged = if tally.is_whole() {
         tally.must.judged()
     } else {
-        tally.judged() + tally.empty_share
+        tally.judged()
     };
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant

@@ -26,17 +26,9 @@ pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
         return;
     }
     let publishers = Publishers::of::<PlacementDecision>(evidence);
-    // Another share may show that several programs publish slices.
-    let is_part = evidence.header.scope.shard.is_some() && !publishers.are_said();
     let judged = evidence.slice_histories();
     let whose: BTreeMap<ObjectRef, Whose> = judged
-        .map(|history| {
-            let whose = match publishers.whose(history) {
-                Whose::Judged if is_part => Whose::Unknown,
-                whose => whose,
-            };
-            (history.last().into(), whose)
-        })
+        .map(|history| (history.last().into(), publishers.whose(history)))
         .collect();
     let is_any = |wanted: Whose| whose.values().any(|whose| *whose == wanted);
     if !is_any(Whose::Others) && !is_any(Whose::Unknown) {
@@ -61,11 +53,7 @@ pub(crate) fn excuse(rule: &Rule, evidence: &Evidence, found: &mut Conclusion) {
         found.unlisted.violations -= unsure;
         found.unlisted.hints += unsure;
         if doubtful.map(|finding| finding.advisory = true).count() > 0 {
-            let hint = if is_part {
-                "what is wrong with slices is a hint only, as another share may show that several programs publish them"
-            } else {
-                "what is wrong with slices that several programs publish is a hint only"
-            };
+            let hint = "what is wrong with slices that several programs publish is a hint only";
             found.notes.push(SCHEDULER_NOT_NAMED.after(hint));
         }
         return;

@@ -130,9 +130,6 @@ pub(super) fn without_examining(
     if let Some(reason) = why_skipped(rule, applies, selection, &evidence.header.claim) {
         return unexamined(Verdict::Skipped, vec![reason]);
     }
-    if let Some(reason) = why_left(rule, evidence) {
-        return unexamined(Verdict::Skipped, vec![reason]);
-    }
     if let Some((kind, reasons)) = why_without_evidence(rule, evidence) {
         let is_claimed = rule
             .facts
@@ -196,24 +193,6 @@ pub(crate) fn why_skipped(
     }
     let is_required = !applies.only_if_claimed || claim.features.contains(&feature);
     (!is_required).then(|| reasons::not_claimed(applies.edition, feature))
-}
-
-/// Returns why a rule is left for the merge of all shares, if so. A share with profiles that could not be read is judged,
-/// so that the rule is inconclusive.
-fn why_left(rule: &Rule, evidence: &Evidence) -> Option<Reason> {
-    let shard = evidence.header.scope.shard?;
-    if rule.facts.whole_fleet {
-        return Some(reasons::part_of_fleet(shard));
-    }
-    let (has_objects, listed) = match rule.role().objects() {
-        ObjectKind::ClusterProfile => (!evidence.profiles.is_empty(), Kind::Inventory),
-        ObjectKind::PlacementDecision => (!evidence.slices.is_empty(), Kind::PlacementDecisions),
-    };
-    let is_empty = !has_objects
-        && evidence.gaps(listed).next().is_none()
-        && evidence.unreadable.is_empty()
-        && evidence.header.cut_short.is_none();
-    is_empty.then(|| reasons::empty_share(rule.role(), shard))
 }
 
 /// Returns a kind of evidence that a rule needs and that was not asked for, with the reasons of all that would do.

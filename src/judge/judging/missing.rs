@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Share, api::names};
+use evidence::{Asked, Evidence, Gap, Kind, Reason, api::names};
 
-use crate::{rules::Rule, time::GRACE_SECONDS};
+use crate::rules::Rule;
 
 /// Returns the kinds of evidence that a rule waits for, as they were not asked for: the first that it needs or, if it has
 /// those, its alternatives.
@@ -33,30 +33,9 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
-    if rule.facts.whole_fleet {
-        missed.extend(apart(&evidence.header.shares).map(Reason::from));
-    }
     let mut told = BTreeSet::new();
     missed.retain(|reason| told.insert(reason.clone()));
     missed
-}
-
-/// Says that two shares were observed too long after each other to be compared: a cluster may have moved meanwhile, or its
-/// name may have been given to another one.
-fn apart(shares: &[Share]) -> Option<String> {
-    let seen = || {
-        let seen = shares.iter().filter(|share| !share.namespaces.is_empty());
-        seen.filter_map(|share| Some((share.shard, share.window?)))
-    };
-    let (earliest, first) = seen().min_by_key(|(_, window)| window.until)?;
-    let (latest, last) = seen().max_by_key(|(_, window)| window.from)?;
-    let between = last.from.duration_since(first.until);
-    (between.as_secs() > GRACE_SECONDS).then(|| {
-        format!(
-            "shares {earliest} and {latest} cannot be compared: {} min lie between their windows",
-            between.as_secs() / 60
-        )
-    })
 }
 
 /// Returns the objects of one kind of evidence that could not be read, and so were not examined. Profiles that are

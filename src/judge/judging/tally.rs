@@ -41,10 +41,6 @@ pub struct Tally {
     /// The MUST rules that were not judged, although nothing shows that they do not apply: no evidence was asked for, the
     /// user left them out, or nothing happened that they judge. They are counted as skipped or not applicable too.
     pub unjudged_must: usize,
-    /// The rules of all levels that are left for the merge of all shares. They are counted as skipped too.
-    pub left_for_merge: usize,
-    /// The rules that had nothing to judge, because the run's share is empty. They are counted as skipped too.
-    pub empty_share: usize,
 }
 
 /// What [`Tally`] counts of one rule.
@@ -73,12 +69,7 @@ impl Outcome {
 impl Tally {
     /// Whether each MUST rule was judged or does not apply, as the evidence shows; inconclusive ones aside.
     pub fn is_whole(&self) -> bool {
-        self.unjudged_must == 0 && !self.is_of_share()
-    }
-
-    /// Whether the run judged a share of the fleet.
-    pub fn is_of_share(&self) -> bool {
-        self.left_for_merge + self.empty_share > 0
+        self.unjudged_must == 0
     }
 
     /// Rules of all levels that passed, failed, warned or were waived.
@@ -115,11 +106,6 @@ impl FromIterator<Outcome> for Tally {
         for outcome in outcomes {
             tally.level_mut(outcome.level).add(outcome.verdict);
             tally.unjudged_must += usize::from(outcome.level == Level::Must && outcome.is_unjudged());
-            match (outcome.verdict, outcome.reason) {
-                (Verdict::Skipped, Some(ReasonId::PartOfFleet)) => tally.left_for_merge += 1,
-                (Verdict::Skipped, Some(ReasonId::EmptyShare)) => tally.empty_share += 1,
-                _ => {}
-            }
         }
         tally
     }

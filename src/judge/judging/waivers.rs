@@ -179,9 +179,6 @@ impl Waiver {
         is_of_all
             && (scope.namespaces.is_empty()
                 || namespace.is_some_and(|namespace| scope.namespaces.iter().any(|own| own == namespace)))
-            && scope
-                .shard
-                .is_none_or(|shard| namespace.is_some_and(|namespace| shard.holds(namespace)))
     }
 
     /// Whether it is for all objects of a rule, also those of findings that are not listed.

@@ -53,9 +53,6 @@ pub struct Facts {
     /// Optional kinds of evidence that make its verdict more exact.
     #[serde(default)]
     pub helped_by: Vec<Kind>,
-    /// Whether it compares namespaces: it cannot be judged by a share of the fleet.
-    #[serde(default)]
-    pub whole_fleet: bool,
     /// The optional feature that it belongs to; if the user declares it absent, the rule is skipped.
     #[serde(default)]
     pub feature: Option<Feature>,

@@ -4,7 +4,7 @@
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 
 pub(crate) use crate::time::{Age, GRACE, age_at};
-use crate::time::{CLOCKS_APART, Micros, end_of, on_our_clock};
+use crate::time::{CLOCKS_APART, Micros, end, on_our_clock};
 
 /// The reason for no verdict if the age of a fault depends on clocks that cannot be compared.
 pub(crate) const CLOCKS_UNKNOWN: &str =
@@ -21,13 +21,13 @@ pub(crate) fn is_settled(evidence: &Evidence, history: &ProfileHistory) -> bool 
 
 /// [`age_at`] the end of the window. Without a window, as in a dump, every profile is older than the grace.
 pub(crate) fn age(evidence: &Evidence, history: &ProfileHistory) -> Age {
-    let end = end_of(evidence, history.last());
+    let end = end(evidence);
     end.map_or(Age::Settled, |end| age_at(evidence, history, end))
 }
 
 /// [`age_of_transitions_at`] the end of the window. Without a window, they are longer ago than the grace.
 pub(crate) fn age_of_transitions(evidence: &Evidence, profile: &ClusterProfile, conditions: &[&str]) -> Age {
-    let end = end_of(evidence, profile);
+    let end = end(evidence);
     end.map_or(Age::Settled, |end| {
         age_of_transitions_at(evidence, profile, conditions, end)
     })

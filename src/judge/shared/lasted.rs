@@ -1,6 +1,6 @@
 //! Whether something lasted for longer than the grace, and how reports say so.
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::Evidence;
 
 use crate::{
     shared::clocks::{Age, CLOCKS_UNKNOWN, GRACE},
@@ -17,8 +17,8 @@ pub(crate) const STILL_OPEN: &str =
 
 /// Whether the run looked on for faults that were open when its window ended, so that those that still are make a rule
 /// inconclusive. Older suites did not.
-pub(crate) fn looked_on(evidence: &Evidence, profile: &ClusterProfile) -> bool {
-    evidence.settled_of(&profile.metadata.namespace).is_some()
+pub(crate) fn looked_on(evidence: &Evidence) -> bool {
+    evidence.header.settled.is_some()
 }
 
 /// Whether something lasted for longer than the grace; what tells the most comes last.

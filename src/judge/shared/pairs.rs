@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Asked, Evidence, Kind, Origin, Window, api::ClusterProfile};
+use evidence::{Asked, Evidence, Kind, Origin, api::ClusterProfile};
 
 use crate::{
     shared::{
@@ -60,14 +60,9 @@ impl<'e, 'p> Pair<'e, 'p> {
         // Most versions differ in what no comparison reads.
         let [ours, theirs] = [one, other].map(|timeline| timeline.coalesced(compares_the_same));
         let held = ours.with(&theirs, holds);
-        // Shares of one fleet may have been watched at different times.
-        let [ours, theirs] = self.profiles.map(|profile| window(self.evidence, profile));
-        let overlap = ours
-            .zip(theirs)
-            .is_none_or(|(ours, theirs)| ours.from <= theirs.until && theirs.from <= ours.until);
         // What held at the last look held, though no time of it was seen.
         let until = match held.told().last() {
-            _ if held.is_open() && overlap => Micros::MAX,
+            _ if held.is_open() => Micros::MAX,
             Some((_, until)) => *until,
             None => return None,
         };
@@ -104,8 +99,7 @@ impl Held<'_> {
     /// Whether it was open at the end, and the run looked on for such faults, or could not look.
     fn is_open(&self, evidence: &Evidence) -> bool {
         let is_watched = matches!(evidence.asked(Kind::Timeline), Asked::Yes);
-        let looked_on = |profile: &&ClusterProfile| looked_on(evidence, profile);
-        let is_held_against = self.ends_unseen || self.profiles.iter().all(looked_on);
+        let is_held_against = self.ends_unseen || looked_on(evidence);
         is_watched && self.held.is_open() && is_held_against
     }
 
@@ -232,11 +226,6 @@ impl<'e> Clashes<'e> {
             held.judge(self.evidence, finding, findings);
         }
     }
-}
-
-/// When the runner looked at a profile.
-fn window(evidence: &Evidence, profile: &Profile) -> Option<Window> {
-    evidence.window_of(&profile.last_life().last().metadata.namespace)
 }
 
 /// Whether two versions are of two profiles.

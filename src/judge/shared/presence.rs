@@ -8,7 +8,7 @@ use crate::{
         state::{State, each_state},
     },
     subjects::{Finding, Findings, Profiles},
-    time::{Edge, Known, Micros, Timeline, end_of},
+    time::{Edge, Known, Micros, Timeline, end},
 };
 
 /// Reports the profiles that lacked something for longer than the grace. New and terminating profiles may lack it; if
@@ -41,7 +41,7 @@ pub(crate) fn lasts(
     conditions: &[&str],
     holds: impl Fn(&ClusterProfile) -> bool,
 ) -> bool {
-    let Some(end) = end_of(evidence, history.last()) else {
+    let Some(end) = end(evidence) else {
         return true;
     };
     let held = history.versions.iter().rev();

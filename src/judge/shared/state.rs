@@ -17,7 +17,7 @@ use crate::{
         lasted::{Lasted, STILL_OPEN, lasted, looked_on},
     },
     subjects::{Finding, Findings, Name, Profiles, by_name, name},
-    time::{Known, Micros, While, end_of},
+    time::{Known, Micros, While, end},
 };
 
 /// The reason for no verdict if all profiles are new.
@@ -199,8 +199,7 @@ impl Judging<'_, '_, '_> {
 
     /// Whether a fault that did not last was open at the end, and the run looked on for such faults, or could not look.
     fn is_open(&self, found: &While) -> bool {
-        let profile = self.course.last_life().last();
-        let is_held_against = looked_on(self.evidence, profile) || self.course.ends_unseen();
+        let is_held_against = looked_on(self.evidence) || self.course.ends_unseen();
         self.course.is_watched() && found.is_open() && is_held_against
     }
 
@@ -219,7 +218,7 @@ impl Judging<'_, '_, '_> {
         match self.course.listed_with(path, found) {
             None => Age::New,
             Some(history) => {
-                let end = || end_of(self.evidence, history.last());
+                let end = || end(self.evidence);
                 let watched = found.last_told().filter(|_| self.course.is_watched());
                 let Some(at) = watched.or_else(end) else {
                     return Age::Settled;

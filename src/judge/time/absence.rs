@@ -12,7 +12,7 @@ pub(crate) fn absent<'e, T: Tracked>(
     lives: &[&'e History<T>],
     listed: Micros,
 ) -> While {
-    let window = evidence.window_of(namespace);
+    let window = evidence.header.window;
     let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
     let gaps = match window {
         Some(_) => Gaps::of::<T>(evidence, namespace, name),
@@ -23,7 +23,7 @@ pub(crate) fn absent<'e, T: Tracked>(
     let seen = |from: Micros, until: Micros| Set::of([(from, until)]);
     if lives.is_empty() {
         let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
-        let settled = evidence.settled_of(namespace);
+        let settled = evidence.header.settled;
         let settled = settled.filter(|_| window.is_some() && evidence.was_awaited::<T>(namespace, name));
         let settled = settled.map(|settled| settled.until.as_microsecond());
         // What came after the window ends what was open when it ended.

@@ -22,21 +22,17 @@ impl<'e> Gaps<'e> {
         evidence: &'e Evidence,
         mut objects: impl Iterator<Item = (&'n str, &'n str)> + Clone,
     ) -> Self {
-        let shared = evidence.gaps.times_of_all(T::WATCHED);
-        let shared = shared.filter(|_| evidence.later.gaps.is_empty());
         let all = objects.clone();
         let has_own = |(namespace, name)| {
             let mut own = evidence.gaps.of_object(T::WATCHED, namespace, name);
             own.next().is_some()
         };
-        if let Some(shared) = shared
-            && !objects.any(has_own)
-        {
-            return Self(Cow::Borrowed(shared.apart()));
+        if evidence.later.gaps.is_empty() && !objects.any(has_own) {
+            return Self(Cow::Borrowed(evidence.gaps.times_of_all(T::WATCHED).apart()));
         }
         let gaps = all.flat_map(|(namespace, name)| {
-            let later = evidence.later_gaps_of(T::WATCHED, namespace, name);
-            evidence.gaps_of(T::WATCHED, namespace, name).chain(later)
+            let later = evidence.later.gaps.concerning(T::WATCHED, namespace, name);
+            evidence.gaps.concerning(T::WATCHED, namespace, name).chain(later)
         });
         Self(Cow::Owned(Set::of(gaps.map(Gap::span)).spans().to_vec()))
     }
@@ -81,15 +77,8 @@ pub(super) fn earliest(
     (namespace, name): (&str, &str),
     moment: Micros,
 ) -> Option<Micros> {
-    let first = |gaps: &mut dyn Iterator<Item = &Gap>| {
-        let ending = gaps.map(Gap::span).filter(|(_, until)| *until >= moment);
-        ending.map(|(from, _)| from).min()
-    };
-    match evidence.gaps.times_of_all(kind) {
-        Some(shared) => {
-            let own = first(&mut evidence.gaps.of_object(kind, namespace, name));
-            shared.earliest(moment).into_iter().chain(own).min()
-        }
-        None => first(&mut evidence.gaps_of(kind, namespace, name)),
-    }
+    let own = evidence.gaps.of_object(kind, namespace, name).map(Gap::span);
+    let own = own.filter(|(_, until)| *until >= moment).map(|(from, _)| from);
+    let of_all = evidence.gaps.times_of_all(kind).earliest(moment);
+    own.chain(of_all).min()
 }

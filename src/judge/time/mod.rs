@@ -48,7 +48,7 @@ pub(crate) use set::{Set, Stretch};
 pub(crate) use timeline::{Run, Seen, Timeline};
 pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
-pub(crate) use window::{end, end_of, timestamp};
+pub(crate) use window::{end, timestamp};
 pub(crate) use writes::{Write, is_log_broken, is_logged_around, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a

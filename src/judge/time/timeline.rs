@@ -189,7 +189,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         lives.sort_by_key(|life| life.versions[0].received());
         let metadata = lives[0].first().metadata();
         let (namespace, name) = (&*metadata.namespace, &*metadata.name);
-        let window = evidence.window_of(namespace);
+        let window = evidence.header.window;
         let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
         let clock = HubClock::of(evidence);
         let clock = clock.unless_contradicted(stamps(clock, &lives));
@@ -230,7 +230,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         builder.hidden.push((Micros::MIN, begins));
         let end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
         let was_awaited = window.is_some() && evidence.was_awaited::<T>(namespace, name);
-        let settled = evidence.settled_of(namespace).filter(|_| was_awaited);
+        let settled = evidence.header.settled.filter(|_| was_awaited);
         let settled = settled.map(|settled| settled.until.as_microsecond());
         let window_end = settled.is_some_and(|settled| settled > end).then_some(end);
         let end = settled.unwrap_or(end).max(end);

@@ -108,8 +108,7 @@ impl<'e, T: Tracked> Together<'e, T> {
         histories: &[&'e History<T>],
         later: &[&'e History<T>],
     ) -> Self {
-        let namespace = &*histories[0].first().metadata().namespace;
-        let window = evidence.window_of(namespace);
+        let window = evidence.header.window;
         let window = window.filter(|_| matches!(evidence.asked(T::WATCHED), Asked::Yes));
         let later = if window.is_some() { later } else { &[] };
         let mut arrivals = arrivals(evidence, histories, later);
@@ -131,7 +130,7 @@ impl<'e, T: Tracked> Together<'e, T> {
             };
         }
         let window_end = window.map_or(Micros::MAX, |window| window.until.as_microsecond());
-        let settled = evidence.settled_of(namespace).filter(|_| !later.is_empty());
+        let settled = evidence.header.settled.filter(|_| !later.is_empty());
         let end = settled.map_or(window_end, |settled| {
             settled.until.as_microsecond().max(window_end)
         });

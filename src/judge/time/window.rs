@@ -1,6 +1,6 @@
 //! When the runner stopped looking.
 
-use evidence::{Evidence, api::ClusterProfile};
+use evidence::Evidence;
 use jiff::Timestamp;
 
 use super::Micros;
@@ -8,12 +8,6 @@ use super::Micros;
 /// When the runner stopped looking; none for a dump.
 pub(crate) fn end(evidence: &Evidence) -> Option<Micros> {
     evidence.header.window.map(|window| window.until.as_microsecond())
-}
-
-/// When the runner stopped looking at a profile's namespace; none for a dump.
-pub(crate) fn end_of(evidence: &Evidence, profile: &ClusterProfile) -> Option<Micros> {
-    let end = evidence.end_of(&profile.metadata.namespace)?;
-    Some(end.as_microsecond())
 }
 
 /// The moment as a timestamp; the first or the last one for a moment beyond.

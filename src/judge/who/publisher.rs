@@ -169,11 +169,6 @@ impl<'e> Publishers<'e> {
         !self.founders.is_disjoint(&self.reporters) && !self.founders.contains(field_manager)
     }
 
-    /// Whether the user said who they are, by users or by field managers.
-    pub(crate) fn are_said(&self) -> bool {
-        self.untold.iter().any(|names| names.are_said)
-    }
-
     /// The users and the field managers of a producer.
     pub(crate) fn names(&self, producer: &str) -> &[Names<'e>; 2] {
         self.names.get(producer).unwrap_or(&self.untold)

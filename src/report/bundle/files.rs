@@ -117,8 +117,7 @@ fn submitted(report: &Report, sum: &Checksum, packed: &[u8]) -> io::Result<(Agai
         evidence: read_back(packed)?,
         sum: sum.clone(),
     };
-    let mut held = Some(Ok::<Held, io::Error>(held));
-    let verified = verify(&document, || held.take())?;
+    let verified = verify(&document, held);
     if !verified.differences.is_empty() {
         return Ok((Again::Differs(verified.differences.len()), None));
     }

@@ -22,14 +22,12 @@ pub(crate) const PARTIAL: &str = ", partial";
 pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
     let judgement = report.judgement;
     let partial = if judgement.partial { PARTIAL } else { "" };
-    let shard = judgement.scope.shard;
-    let share = shard.map_or_else(String::new, |shard| format!(", share {shard}"));
     write_decision(
         &judgement.subject(),
         judgement.decision,
         &judgement.tally,
         &judgement.editions(),
-        &format!("{share}{partial}"),
+        partial,
         into,
     )
 }

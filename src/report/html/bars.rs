@@ -316,14 +316,11 @@ pub(super) fn missed<T: Tracked>(evidence: &Evidence, histories: &[&History<T>],
             (&*metadata.namespace, &*metadata.name)
         })
         .collect();
-    let namespaces: BTreeSet<&str> = names.iter().map(|(namespace, _)| *namespace).collect();
     evidence
         .gaps(T::WATCHED)
         .filter(|gap| match &gap.object {
             Some(object) => names.contains(&(&*object.namespace, &*object.name)),
-            None => namespaces
-                .iter()
-                .any(|namespace| evidence.concerns(gap, namespace)),
+            None => true,
         })
         .take(SEGMENTS)
         .map(|gap| {

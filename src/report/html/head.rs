@@ -113,7 +113,6 @@ fn facts(report: &Report) -> Vec<Fact> {
         ("Cost to the hub", cost(report)),
         ("Slowest reactions", reactions::in_words(report)),
         ("Namespaces", list(header.scope.namespaces.clone())),
-        ("Share", header.scope.shard.map(|shard| shard.to_string())),
         ("Cluster manager", header.scope.cluster_manager.clone()),
         ("Scheduler", header.scope.scheduler.clone()),
         ("Features claimed", names(&claim.features)),

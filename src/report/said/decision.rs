@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use evidence::{Asked, Kind, ReasonId, Window, api::Role, runs};
+use evidence::{Asked, Kind, ReasonId, api::Role, runs};
 use jiff::SignedDuration;
 use judge::{
     Count, Decision, Judgement, Part, RuleVerdict, Tally, Verdict,
@@ -36,44 +36,31 @@ pub fn headline(report: &Report) -> String {
 /// The decision by one edition.
 fn sentence(judgement: &Judgement, part: &Part) -> String {
     let Part { edition, tally, .. } = part;
-    let share = judgement
-        .scope
-        .shard
-        .map_or_else(String::new, |shard| format!(" in share {shard}"));
     let waived = match tally.waived() {
         0 => String::new(),
         waived => format!(", {} waived", count(waived, "rule")),
     };
     match part.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
-        Decision::NoViolation if tally.empty_share > 0 => {
-            let noun = edition.role().objects().noun();
-            format!("no {noun}{share}, edition {edition}; the merged shares decide")
-        }
         Decision::NoViolation => format!(
-            "no violation found{share}: {} of {} judged{}, edition {edition}{waived}{}",
+            "no violation found: {} of {} judged{}, edition {edition}{waived}",
             tally.must.judged(),
             count(tally.must.rules, "MUST rule"),
             others(tally),
-            if tally.is_of_share() {
-                "; the merged shares decide"
-            } else {
-                ""
-            },
         ),
         Decision::NotConformant => format!(
-            "not conformant with edition {edition}{share}: {}",
+            "not conformant with edition {edition}: {}",
             broken(judgement, part)
         ),
         Decision::Inconclusive if judgement.partial => {
-            format!("inconclusive for edition {edition}{share}: the run was cut short")
+            format!("inconclusive for edition {edition}: the run was cut short")
         }
         Decision::Inconclusive if tally.must.inconclusive > 0 => format!(
-            "inconclusive for edition {edition}{share}: {} could not be judged",
+            "inconclusive for edition {edition}: {} could not be judged",
             count(tally.must.inconclusive, "MUST rule")
         ),
         Decision::Inconclusive => {
-            format!("inconclusive for edition {edition}{share}: no MUST rule was judged")
+            format!("inconclusive for edition {edition}: no MUST rule was judged")
         }
     }
 }
@@ -132,10 +119,7 @@ pub fn scope(report: &Report) -> String {
     let must = &report.judgement.tally.must;
     let window = match coverage.watched {
         Some(window) => {
-            format!(
-                "watched for {:#}",
-                SignedDuration::from_secs(watched(report, window))
-            ) + &more(&coverage)
+            format!("watched for {:#}", SignedDuration::from_secs(window.seconds())) + &more(&coverage)
         }
         None => "single snapshot".to_owned(),
     };
@@ -165,12 +149,6 @@ pub fn scope(report: &Report) -> String {
             ""
         };
         sentence += &format!(", in {names}{only}");
-    }
-    if let Some(shard) = scope.shard {
-        sentence += &format!(", in share {shard} only: {}", escape::line(&namespaces(report)));
-    } else if let Some(shares) = report.evidence.merged_from() {
-        let merged = report.evidence.header.shares.len();
-        sentence += &format!(", in {merged} of {} merged", count(shares as usize, "share"));
     }
     if let Some(manager) = &scope.cluster_manager {
         sentence += &format!(", of manager {} only", escape::line(manager));
@@ -239,7 +217,6 @@ fn the_rest_needs(report: &Report) -> String {
         (ReasonId::NoMemberAsked, "members asked"),
         (ReasonId::NoSecretTried, "the Secrets of consumers tried"),
         (ReasonId::Deselected, "all rules selected"),
-        (ReasonId::PartOfFleet, "the other shares"),
     ] {
         if reasons.contains(&reason) {
             needs.push(need.to_owned());
@@ -332,32 +309,6 @@ fn in_words(kind: Kind) -> &'static str {
         Kind::PlacementDecisions => "placement decisions",
         Kind::ConsumerAccess => "the rights of consumers",
         other => other.name(),
-    }
-}
-
-/// For how many seconds each profile was watched, at least.
-fn watched(report: &Report, window: Window) -> i64 {
-    let shares = report.evidence.header.shares.iter();
-    let shares = shares.filter(|share| !share.namespaces.is_empty());
-    let windows = shares.filter_map(|share| share.window);
-    windows
-        .chain([window])
-        .map(|window| window.seconds())
-        .min()
-        .unwrap_or_default()
-}
-
-/// The namespaces of the run's share.
-fn namespaces(report: &Report) -> String {
-    let shares = report.evidence.header.shares.iter();
-    let names: Vec<&str> = shares
-        .flat_map(|share| &share.namespaces)
-        .map(String::as_str)
-        .collect();
-    if names.is_empty() {
-        "no namespace with profiles".to_owned()
-    } else {
-        names.join(", ")
     }
 }
 

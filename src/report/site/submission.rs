@@ -140,8 +140,8 @@ impl Submission {
 
     /// The verdict that its evidence gives, where it is of a single run.
     pub(super) fn judged(&self, rule: &str) -> Option<Verdict> {
-        match (&*self.runs, self.document.shards.is_empty()) {
-            ([run], true) => run.verdicts.get(rule).copied(),
+        match &*self.runs {
+            [run] => run.verdicts.get(rule).copied(),
             _ => None,
         }
     }

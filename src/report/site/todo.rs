@@ -2,7 +2,7 @@
 
 use super::submission::Submission;
 use crate::{
-    submitted::{Fitness, Obstacle, Proof, obstacles},
+    submitted::{Obstacle, Proof, obstacles},
     text::{escape, number::count},
 };
 
@@ -41,18 +41,12 @@ impl Submission {
         match &self.check.proof {
             Proof::Unreadable(reason) => Some(format!("the evidence cannot be read: {reason}")),
             Proof::Missing => {
-                let runs = std::iter::once(&self.document).chain(&self.document.shards);
-                let mut named = runs.filter_map(|run| run.evidence.as_ref());
-                let file = &named.next()?.file;
+                let file = &self.document.evidence.as_ref()?.file;
                 Some(format!(
                     "the evidence is missing: add {file} beside report.yaml, or reviewers cannot verify the report"
                 ))
             }
             Proof::Judged(_) if differences.is_empty() => None,
-            Proof::Judged(_) if self.check.fitness() == Fitness::NotVerified => Some(format!(
-                "the evidence of {} is missing: add it beside report.yaml",
-                count(differences.len(), "part")
-            )),
             Proof::Judged(_) => {
                 let quoted = differences.iter().take(QUOTED).map(|one| {
                     let (old, new) = (one.old_text(), one.new_text());

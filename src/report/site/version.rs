@@ -180,9 +180,9 @@ fn sentence(submission: &Submission) -> String {
 fn facts(submission: &Submission) -> Vec<Fact> {
     let document = &submission.document;
     let implementation = document.implementation.as_ref();
-    let scope = document.scope.as_ref();
+    let scope = &document.scope;
     let watched = scope
-        .and_then(|scope| scope.window)
+        .window
         .map(|window| format!("{} to {}", utc(window.from), window.until.strftime("%H:%M:%S")));
     let said = |of: fn(&Environment) -> Option<&Realness>| {
         let said = document.environment.as_ref().and_then(of);
@@ -216,22 +216,12 @@ fn facts(submission: &Submission) -> Vec<Fact> {
         ("Edition", Some(document.edition.to_string())),
         ("Judged", Some(utc(document.date))),
         ("Observed", watched),
-        (
-            "Slices",
-            scope
-                .map(|scope| scope.slices)
-                .filter(|slices| *slices > 0)
-                .map(|slices| slices.to_string()),
-        ),
-        ("Profiles", scope.map(|scope| scope.profiles.to_string())),
-        ("Cut short", scope.and_then(|scope| scope.partial.clone())),
+        ("Slices", (scope.slices > 0).then(|| scope.slices.to_string())),
+        ("Profiles", Some(scope.profiles.to_string())),
+        ("Cut short", scope.partial.clone()),
         ("ClusterProfile API", document.cluster_profile_api_version.clone()),
         ("Hub version", document.hub_version.clone()),
         ("Suite", Some(document.suite_version.clone())),
-        (
-            "Merged from",
-            (!document.shards.is_empty()).then(|| count(document.shards.len(), "report")),
-        ),
         (
             "Waivers",
             (!document.waivers.is_empty()).then(|| document.waivers.len().to_string()),

@@ -100,7 +100,7 @@ impl<'e, T: StoryObject> Drafts<'e, T> {
                 ..Draft::new(Some(step.from), Source::Step(step))
             });
         }
-        for gap in stories.evidence.gaps_of(T::WATCHED, name.0, name.1) {
+        for gap in stories.evidence.gaps.concerning(T::WATCHED, name.0, name.1) {
             let window = stories.evidence.header.window;
             drafts.all.push(Draft {
                 until: gap.until.or(window.map(|window| window.until)),

@@ -17,15 +17,6 @@ pub struct Change {
 }
 
 impl Change {
-    /// A change of one part.
-    pub(super) fn of(at: impl Into<String>, old: Option<&str>, new: Option<&str>) -> Self {
-        Self {
-            at: at.into(),
-            old: old.map(Value::from),
-            new: new.map(Value::from),
-        }
-    }
-
     /// What stands in the first, for a person.
     pub fn old_text(&self) -> String {
         text(self.old.as_ref())

@@ -38,13 +38,12 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         environment: header.claim.about.environment.clone(),
         decision: report.judgement.decision,
         claim: Claimed::of(&header.claim),
-        scope: Some(covered(report)),
+        scope: covered(report),
         evidence: sum
             .zip(report.file)
             .map(|(sum, file)| kept(sum, file, &header.suite_version)),
         suites: Vec::new(),
         waivers: report.judgement.waivers.iter().map(Waived::from).collect(),
-        shards: Vec::new(),
     };
     let entries = entries_where(report, |facts| document.has(facts));
     document.suites = suites(&entries);
@@ -127,7 +126,6 @@ fn covered(report: &Report) -> Covered {
         namespaces: header.scope.namespaces.clone(),
         cluster_manager: header.scope.cluster_manager.clone(),
         scheduler: header.scope.scheduler.clone(),
-        shard: header.scope.shard,
         selection: Picked::of(report.selection),
         profiles: coverage.profiles,
         slices: report.evidence.slices().count(),

@@ -43,12 +43,7 @@ impl Document {
     /// follow from its rules.
     pub fn entries(&self) -> Result<Vec<Entry>, Inconsistent> {
         let entries = self.all_entries()?;
-        // A merged report's decision depends on its shards, which are checked themselves.
-        let wanted = if self.shards.is_empty() {
-            decision(&entries, self.extent(), &self.waivers, self.claim.strict)
-        } else {
-            self.decision
-        };
+        let wanted = decision(&entries, self.extent(), &self.waivers, self.claim.strict);
         if wanted != self.decision {
             return Err(self.inconsistent(format!(
                 "decision: it says {}, and its verdicts make {}",
@@ -94,28 +89,23 @@ impl Document {
         facts.added <= self.rules_as_of && facts.in_edition(self.edition).is_some()
     }
 
-    /// What of the hub the run, or a merged one, has seen.
+    /// What of the hub the run has seen.
     pub(super) fn extent(&self) -> Extent {
-        let runs = self.shards.iter().chain([self]);
-        let mut scopes = runs.filter_map(|run| run.scope.as_ref());
         Extent::of(
             self.edition.role(),
             self.is_partial(),
-            scopes.any(|scope| !scope.namespaces.is_empty()),
+            !self.scope.namespaces.is_empty(),
         )
     }
 
-    /// Whether the run, or a merged one, was cut short.
+    /// Whether the run was cut short.
     pub fn is_partial(&self) -> bool {
-        let own = self.scope.iter().any(|scope| scope.partial.is_some());
-        own || self.shards.iter().any(Self::is_partial)
+        self.scope.partial.is_some()
     }
 
-    /// Whether it is of a single run that judged all rules on all profiles to its end.
+    /// Whether it judged all rules on all profiles to its end.
     pub fn is_whole_run(&self) -> bool {
-        let mut scopes = self.scope.iter();
-        let is_narrowed = scopes.any(|scope| scope.shard.is_some() || scope.selection.is_some());
-        self.shards.is_empty() && !is_narrowed && !self.is_partial()
+        self.scope.selection.is_none() && !self.is_partial()
     }
 
     fn inconsistent(&self, contradiction: String) -> Inconsistent {

@@ -90,13 +90,12 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
 fn bare(document: &Document) -> Document {
     Document {
         date: Timestamp::UNIX_EPOCH,
-        scope: document.scope.clone().map(|scope| Covered {
+        scope: Covered {
             window: None,
-            ..scope
-        }),
+            ..document.scope.clone()
+        },
         evidence: None,
         suites: Vec::new(),
-        shards: Vec::new(),
         ..document.clone()
     }
 }

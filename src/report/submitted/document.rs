@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Environment, Identity, Implementation, Kind, ReasonId, Shard, Submitter,
+    Environment, Identity, Implementation, Kind, ReasonId, Submitter,
     api::{Edition, Feature},
 };
 use jiff::{Timestamp, civil::Date};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// What the report says it is.
 pub const KIND: &str = "ConformanceReport";
 
-/// The report: of one run, or of several that were merged.
+/// The report of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Document {
@@ -24,7 +24,7 @@ pub struct Document {
     pub api_version: String,
     /// `ConformanceReport`.
     pub kind: String,
-    /// When it was judged; of merged reports, the last of them.
+    /// When it was judged.
     pub date: Timestamp,
     /// The version of the suite that judged.
     pub suite_version: String,
@@ -52,10 +52,9 @@ pub struct Document {
     pub decision: Decision,
     /// What the implementation claims, as far as verdicts depend on it.
     pub claim: Claimed,
-    /// What was looked at; of merged reports, each shard tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scope: Option<Covered>,
-    /// The file from which it can be judged again, where one was kept; of merged reports, each shard tells.
+    /// What was looked at.
+    pub scope: Covered,
+    /// The file from which it can be judged again, where one was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Kept>,
     /// The verdicts by suite, in the ledger's order.
@@ -63,9 +62,6 @@ pub struct Document {
     /// The waivers, and what came of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<Waived>,
-    /// The reports that were merged into this one, whole.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shards: Vec<Document>,
 }
 
 /// What the implementation claims, as far as verdicts depend on it.
@@ -109,9 +105,6 @@ pub struct Covered {
     /// The scheduler whose decisions were judged; all where there is none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// The share of these namespaces that was judged; all of them where it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
     /// Which rules were picked; all where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<Picked>,

@@ -1,12 +1,10 @@
 //! Checks whether a report can be submitted. It need not be conformant.
 
-use std::collections::BTreeMap;
-
-use evidence::{Environment, Evidence, Implementation, Kind, Member, Realness, Shard};
+use evidence::{Environment, Evidence, Implementation, Kind, Member, Realness};
 use jiff::SignedDuration;
-use judge::{Verdict, web_page};
+use judge::web_page;
 
-use super::document::{Covered, Document, Entry, Span};
+use super::document::{Document, Entry};
 
 /// For how many minutes a submitted report has watched, at least.
 const FLOOR_MINUTES: i64 = 10;
@@ -74,13 +72,8 @@ pub enum Obstacle {
     /// The run ended early.
     #[error("the run was cut short: let it end")]
     CutShort,
-    /// It is about a share of the fleet.
-    #[error("it judges share {0} of the fleet alone: merge the evidence of all shares, and report on that")]
-    Share(Shard),
     /// Rules were not judged, as the user picked others.
-    #[error(
-        "{0} of the edition's rules were deselected: judge all of them, or merge it with the reports that do"
-    )]
+    #[error("{0} of the edition's rules were deselected: judge all of them")]
     Deselected(usize),
     /// No evidence was kept.
     #[error("it names no evidence file, so it cannot be verified")]
@@ -107,12 +100,11 @@ pub fn obstacles(document: &Document) -> Vec<Obstacle> {
     if document.is_partial() {
         obstacles.push(Obstacle::CutShort);
     }
-    obstacles.extend(document.shard().map(Obstacle::Share));
     let deselected = entries(document).filter(|entry| entry.is_deselected()).count();
     if deselected > 0 {
         obstacles.push(Obstacle::Deselected(deselected));
     }
-    if of_runs(document).any(|run| run.evidence.is_none()) {
+    if document.evidence.is_none() {
         obstacles.push(Obstacle::NoEvidence);
     }
     obstacles
@@ -205,21 +197,19 @@ fn unsaid(document: &Document) -> Vec<Obstacle> {
 }
 
 /// What it lacks of the evidence that a submitted report rests on: `docs/reports.md` has the floor. What no rule of its
-/// edition uses it need not have; of merged reports, one has to have it.
+/// edition uses it need not have.
 fn below_the_floor(document: &Document) -> Vec<Obstacle> {
-    let scopes: Vec<&Covered> = of_runs(document).filter_map(|run| run.scope.as_ref()).collect();
+    let scope = &document.scope;
+    let window = scope.window.filter(|_| scope.watched);
+    let seconds = window.map(|window| window.seconds());
     let mut obstacles = Vec::new();
-    let watched = scopes.iter().filter(|scope| scope.watched);
-    let seconds = watched
-        .filter_map(|scope| scope.window.as_ref().map(Span::seconds))
-        .max();
     if seconds.unwrap_or_default() < FLOOR_MINUTES * 60 {
         obstacles.push(Obstacle::ShortWatch(match seconds {
             Some(seconds) => format!("{:#}", SignedDuration::from_secs(seconds)),
             None => "no time: it is a single snapshot".to_owned(),
         }));
     }
-    let lacks = |kind: Kind| scopes.iter().all(|scope| scope.not_asked.contains_key(&kind));
+    let lacks = |kind: Kind| scope.not_asked.contains_key(&kind);
     let kinds = [Kind::Members, Kind::Driver].into_iter();
     obstacles.extend(kinds.filter(|kind| lacks(*kind)).map(Obstacle::Lacks));
     let environment = document.environment.as_ref();
@@ -230,45 +220,6 @@ fn below_the_floor(document: &Document) -> Vec<Obstacle> {
     obstacles
 }
 
-/// Lists rules that shards of the same scope judged differently: their evidence does not describe the same state.
-pub fn disagreements(document: &Document) -> Vec<String> {
-    let mut judged: BTreeMap<(String, &str), (usize, Verdict)> = BTreeMap::new();
-    let mut told = Vec::new();
-    for (place, shard) in document.shards.iter().enumerate() {
-        let scope = shard.scope.as_ref();
-        let scope = scope.map(|scope| format!("{:?} {:?}", scope.namespaces, scope.cluster_manager));
-        let entries = shard.entries().unwrap_or_default();
-        let rules = entries.iter().filter(|entry| is_judged(entry.verdict));
-        for entry in rules {
-            // Rules outlive the report.
-            let Some(rule) = judge::rules::find(&entry.rule) else {
-                continue;
-            };
-            let key = (scope.clone().unwrap_or_default(), rule.id);
-            let (other, verdict) = *judged.entry(key).or_insert((place, entry.verdict));
-            if verdict != entry.verdict {
-                told.push(format!(
-                    "{}: shard {other} says {}, and shard {place} of the same scope says {}",
-                    rule.id,
-                    verdict.name(),
-                    entry.verdict.name()
-                ));
-            }
-        }
-    }
-    told
-}
-
-fn is_judged(verdict: Verdict) -> bool {
-    !matches!(verdict, Verdict::Skipped | Verdict::NotApplicable)
-}
-
 fn entries(document: &Document) -> impl Iterator<Item = &Entry> {
     document.suites.iter().flat_map(|suite| suite.entries())
-}
-
-/// The reports of single runs that it is made of: itself, or its shards.
-fn of_runs(document: &Document) -> impl Iterator<Item = &Document> {
-    let own = document.shards.is_empty().then_some(document);
-    own.into_iter().chain(&document.shards)
 }

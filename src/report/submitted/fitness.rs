@@ -29,7 +29,7 @@ pub enum Proof {
 pub enum Fitness {
     /// Its evidence reproduces it.
     Holds,
-    /// There is no evidence, or not all of it, or it cannot be read.
+    /// There is no evidence, or it cannot be read.
     NotVerified,
     /// Its evidence says otherwise, or it contradicts itself.
     DoesNotHold,
@@ -52,7 +52,6 @@ impl Check {
         match &self.proof {
             Proof::Missing | Proof::Unreadable(_) => Fitness::NotVerified,
             Proof::Judged(verified) if verified.differences.is_empty() => Fitness::Holds,
-            Proof::Judged(verified) if verified.differences.iter().all(is_lack) => Fitness::NotVerified,
             Proof::Judged(_) => Fitness::DoesNotHold,
         }
     }
@@ -61,13 +60,10 @@ impl Check {
     pub fn describe(&self) -> String {
         match (self.fitness(), &self.proof) {
             (Fitness::Holds, _) => "holds: its evidence reproduces it".to_owned(),
-            (Fitness::NotVerified, Proof::Missing) => "not verified: no evidence".to_owned(),
             (Fitness::NotVerified, Proof::Unreadable(_)) => {
                 "not verified: its evidence cannot be read".to_owned()
             }
-            (Fitness::NotVerified, Proof::Judged(_)) => {
-                "not verified: the evidence of some parts is missing".to_owned()
-            }
+            (Fitness::NotVerified, _) => "not verified: no evidence".to_owned(),
             (Fitness::DoesNotHold, _) if self.contradiction.is_some() => {
                 "does not hold: it contradicts itself".to_owned()
             }
@@ -100,11 +96,6 @@ impl Check {
             Proof::Missing | Proof::Unreadable(_) => &[],
         }
     }
-}
-
-/// Whether it only says that the evidence of a part is missing.
-fn is_lack(change: &Change) -> bool {
-    change.new.is_none() && change.at.ends_with("].evidence.sha256")
 }
 
 impl Fitness {

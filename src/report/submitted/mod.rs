@@ -9,7 +9,6 @@ mod document;
 mod eligibility;
 mod fitness;
 mod matrix;
-mod merge;
 mod outcome;
 mod public;
 mod read;
@@ -25,10 +24,9 @@ pub use diff::{Diff, Incomparable, RuleChange, diff};
 pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
 };
-pub use eligibility::{Obstacle, disagreements, not_real, obstacles};
+pub use eligibility::{Obstacle, not_real, obstacles};
 pub use fitness::{Check, Fitness, Proof};
 pub use matrix::write_document as write_matrix_of;
-pub use merge::{MergeError, merge};
 pub(crate) use outcome::tally;
 pub use read::ReadError;
 pub use verify::{Held, Verified, verify, verify_with};

@@ -27,9 +27,6 @@ pub enum ReadError {
         /// The version that wrote it.
         version: String,
     },
-    /// It has both a scope and shards, or neither.
-    #[error("`{0}`: a report has `scope` or, where it was merged, `shards`: submit it as the suite wrote it")]
-    Shards(&'static str),
 }
 
 /// What tells the kind of a file.
@@ -55,22 +52,7 @@ impl Document {
             Some(version) if version != env!("CARGO_PKG_VERSION") => ReadError::Version { flaw, version },
             _ => ReadError::Shape(flaw),
         })?;
-        document.check_shards()?;
         Ok(document.made_public())
-    }
-
-    fn check_shards(&self) -> Result<(), ReadError> {
-        match (self.scope.is_some(), self.shards.is_empty()) {
-            (true, true) => Ok(()),
-            (false, true) => Err(ReadError::Shards("scope")),
-            (true, false) => Err(ReadError::Shards("shards")),
-            (false, false) if self.evidence.is_some() => Err(ReadError::Shards("evidence")),
-            // What was merged is itself of one run.
-            (false, false) if self.shards.iter().any(|shard| !shard.shards.is_empty()) => {
-                Err(ReadError::Shards("shards.shards"))
-            }
-            (false, false) => self.shards.iter().try_for_each(Self::check_shards),
-        }
     }
 
     /// Writes it: the same report gives the same bytes. Fails only if `into` does.

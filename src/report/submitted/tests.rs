@@ -1,7 +1,5 @@
-//! What a submitted report promises: it is read as it was written, holds against its evidence and nothing else, and can be
-//! merged in any order.
-
-use std::convert::Infallible;
+//! What a submitted report promises: it is read as it was written, and holds against its
+//! evidence and nothing else.
 
 use evidence::{
     Asked, Checksum, Driver, Environment, Evidence, Gap, Implementation, Kind, Member, Realness, Submitter,
@@ -99,8 +97,7 @@ fn verified(document: &Document) -> Verified {
         evidence: evidence(),
         sum: sum(),
     };
-    let mut held = Some(Ok::<_, Infallible>(held));
-    verify(document, || held.take()).expect("nothing fails")
+    verify(document, held)
 }
 
 #[test]
@@ -178,15 +175,11 @@ fn what_is_no_report_is_refused() {
         ),
         (with("decision:", "verdict: x\ndecision:"), "verdict"),
         (with("edition: standard", "edition: standart"), "standart"),
-        (with("scope:", "shards: []\nscopes:"), "scopes"),
+        (with("scope:", "scopes:"), "scopes"),
     ] {
         let error = outcome.expect_err(told).to_string();
         assert!(error.contains(told), "{error}");
     }
-    let mut none = document();
-    none.scope = None;
-    let error = Document::parse(&written(&none)).expect_err("no scope");
-    assert!(error.to_string().contains("`scope`"), "{error}");
 }
 
 #[test]
@@ -441,83 +434,6 @@ fn what_is_called_real_is_held_against_the_evidence() {
     }
 }
 
-/// The reports of two halves of the rules.
-fn halves() -> [Document; 2] {
-    let identity = vec!["identity/".to_owned()];
-    let first = Selection {
-        filters: identity.clone(),
-        ..Selection::default()
-    };
-    let second = Selection {
-        skip: identity,
-        ..Selection::default()
-    };
-    [first, second].map(|selection| document_of(&evidence(), &selection, &sum()))
-}
-
-#[test]
-fn halves_make_the_whole() {
-    let merged = merge(halves().into()).expect("they agree");
-    let whole = document();
-    assert_eq!(merged.suites, whole.suites);
-    assert_eq!(
-        (merged.decision, &merged.waivers),
-        (whole.decision, &whole.waivers)
-    );
-    assert_eq!(obstacles(&merged), []);
-    assert_eq!(disagreements(&merged), Vec::<String>::new());
-    assert_eq!(Document::parse(&written(&merged)).expect("a report"), merged);
-    assert_eq!(verified(&merged), Verified::default());
-
-    let mut forged = merged;
-    forged.decision = Decision::Conformant;
-    let differences = verified(&forged).differences;
-    assert_eq!(differences.len(), 1, "{differences:?}");
-    assert_eq!(differences[0].at, "decision");
-}
-
-#[test]
-fn a_shard_whose_evidence_is_not_given_does_not_hold() {
-    let [first, _] = halves();
-    let other = Checksum {
-        sha256: "ef".repeat(32),
-        bytes: 1,
-    };
-    let second = document_of(&evidence(), &Selection::default(), &other);
-    let merged = merge(vec![first, second]).expect("they agree");
-    let differences = verified(&merged).differences;
-    assert_eq!(differences.len(), 1, "{differences:?}");
-    assert_eq!(differences[0].at, "shards[1].evidence.sha256");
-}
-
-#[test]
-fn shards_of_different_runs_are_refused_with_both_values() {
-    let [first, mut second] = halves();
-    if let Some(implementation) = &mut second.implementation {
-        implementation.version = "v1.2.4".to_owned();
-    }
-    let error = merge(vec![first.clone(), second.clone()])
-        .expect_err("they differ")
-        .to_string();
-    assert!(
-        error.starts_with("implementation differs") && error.contains("v1.2.3") && error.contains("v1.2.4"),
-        "{error}"
-    );
-    second.implementation.clone_from(&first.implementation);
-    second.claim.strict = true;
-    let error = merge(vec![first.clone(), second])
-        .expect_err("they differ")
-        .to_string();
-    assert!(error.starts_with("claim.strict differs"), "{error}");
-    assert_eq!(merge(Vec::new()), Err(MergeError::None));
-    let mut unsound = first.clone();
-    unsound.suites.remove(0);
-    assert!(matches!(
-        merge(vec![first, unsound]),
-        Err(MergeError::Inconsistent(_))
-    ));
-}
-
 /// A report whose rules came out as these numbers say.
 fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
     let mut document = document();
@@ -556,9 +472,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
         .collect();
     document.suites = suites(&entries);
     document.waivers.clear();
-    if let Some(scope) = &mut document.scope {
-        scope.namespaces = vec![namespace.to_owned()];
-    }
+    document.scope.namespaces = vec![namespace.to_owned()];
     document.decision = decision(&entries, document.extent(), &[], document.claim.strict);
     if let Some(kept) = &mut document.evidence {
         kept.sha256 = format!("{sum:02x}").repeat(32);
@@ -575,46 +489,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn merging_has_no_order_and_no_steps(a in drawn(), b in drawn(), c in drawn()) {
-        let of = |documents: &[&Document]| {
-            merge(documents.iter().copied().cloned().collect()).expect("they agree")
-        };
-        let all = of(&[&a, &b, &c]);
-        prop_assert_eq!(of(&[&a, &b]), of(&[&b, &a]));
-        prop_assert_eq!(of(&[&of(&[&a, &b]), &c]), all.clone());
-        prop_assert_eq!(of(&[&a, &of(&[&b, &c])]), all.clone());
-        prop_assert_eq!(of(&[&all, &b]), all.clone());
-        prop_assert_eq!(of(&[&a]), a.clone());
-        // What fails anywhere fails, and nothing passes that no shard has seen to pass.
-        let shards = [a, b, c].map(|shard| shard.entries().expect("sound"));
-        for (place, merged) in all.entries().expect("sound").iter().enumerate() {
-            let told: Vec<Verdict> = shards.iter().map(|shard| shard[place].verdict).collect();
-            prop_assert!(told.contains(&merged.verdict));
-            prop_assert!(!told.contains(&Verdict::Fail) || merged.verdict == Verdict::Fail);
-            prop_assert!(merged.verdict != Verdict::Skipped || told.iter().all(|verdict| *verdict == Verdict::Skipped));
-        }
-    }
-
-    #[test]
     fn any_report_is_read_as_it_was_written(document in drawn()) {
         prop_assert_eq!(Document::parse(&written(&document)).expect("a report"), document.clone());
         prop_assert!(document.entries().is_ok());
         prop_assert!(diff(&document, &document).expect("one API").rules.is_empty());
     }
-}
-
-#[test]
-fn shards_of_one_scope_that_disagree_are_told() {
-    let (passing, failing) = (arbitrary(&[0], "a", 1), arbitrary(&[1], "a", 2));
-    let merged = merge(vec![passing.clone(), failing.clone()]).expect("they agree");
-    let told = disagreements(&merged);
-    assert!(
-        told.iter()
-            .any(|told| told.starts_with(RULE) && told.contains("pass") && told.contains("fail"))
-    );
-    let elsewhere = arbitrary(&[1], "b", 2);
-    let merged = merge(vec![passing, elsewhere]).expect("they agree");
-    assert_eq!(disagreements(&merged), Vec::<String>::new());
 }
 
 #[test]

@@ -38,6 +38,33 @@ const ENOUGH: SignedDuration = SignedDuration::from_secs(150);
 /// How late a watch may be (`time::LATE`): what happened so shortly before a gap may never have been told.
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 
+/// Rules that compare objects of all namespaces.
+const COMPARES: [&str; 23] = [
+    "clustersets/namespace-labelled",
+    "clustersets/one-set-per-cluster",
+    "consumers/consumer-name-unique",
+    "consumers/declared-consumer-served",
+    "consumers/kubeconfig-points-at-member",
+    "consumers/kubeconfig-self-contained",
+    "consumers/kubeconfig-works",
+    "consumers/least-privilege",
+    "consumers/secret-has-kubeconfig",
+    "consumers/secret-labelled",
+    "consumers/secret-names-profile",
+    "consumers/secret-namespace-labelled",
+    "consumers/secret-single-consumer",
+    "identity/manager-unique",
+    "identity/name-unique",
+    "identity/one-manager-per-profile",
+    "identity/one-profile-per-cluster",
+    "placement-labels/placement-key-matches-workload",
+    "placement-ownership/consumers-read-only",
+    "placement-references/resolve",
+    "placement-references/resolve-across-time",
+    "placement-references/selected-is-alive",
+    "updates/distinct-appliers",
+];
+
 /// What is broken of the laws in the judgement of a part of a world's record.
 pub fn breaches(world: &World, less: &Evidence) -> Vec<Breach> {
     let seen = judged(less);
@@ -165,7 +192,7 @@ fn concerned<'h, T: Tracked>(
     verdict: &RuleVerdict,
 ) -> impl Iterator<Item = &'h History<T>> {
     let found = objects(verdict);
-    let compares = verdict.rule.facts.whole_fleet || T::KIND != ClusterProfile::KIND;
+    let compares = COMPARES.contains(&verdict.rule.id) || T::KIND != ClusterProfile::KIND;
     histories.iter().filter(move |history| {
         compares || found.contains(&(T::KIND.to_owned(), ObjectKey::of(history.last())))
     })
@@ -188,7 +215,7 @@ fn stands_in_part(world: &World, less: &Evidence, whole: &RuleVerdict) -> Option
         && whole_header.clock_skew_ms == header.clock_skew_ms
         && world.whole.unreadable == less.unreadable
         && world.whole.driver.is_none();
-    if !is_of_objects || !is_same_otherwise || facts.whole_fleet {
+    if !is_of_objects || !is_same_otherwise || COMPARES.contains(&whole.rule.id) {
         return None;
     }
     let window = header.window?;

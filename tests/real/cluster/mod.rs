@@ -6,7 +6,6 @@ mod hub;
 mod job;
 mod kubectl;
 mod kustomization;
-mod sharded;
 mod traces;
 
 use std::sync::{Mutex, PoisonError};
@@ -36,10 +35,6 @@ pub fn trials() -> Vec<Trial> {
         trial(
             "a_job_without_the_role_says_what_is_missing",
             job::without_the_role_says_what_is_missing,
-        ),
-        trial(
-            "shares_are_merged_into_what_one_run_reports",
-            sharded::shares_are_merged_into_what_one_run_reports,
         ),
         trial(
             "the_namespace_refuses_pods_with_more_privileges",

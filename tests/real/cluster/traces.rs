@@ -120,13 +120,7 @@ fn delete_printed(cluster: &Cluster, arguments: &[&str]) {
 }
 
 /// The setup and the base of each channel that has both. What the base adds goes without the setup.
-const BASES: [(&str, &[&str]); 2] = [
-    ("in-cluster/setup", &["in-cluster"]),
-    (
-        "in-cluster/setup",
-        &["in-cluster-sharded", "in-cluster-sharded/merge"],
-    ),
-];
+const BASES: [(&str, &[&str]); 1] = [("in-cluster/setup", &["in-cluster"])];
 
 /// What `rbac` prints.
 const PRINTED: [&[&str]; 2] = [
@@ -240,7 +234,7 @@ pub fn all_channels_together_share_nothing_and_go_by_one_command(cluster: &Clust
     }
     // Whichever goes, the others keep their access.
     delete_printed(cluster, PRINTED[1]);
-    delete(cluster, "in-cluster-sharded");
+    delete(cluster, "in-cluster");
     for account in ACCOUNTS {
         assert_eq!(
             may_list(cluster, account),

@@ -14,7 +14,6 @@ mod rights;
 #[path = "../send.rs"]
 mod send;
 mod settling;
-mod sharing;
 mod snapshots;
 mod sparing;
 mod tampering;
@@ -27,7 +26,7 @@ use std::{
 
 use apiserver::{ApiServer, AuditLevel, Misbehaviour};
 use collect::{CollectError, Members, Plan, Quiet, Wish, clock::Clock, collect};
-use evidence::{Evidence, Gap, Kind, Scope};
+use evidence::{Evidence, Gap, Kind};
 use http::{Method, Request};
 use jiff::Timestamp;
 use kube::Client;

@@ -1,7 +1,7 @@
 //! A hub that is restored from a backup: what it shows afterwards is of a new history, whatever its resourceVersions say.
 
 use apiserver::Backup;
-use evidence::{ReasonId, Shard, api::Edition};
+use evidence::{ReasonId, api::Edition};
 
 use super::*;
 
@@ -96,20 +96,10 @@ async fn the_list_at_the_end_of_a_window_notices_a_restore_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_share_notices_a_restore() {
+async fn the_watch_of_a_namespace_notices_a_restore() {
     let world = World::new().await;
-    let shard = Shard {
-        index: Shard::index_of("default", 2),
-        count: 2,
-    };
-    let plan = plan(300);
-    let plan = Plan {
-        scope: Scope {
-            shard: Some(shard),
-            ..plan.scope.clone()
-        },
-        ..plan
-    };
+    let mut plan = plan(300);
+    plan.scope.namespaces = vec!["default".to_owned()];
     let backup = world.backed_up().await;
     let events = async {
         after(60).await;

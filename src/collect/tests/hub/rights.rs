@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use apiserver::User;
 use collect::{Grants, ServiceAccount, Workloads, member_manifest_bound_to};
-use evidence::{Shard, api::Edition};
+use evidence::api::Edition;
 
 use super::{
     members::{asking, way},
@@ -205,15 +205,6 @@ async fn what_is_not_granted_is_not_asked_for() {
         .await
         .collect(&plan)
         .await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_share_uses_the_same_role() {
-    let mut shares = (0..2).map(|index| Shard { index, count: 2 });
-    let mut plan = plan(60);
-    plan.scope.shard = shares.find(|shard| shard.holds("default"));
-    let bound = Bound::granting(world().await, &Grants::default()).await;
-    bound.collect(&plan).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -239,34 +239,3 @@ async fn a_silent_watch_fails_nobody() {
     let (evidence, _) = world.settle(events, future::pending()).await;
     assert_eq!(verdict(&evidence), Verdict::Inconclusive);
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_share_tells_of_itself() {
-    let world = World::new().await;
-    world.profile("a").await;
-    let mut plan = Plan {
-        settle: Duration::from_secs(130),
-        ..plan(60)
-    };
-    plan.scope.shard = Some("0/1".parse().expect("a share"));
-    let waiting = Waiting::default();
-    let events = async {
-        after(50).await;
-        world.label("a", None).await;
-        after(20).await;
-        world.label("a", Some("m")).await;
-    };
-    let collecting = collect(
-        &world.hub.connection,
-        &plan,
-        world.clock,
-        &waiting,
-        CancellationToken::new(),
-    );
-    let evidence = futures::join!(collecting, events).0.expect("evidence");
-    let [share] = &evidence.header.shares[..] else {
-        panic!("one share")
-    };
-    assert_eq!(share.settled, evidence.header.settled);
-    assert_eq!(settled(&evidence), (71, 1));
-}

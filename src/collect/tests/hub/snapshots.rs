@@ -151,15 +151,3 @@ async fn a_copy_leaves_out_what_a_run_has_touched() {
         .collect();
     assert_eq!(judged, ["theirs"]);
 }
-
-#[tokio::test(start_paused = true)]
-async fn a_copy_of_a_share_knows_nothing_that_lasts() {
-    let world = World::new().await;
-    world.profile("kept").await;
-    let mut plan = plan(40);
-    plan.scope.shard = Some("0/1".parse().expect("a share"));
-    let (copies, evidence) = copies(&world, &plan, future::ready(())).await;
-    // What was made in a namespace that was empty is looked for at the end.
-    assert_eq!(known_until(&copies[20]), 0);
-    assert!(evidence.is_whole(Kind::Timeline));
-}

@@ -8,26 +8,19 @@ use super::Record;
 impl<T: Tracked> Record<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
-        self.heard.push(Some(now));
+        self.heard.push(now);
         self.heard.len() - 1
     }
 
     /// Notes that a watch knows every change until now.
     pub fn hear(&mut self, watch: usize, now: Timestamp) {
         if let Some(heard) = self.heard.get_mut(watch) {
-            *heard = Some(now);
+            *heard = now;
         }
     }
 
-    /// Notes that a watch is not followed.
-    pub fn rest(&mut self, watch: usize) {
-        if let Some(heard) = self.heard.get_mut(watch) {
-            *heard = None;
-        }
-    }
-
-    /// Until when all watches know every change; none if no watch is followed.
+    /// Until when all watches know every change; none without a watch.
     pub fn known_until(&self) -> Option<Timestamp> {
-        self.heard.iter().flatten().min().copied()
+        self.heard.iter().min().copied()
     }
 }

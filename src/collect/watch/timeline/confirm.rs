@@ -158,33 +158,6 @@ impl<T: Tracked> Watch<T> {
         self.outage.is_none() && now.duration_since(self.heard) > QUIET
     }
 
-    /// Lists a namespace that was not followed. The changes of objects that it holds by now leave a gap.
-    pub async fn visit(&mut self) {
-        let listed = self.list_patiently().await;
-        if let Err(failure) = listed {
-            return self.miss(&failure);
-        }
-        let place = self.place();
-        let mut record = self.record.lock();
-        if self
-            .namespace()
-            .is_some_and(|name| record.namespaces().contains(name))
-        {
-            let reason = format!(
-                "the watch{place} began late: it held no {} when the window began",
-                T::KIND
-            );
-            record.gaps.push(gap::<T>(self.began, self.clock.now(), reason));
-        }
-    }
-
-    /// Notes that the list of a namespace that was not followed could not be read.
-    pub fn miss(&self, why: &dyn Display) {
-        let reason = format!("a list{} at the end of the window failed: {why}", self.place());
-        let gap = gap::<T>(self.began, self.clock.now(), reason);
-        self.record.lock().gaps.push(gap);
-    }
-
     /// Notes that no list has confirmed the watch.
     pub fn doubt(&mut self, why: &dyn Display) {
         self.outage.get_or_insert_with(|| not_compared(why));

@@ -337,8 +337,6 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
         (Verdict::Skipped, ReasonId::NoMembers, Decision::NoViolation),
         (Verdict::Skipped, ReasonId::NotAsked, Decision::NoViolation),
         (Verdict::Skipped, ReasonId::Deselected, Decision::NoViolation),
-        (Verdict::Skipped, ReasonId::PartOfFleet, Decision::NoViolation),
-        (Verdict::Skipped, ReasonId::EmptyShare, Decision::NoViolation),
         // That an implementation declares something absent does not show that it is.
         (Verdict::Skipped, ReasonId::FeatureAbsent, Decision::NoViolation),
         (
@@ -359,16 +357,9 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
         (Verdict::Inconclusive, ReasonId::Untold, Decision::Inconclusive),
     ] {
         assert_eq!(decision(Level::Must, verdict, reason), expected, "{reason:?}");
-        // A share of the fleet is never conformant.
-        let of_share = matches!(reason, ReasonId::PartOfFleet | ReasonId::EmptyShare);
-        let expected = if of_share {
-            Decision::NoViolation
-        } else {
-            Decision::Conformant
-        };
         assert_eq!(
             decision(Level::Should, verdict, reason),
-            expected,
+            Decision::Conformant,
             "SHOULD, {reason:?}"
         );
     }

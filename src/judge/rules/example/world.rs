@@ -343,7 +343,6 @@ impl World {
                 ..Hub::default()
             },
             scope: part("scope", &self.scope)?,
-            shares: Vec::new(),
             window: self.window.is_none().then_some(window),
             read_at: self.read_at.map(moment),
             settled: None,
@@ -460,7 +459,6 @@ impl GapText {
                 let (namespace, name) = path.split_once('/').unwrap_or(("default", path));
                 profile_reference(namespace, name)
             }),
-            share: None,
             reason: self.reason.clone().into(),
         }
     }

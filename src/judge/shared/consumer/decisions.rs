@@ -177,7 +177,7 @@ pub(crate) fn ever_named(evidence: &Evidence, claims: &ConsumerClaims) -> BTreeS
 fn seen(play: &Play<'_>) -> While {
     let evidence = play.evidence;
     let in_namespace = |namespace: &str| {
-        let window = evidence.window_of(namespace);
+        let window = evidence.header.window;
         let from = window.map_or(Micros::MIN, |window| window.from.as_microsecond());
         // No object has an empty name.
         absent::<PlacementDecision>(evidence, (namespace, ""), &[], from)

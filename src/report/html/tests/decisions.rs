@@ -1,6 +1,6 @@
 //! What the page shows of a scheduler's decisions.
 
-use evidence::{Gap, Reason, Shard, Share};
+use evidence::{Gap, Reason};
 use jiff::SignedDuration;
 
 use super::*;
@@ -96,7 +96,6 @@ fn what_the_watch_of_slices_missed_is_drawn_and_that_of_profiles_is_not() {
         from: Some(window.from + SignedDuration::from_secs(20)),
         until: Some(window.from + SignedDuration::from_secs(30)),
         reason: Reason::from(reason),
-        share: None,
     };
     evidence
         .gaps
@@ -109,29 +108,6 @@ fn what_the_watch_of_slices_missed_is_drawn_and_that_of_profiles_is_not() {
         "{entry}"
     );
     assert!(!entry.contains("profiles were lost"), "{entry}");
-}
-
-#[test]
-fn what_the_watch_of_another_share_missed_is_not_drawn() {
-    let mut evidence = torn();
-    let count = 2;
-    let own = Shard::index_of("default", count);
-    let share = |index| Share {
-        shard: Shard { index, count },
-        namespaces: Vec::new(),
-        window: evidence.header.window,
-        settled: evidence.header.settled,
-    };
-    evidence.header.shares = (0..count).map(share).collect();
-    for (index, reason) in [(own, "our slices were lost"), (1 - own, "other slices were lost")] {
-        let mut gap = Gap::of(Kind::PlacementTimeline, reason);
-        gap.share = Some(index);
-        evidence.gaps.push(gap);
-    }
-    let page = page(&evidence);
-    let entry = between(&page, r#"id="decision-0""#, "</details>");
-    assert!(entry.contains("(+0 s): our slices were lost</title>"), "{entry}");
-    assert!(!entry.contains("other slices were lost"), "{entry}");
 }
 
 #[test]

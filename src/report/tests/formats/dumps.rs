@@ -26,10 +26,10 @@ fn dumps() -> Vec<(String, Evidence)> {
         let examples = Example::of(rule).expect("examples");
         let examples = examples
             .into_iter()
-            .filter(|one| !one.evidence().header.has_window());
+            .filter(|one| one.evidence().header.window.is_none());
         dumps.extend(examples.map(|one| (rule.id.to_owned(), one.evidence().clone())));
     }
-    dumps.retain(|(_, evidence)| !evidence.header.has_window());
+    dumps.retain(|(_, evidence)| evidence.header.window.is_none());
     dumps
 }
 

@@ -9,7 +9,7 @@ use crate::{
     hash::HashMap,
     shared::base64::decode,
     subjects::{Findings, Profiles},
-    time::{CLOCKS_APART, Micros, SECOND, end_of, timestamp},
+    time::{CLOCKS_APART, Micros, SECOND, end, timestamp},
 };
 
 const DATA: &str = ".cluster.certificate-authority-data";
@@ -61,7 +61,7 @@ pub(in crate::rules) fn ca_data_current(evidence: &Evidence, findings: &mut Find
         if validities.is_empty() {
             continue;
         }
-        let Some(now) = end_of(evidence, entry.profile) else {
+        let Some(now) = end(evidence) else {
             findings
                 .not_asked("the time of the dump is unknown, so expired certificates cannot be recognized");
             return;

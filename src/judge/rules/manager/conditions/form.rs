@@ -20,7 +20,7 @@ use crate::{
     subjects::{Finding, Findings, Profiles},
     text,
     text::{ABSENT, redacted_or_absent},
-    time::{ManagerClock, Micros, SECOND, end_of, timestamp},
+    time::{ManagerClock, Micros, SECOND, end, timestamp},
 };
 
 /// One day.
@@ -51,7 +51,7 @@ pub(in crate::rules) fn well_formed(profiles: &Profiles, findings: &mut Findings
             let time = condition.last_transition_time.as_deref().and_then(parse_time);
             let is_repeated = !types.insert(&condition.kind);
             judge(profile, condition, is_repeated, time, &mut faults);
-            faults.extend(match end_of(evidence, profile) {
+            faults.extend(match end(evidence) {
                 Some(end) => in_future(evidence, profile, condition, time, end),
                 None => after_reading(evidence, profile, condition, time),
             });
@@ -76,10 +76,7 @@ fn in_future(
 ) -> Option<Fault> {
     let text = condition.last_transition_time.as_deref()?;
     let time = time?.as_microsecond();
-    let begin = evidence
-        .window_of(&profile.metadata.namespace)?
-        .from
-        .as_microsecond();
+    let begin = evidence.header.window?.from.as_microsecond();
     let clock = ManagerClock::of(evidence);
     if time <= clock.latest(begin) {
         return None;

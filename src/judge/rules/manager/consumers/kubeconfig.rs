@@ -14,7 +14,7 @@ use super::subject::{NO_SECRET, nothing_found, subjects};
 use crate::{
     subjects::{Finding, Findings},
     text::{ABSENT, holds_credential, redacted},
-    time::{GRACE_SECONDS, SECOND, end_of},
+    time::{GRACE_SECONDS, SECOND, end},
 };
 
 /// `consumers/secret-has-kubeconfig`
@@ -221,7 +221,7 @@ pub(super) fn is_at(server: &str, endpoint: &str) -> bool {
 /// The normalized API servers of the member (verbatim if they cannot be normalized) in recent versions of the
 /// profile: the Secret may be slightly older than a change.
 pub(super) fn servers(evidence: &Evidence, history: &ProfileHistory) -> Vec<String> {
-    let lately = end_of(evidence, history.last()).map(|end| end - GRACE_SECONDS * SECOND);
+    let lately = end(evidence).map(|end| end - GRACE_SECONDS * SECOND);
     let next = |index: usize| history.versions.get(index + 1);
     let held_lately = |(index, _): &(usize, &Version)| match (next(*index), lately) {
         (Some(next), Some(lately)) => next.received().as_microsecond() > lately,

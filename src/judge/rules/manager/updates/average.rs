@@ -97,7 +97,7 @@ impl<'a> Mean<'a> {
     /// The mean of what the watch saw of a profile, over the time for which it existed in the window.
     fn watched(evidence: &'a Evidence, history: &'a ProfileHistory) -> Self {
         let first = history.versions[0].received();
-        let window = evidence.window_of(&history.last().metadata.namespace);
+        let window = evidence.header.window;
         let from = match history.origin {
             Origin::Created | Origin::Relisted => first,
             Origin::Listed => window.map_or(first, |window| window.from),

@@ -10,7 +10,7 @@ use evidence::{
 use super::placement_key::{NONE_SET, path};
 use crate::{
     subjects::{Finding, Findings},
-    time::{Micros, SECOND},
+    time::{Micros, SECOND, end},
 };
 
 /// How long a decision may be there before its workload: the initiator makes both, in any order.
@@ -87,6 +87,5 @@ fn is_new(evidence: &Evidence, history: &SliceHistory, key: &str) -> bool {
         return false;
     };
     let is_listed = std::ptr::eq(first, &history.versions[0]) && history.origin == evidence::Origin::Listed;
-    let end = evidence.end_of(&history.last().metadata.namespace);
-    !is_listed && end.is_some_and(|end| end.as_microsecond() - first.received().as_microsecond() <= GRACE)
+    !is_listed && end(evidence).is_some_and(|end| end - first.received().as_microsecond() <= GRACE)
 }

@@ -85,7 +85,7 @@ impl<'e> Fleet<'e> {
         if self.unread.contains("") || self.unread.contains(name) {
             return Some(Doubt::Unread);
         }
-        let is_unlisted = self.evidence.may_lack(Kind::Inventory, namespace);
+        let is_unlisted = self.evidence.gaps.may_lack(Kind::Inventory, namespace);
         is_unlisted.then_some(Doubt::Incomplete)
     }
 
@@ -98,7 +98,7 @@ impl<'e> Fleet<'e> {
 
     /// When there was no profile of that name.
     pub(super) fn absent(&self, key: Key<'e>) -> While {
-        let window = self.evidence.window_of(key.0);
+        let window = self.evidence.header.window;
         let window = window.map(|window| (window.from.as_microsecond(), window.until.as_microsecond()));
         let (from, until) = window.unwrap_or((Micros::MIN, Micros::MAX));
         let read = self.listed.partition_point(|at| *at <= until);

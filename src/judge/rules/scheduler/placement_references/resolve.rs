@@ -150,7 +150,7 @@ fn is_possible((namespace, name): Key) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use evidence::{Gap, Kind, ObjectKey, ObjectRef, Shard, Share, Unreadable, api::Edition};
+    use evidence::{ObjectKey, ObjectRef, Unreadable, api::Edition};
     use serde_json::{Value, json};
 
     use super::*;
@@ -217,54 +217,6 @@ mod tests {
         assert_eq!(names(&findings.open().profiles), ["z"]);
         assert_eq!(names(&findings.open().slices), ["web-0"]);
         let findings = findings.conclude();
-        assert!(
-            findings.list.is_empty() && findings.doubts.len() == 1,
-            "{findings:?}"
-        );
-    }
-
-    #[test]
-    fn a_share_cannot_tell_of_profiles_in_other_shares() {
-        let mut evidence = dangling();
-        let count = 8;
-        let own = Shard::index_of("default", count);
-        let shard = |index| Shard { index, count };
-        evidence.header.scope.shard = Some(shard((own + 1) % count));
-        // The slice of another share is not judged at all.
-        assert_eq!(judged(&evidence).examined, 0);
-        evidence.header.scope.shard = Some(shard(own));
-        assert_eq!(judged(&evidence).list.len(), 1);
-        let mut elsewhere = dangling();
-        let (slice, other) = (&mut elsewhere.slices[0].versions[0].object, "fleet-b");
-        assert_ne!(Shard::index_of(other, count), own);
-        let decisions = json!([{"clusterProfileRef": {"name": "a", "namespace": other}}]);
-        slice.decisions = Some(serde_json::from_value(decisions).expect("decisions"));
-        elsewhere.header.scope.shard = Some(shard(own));
-        let findings = judged(&elsewhere);
-        assert!(
-            findings.list.is_empty() && findings.doubts.len() == 1,
-            "{findings:?}"
-        );
-    }
-
-    #[test]
-    fn a_missing_share_concerns_only_its_own_namespaces() {
-        let mut evidence = dangling();
-        let count = 8;
-        let own = Shard::index_of("default", count);
-        let share = |index| Share {
-            shard: Shard { index, count },
-            namespaces: Vec::new(),
-            window: evidence.header.window,
-            settled: evidence.header.settled,
-        };
-        evidence.header.shares = vec![share(own)];
-        let mut gap = Gap::of(Kind::Inventory, "the share is missing");
-        gap.share = Some((own + 1) % count);
-        evidence.gaps = vec![gap].into();
-        assert_eq!(judged(&evidence).list.len(), 1);
-        evidence.gaps[0].share = Some(own);
-        let findings = judged(&evidence);
         assert!(
             findings.list.is_empty() && findings.doubts.len() == 1,
             "{findings:?}"

@@ -145,7 +145,6 @@ pub fn evidence(texts: &[String]) -> Evidence {
                 from: None,
                 until: None,
                 object: Some(object.clone()),
-                share: None,
                 reason: text.clone().into(),
             });
         }
