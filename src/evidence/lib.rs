@@ -34,7 +34,7 @@ pub use observation::{
 };
 pub use read::{
     bounded::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, LARGEST_TEXT, check_bounded, read_bounded, read_text},
-    input::{InputError, read_input, read_input_bounded, read_packed},
+    input::{InputError, read_input, read_input_bounded},
     json_list, lenient,
     limits::{LARGEST_OBJECT, LimitError, Limits},
     user_file,

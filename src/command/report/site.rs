@@ -2,18 +2,18 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use collect::clock::Clock;
-use evidence::{Implementation, Limits, api::Edition, read_bounded};
+use evidence::{Implementation, Limits, api::Edition};
 use jiff::tz::TimeZone;
 use report::{
     escape,
     signed::NamedKey,
-    site::{Board, Module, RunPage, Submission},
+    site::{Board, RunPage, Submission},
     submitted::{Check, Document, Fitness, Proof, Verified, compose},
 };
 
@@ -42,9 +42,6 @@ pub struct Site {
     /// The folder to write, which must be new or empty
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Add a page on which a file is judged in the browser: the module, as `ci/binary wasm32-unknown-unknown` builds it
-    #[arg(long, value_name = "FILE")]
-    judge: Option<PathBuf>,
     #[command(flatten)]
     keys: KeyFlags,
     #[command(flatten)]
@@ -61,12 +58,6 @@ impl Site {
         let keys = self.keys.read()?;
         let folders = read_all(&self.reports, &limits)?;
         self.check_out()?;
-        let module = self
-            .judge
-            .as_deref()
-            .map(module)
-            .transpose()
-            .map_err(Failure::usage)?;
         for one in &folders.unreadable {
             anstream::eprintln!(
                 "note: {}: {}",
@@ -78,10 +69,7 @@ impl Site {
         let submissions = submissions(folders.reports, &keys, &limits).map_err(Failure::could_not_run)?;
         let mut files = 0;
         let today = Clock::system().now().to_zoned(TimeZone::UTC).date();
-        let mut board = Board::new(submissions, folders.unreadable).on(today);
-        if let Some(module) = module {
-            board = board.with_judge(module);
-        }
+        let board = Board::new(submissions, folders.unreadable).on(today);
         board
             .write(|path, content| {
                 files += 1;
@@ -116,15 +104,6 @@ impl Site {
             )),
         }
     }
-}
-
-/// The most bytes of a packed module: that of this suite has 3 MB.
-const LARGEST_MODULE: u64 = 64 << 20;
-
-fn module(path: &Path) -> anyhow::Result<Module> {
-    let name = || format!("--judge {} cannot be used", path.display());
-    let packed = read_bounded(path, LARGEST_MODULE).with_context(name)?;
-    Module::new(packed).with_context(name)
 }
 
 /// The reports; and each that holds for one edition also by the others, which nobody needs to submit.

@@ -58,25 +58,12 @@ fn packed<T>(
     if path.extension().is_none_or(|extension| extension != "zst") {
         return write(&mut into);
     }
-    encoded(into, write)
-}
-
-#[cfg(feature = "zstd")]
-fn encoded<T>(into: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     /// Higher levels barely shrink the content and take much longer.
     const LEVEL: i32 = 3;
     let mut encoder = zstd::Encoder::new(into, LEVEL)?;
     let written = write(&mut encoder)?;
     encoder.finish()?.flush()?;
     Ok(written)
-}
-
-#[cfg(not(feature = "zstd"))]
-fn encoded<T>(_: impl Write, _: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "this build cannot pack with zstd: choose a name that does not end in .zst",
-    ))
 }
 
 /// Writes evidence as JSON Lines, in the format of this suite.

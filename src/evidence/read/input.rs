@@ -1,7 +1,7 @@
 //! Reads an evidence file or a kubectl dump, whichever a path holds.
 
 use std::{
-    io::{self, BufRead, Cursor, Read},
+    io::{self, Cursor, Read},
     path::Path,
 };
 
@@ -9,7 +9,7 @@ use crate::{
     Digester, Input, LimitError, Limits,
     dump::{self, DumpError},
     file::{self, FileError},
-    read::open::{exceeded, open, unpacked},
+    read::open::{exceeded, open},
 };
 
 /// Why an input could not be read.
@@ -76,37 +76,11 @@ pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> 
         path: shown.clone(),
         cause,
     };
-    let reader = open(path, limits).map_err(unread)?;
+    let mut reader = open(path, limits).map_err(unread)?;
     let name = match path.to_str() {
         Some("-") => "standard input",
         _ => &shown,
     };
-    read_unpacked(reader, name, digester, limits)
-}
-
-/// The same for what is no file of this system. `name` is for messages.
-///
-/// # Errors
-/// When it cannot be read, exceeds a limit, or holds nothing to judge.
-pub fn read_packed(
-    plain: impl Read + Send + 'static,
-    name: &str,
-    digester: &Digester,
-    limits: &Limits,
-) -> Result<Input, InputError> {
-    let reader = unpacked(Box::new(plain), limits).map_err(|cause| InputError::Read {
-        path: name.to_owned(),
-        cause,
-    })?;
-    read_unpacked(reader, name, digester, limits)
-}
-
-fn read_unpacked(
-    mut reader: impl BufRead + Send,
-    name: &str,
-    digester: &Digester,
-    limits: &Limits,
-) -> Result<Input, InputError> {
     let (head, is_evidence) = file::peek(&mut reader).map_err(|cause| InputError::Read {
         path: name.to_owned(),
         cause,

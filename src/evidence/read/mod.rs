@@ -1,8 +1,6 @@
 //! Reads what others wrote: within bounds, and without quoting a value.
 
 pub(crate) mod bounded;
-#[cfg(any(test, target_family = "wasm"))]
-mod frames;
 pub(crate) mod input;
 pub mod json_list;
 pub mod lenient;

@@ -44,7 +44,7 @@ pub(crate) fn unpacked(
     if head.starts_with(&GZIP_MAGIC) {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "it is packed with gzip: unpack it first; a bundle (.tgz) holds evidence.jsonl.zst, which can be read",
+            "packed with gzip: unpack it first",
         ));
     }
     let is_packed = head == ZSTD_MAGIC;
@@ -55,7 +55,7 @@ pub(crate) fn unpacked(
             reader: whole,
             size: Arc::clone(&size),
         };
-        (Box::new(decoder(counted)?), Some(size))
+        (Box::new(zstd::Decoder::new(counted)?), Some(size))
     } else {
         (Box::new(whole), None)
     };
@@ -66,24 +66,6 @@ pub(crate) fn unpacked(
         limits: *limits,
     };
     Ok(Box::new(BufReader::with_capacity(PIECE, bounded)))
-}
-
-#[cfg(feature = "zstd")]
-fn decoder(packed: impl Read + Send) -> io::Result<impl Read + Send> {
-    zstd::Decoder::new(packed)
-}
-
-#[cfg(all(target_family = "wasm", not(feature = "zstd")))]
-fn decoder(packed: impl Read + Send) -> io::Result<impl Read + Send> {
-    Ok(super::frames::Frames::new(packed))
-}
-
-#[cfg(not(any(target_family = "wasm", feature = "zstd")))]
-fn decoder(_: impl Read) -> io::Result<io::Empty> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "it is packed with zstd, which this build cannot read: unpack it first",
-    ))
 }
 
 /// Counts the bytes that are read.
@@ -169,13 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_is_to_be_unpacked_first() {
-        let bundle = Box::new(Cursor::new(b"\x1F\x8B\x08\x00"));
-        let refused = unpacked(bundle, &small()).err().expect("it is packed");
-        assert!(refused.to_string().contains("evidence.jsonl.zst"), "{refused}");
+    fn gzip_is_refused() {
+        let packed = Box::new(Cursor::new(b"\x1F\x8B\x08\x00"));
+        let refused = unpacked(packed, &small()).err().expect("it is refused");
+        assert!(refused.to_string().contains("unpack it first"), "{refused}");
     }
 
-    #[cfg(feature = "zstd")]
     #[test]
     fn what_unpacks_to_many_times_its_size_is_refused() {
         let packed = |content: &[u8]| zstd::encode_all(content, 3).expect("packs");

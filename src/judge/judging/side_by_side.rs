@@ -35,7 +35,7 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        // This thread takes turns too, so that all is done where no other one can be started, as in a browser.
+        // This thread takes turns too, so that the work is done even if no other thread can be started.
         let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         take_turns();

@@ -29,7 +29,6 @@ pub(crate) mod text;
 mod words;
 
 pub use page::write;
-pub(crate) use page::{SCRIPT, style};
 
 #[cfg(test)]
 mod tests;

@@ -17,13 +17,8 @@ use super::{
 use crate::{Report, html::shared};
 
 /// Our script and style, embedded unescaped. The style follows the shared one.
-const STYLE: &str = include_str!("../templates/report/style.css");
-pub(crate) const SCRIPT: &str = include_str!("../templates/report/script.js");
-
-/// The style of every report.
-pub(crate) fn style() -> String {
-    shared::style(STYLE)
-}
+pub(super) const STYLE: &str = include_str!("../templates/report/style.css");
+pub(super) const SCRIPT: &str = include_str!("../templates/report/script.js");
 
 #[derive(Template)]
 #[template(path = "report.html")]
@@ -45,7 +40,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let rankings = rankings(report, &objects);
     let places = Places::of_ranked(&rankings, &objects);
     let mend = Mend::of(report);
-    let style = style();
+    let style = shared::style(STYLE);
     let page = Page {
         policy: shared::policy(&style, SCRIPT),
         style,

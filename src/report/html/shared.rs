@@ -25,17 +25,6 @@ pub(crate) fn policy(style: &str, script: &str) -> String {
     )
 }
 
-/// The policy of a page that runs a module in a worker and opens the report that it makes. What a page makes has its
-/// policy too: so the style and the script of the report are allowed. No connection is.
-pub(crate) fn policy_with_module(page: [&str; 2], report: [&str; 2]) -> String {
-    let [style, script] = page.map(hash);
-    let [report_style, report_script] = report.map(hash);
-    format!(
-        "default-src 'none'; style-src {style} {report_style}; script-src {script} {report_script} 'wasm-unsafe-eval'; \
-         worker-src blob:; base-uri 'none'; form-action 'none'"
-    )
-}
-
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64.encode(Sha256::digest(text)))
 }

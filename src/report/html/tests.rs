@@ -34,7 +34,6 @@ fn page_of(evidence: &Evidence, judgement: &Judgement) -> String {
         selection: &Selection::default(),
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
-        place: None,
         advice: crate::no_advice,
     };
     write(&report, &mut page).expect("a vector takes all");
@@ -226,7 +225,7 @@ fn the_policy_knows_our_script_and_style_by_their_digests() {
             .expect("it")
             .0
     };
-    let policy = shared::policy(&page::style(), page::SCRIPT);
+    let policy = shared::policy(&shared::style(page::STYLE), page::SCRIPT);
     assert!(policy.contains(&of(between("<script>", "</script>"))), "{policy}");
     assert!(policy.contains(&of(between("<style>", "</style>"))), "{policy}");
     assert!(

@@ -10,7 +10,6 @@ use jiff::civil::Date;
 use semver::Version as Semver;
 
 use super::{
-    judge_page::Module,
     slug::Slugs,
     submission::{Submission, Told},
 };
@@ -21,7 +20,6 @@ use crate::html::text::shown;
 pub struct Board {
     pub(super) implementations: Vec<Implementation>,
     pub(super) unreadable: Vec<Unreadable>,
-    pub(super) module: Option<Module>,
     /// The day on which it is made, for reports that have become old.
     pub(super) today: Option<Date>,
 }
@@ -75,7 +73,6 @@ impl Board {
         Self {
             implementations,
             unreadable,
-            module: None,
             today: None,
         }
     }
@@ -85,15 +82,6 @@ impl Board {
     pub fn on(self, today: Date) -> Self {
         Self {
             today: Some(today),
-            ..self
-        }
-    }
-
-    /// Adds the page on which a file is judged in the browser, by that module.
-    #[must_use]
-    pub fn with_judge(self, module: Module) -> Self {
-        Self {
-            module: Some(module),
             ..self
         }
     }

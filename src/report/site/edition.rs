@@ -10,7 +10,7 @@ use judge::{
 
 use super::{
     board::{Board, Implementation, Unreadable, Version},
-    frame::{Frame, JUDGE_PATH},
+    frame::Frame,
     matrix::Matrix,
     signs,
     submission::Told,
@@ -36,8 +36,6 @@ pub(super) struct EditionPage<'a> {
     /// The implementations of its role, as people call them.
     implementations: String,
     unreadable: &'a [Unreadable],
-    /// The page on which a file is judged, if the board has one.
-    judge: Option<&'static str>,
 }
 
 /// An edition in the navigation.
@@ -127,7 +125,6 @@ impl<'a> EditionPage<'a> {
             subject: edition.role().objects().name(),
             implementations: format!("{}s", edition.role().noun()),
             unreadable: &board.unreadable,
-            judge: board.module.as_ref().map(|_| JUDGE_PATH),
         }
     }
 }

@@ -1,20 +1,15 @@
 //! What all pages of the board have: their style, policy and title, and the way to the root.
 
-use crate::{html, html::shared};
+use crate::html::shared;
 
 const STYLE: &str = include_str!("../templates/site/style.css");
 const SCRIPT: &str = include_str!("../templates/site/script.js");
-const JUDGE_SCRIPT: &str = include_str!("../templates/site/judge.js");
-
-/// The path of the page on which a file is judged.
-pub(super) const JUDGE_PATH: &str = "judge.html";
 
 /// The style and the policies, made once.
 pub(super) struct Frames {
     style: String,
     without_script: String,
     with_script: String,
-    with_module: String,
 }
 
 /// The frame of one page.
@@ -34,7 +29,6 @@ impl Frames {
         Self {
             without_script: shared::policy(&style, ""),
             with_script: shared::policy(&style, SCRIPT),
-            with_module: shared::policy_with_module([&style, JUDGE_SCRIPT], [&html::style(), html::SCRIPT]),
             style,
         }
     }
@@ -57,15 +51,6 @@ impl Frames {
             policy: &self.with_script,
             script: SCRIPT,
             ..self.plain(path, title)
-        }
-    }
-
-    /// The frame of the page on which a file is judged.
-    pub(super) fn judging(&self, title: String) -> Frame<'_> {
-        Frame {
-            policy: &self.with_module,
-            script: JUDGE_SCRIPT,
-            ..self.plain(JUDGE_PATH, title)
         }
     }
 }

@@ -10,7 +10,6 @@ mod comment;
 mod edition;
 mod frame;
 mod implementation;
-mod judge_page;
 mod matrix;
 mod rule;
 mod signs;
@@ -24,5 +23,4 @@ mod write;
 
 pub use board::{Board, Unreadable};
 pub use comment::comment;
-pub use judge_page::{Module, NoModule};
 pub use submission::{RunPage, Signature, Submission};

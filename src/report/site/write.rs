@@ -9,9 +9,8 @@ use judge::rules;
 use super::{
     board::{Board, Implementation, Version},
     edition::{self, EditionPage},
-    frame::{Frames, JUDGE_PATH},
+    frame::Frames,
     implementation::ImplementationPage,
-    judge_page::JudgePage,
     rule::RulePage,
     version::{VersionPage, matrix_path, run_pages},
 };
@@ -33,10 +32,6 @@ impl Board {
             implementation.write(self.today, &frames, &mut put)?;
         }
         self.write_matrices(&mut put)?;
-        if let Some(module) = &self.module {
-            let page = JudgePage::new(module, frames.judging("Judge your own file".to_owned()));
-            put(JUDGE_PATH, text(&page)?.as_bytes())?;
-        }
         let editions = self.editions();
         for rule in rules::all() {
             let in_any = editions

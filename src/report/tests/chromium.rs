@@ -1,4 +1,4 @@
-//! Finds a browser. The tests of the page that judges a file use it too.
+//! Finds a browser.
 
 use std::{env, path::PathBuf};
 
