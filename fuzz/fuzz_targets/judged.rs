@@ -14,7 +14,6 @@ pub fn judged(evidence: &Evidence) {
         selection: &selection,
         judged_at: Default::default(),
         file: None,
-        place: None,
         advice: report::no_advice,
     };
     terminal::after_list(&report, COMMAND, Some(80));

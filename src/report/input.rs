@@ -17,9 +17,6 @@ pub struct Report<'a> {
     pub judged_at: Timestamp,
     /// The file that holds the evidence, if any: the file that was read or recorded.
     pub file: Option<&'a str>,
-    /// Where no file holds the evidence: a file of the user's that findings can point at, such as the driver or the
-    /// configuration.
-    pub place: Option<&'a str>,
     /// What a reader can do about a reason.
     pub advice: Advice,
 }

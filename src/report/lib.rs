@@ -3,14 +3,11 @@
 //! Reports quote text from the hub, which anyone with write access there controls. [`escape`] makes it harmless for
 //! each format.
 
-pub mod bundle;
 mod files;
 mod formats;
 pub mod html;
 mod input;
 mod said;
-#[cfg(feature = "signed")]
-pub mod signed;
 pub mod site;
 mod story;
 pub mod submitted;
@@ -23,7 +20,7 @@ pub use files::{
 pub use formats::{
     badge,
     format::{FORMATS, Format},
-    github, json, junit, markdown, sarif, terminal, termination_message, trials,
+    github, json, junit, markdown, terminal, trials,
 };
 pub use input::{Advice, Report, no_advice};
 pub use said::{

@@ -140,7 +140,6 @@ fn report_of<'a>(evidence: &'a Evidence, judgement: &'a Judgement, selection: &'
         selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
-        place: None,
         advice: no_advice,
     }
 }

@@ -1,5 +1,4 @@
-//! The board, and the verification of a folder of reports: real reports, thirty made up, and all that a pull request may
-//! hold.
+//! The board, and the verification of a folder of reports: published reports, and what a pull request may contain.
 
 use std::{
     fs,
@@ -48,19 +47,21 @@ impl Folder {
         fs::write(self.path(file), text.replacen(old, new, 1)).expect("written");
     }
 
-    /// Makes the site of `reports` and gives back what was printed.
-    fn site(&self) -> String {
-        expect(
-            0,
-            &[
-                "report",
-                "site",
-                &self.flag("reports"),
-                "--out",
-                &self.flag("site"),
-            ],
-        )
+    /// Writes the board of `reports` and returns the page.
+    fn board(&self) -> String {
+        let out = self.flag("board.html");
+        expect(0, &["report", "site", &self.flag("reports"), "--out", &out]);
+        self.text("board.html")
     }
+}
+
+/// The row of a version.
+fn row<'a>(page: &'a str, name: &str) -> &'a str {
+    let start = format!("<th scope=\"row\">{name}<small>");
+    let (_, row) = page
+        .split_once(&start)
+        .unwrap_or_else(|| panic!("no {name}: {page}"));
+    row.split("</tr>").next().unwrap_or(row)
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -72,54 +73,39 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn the_published_reports_make_a_site() {
+fn the_published_reports_make_a_page() {
     let folder = Folder::new();
     let reports = published("").display().to_string();
-    for site in ["one", "two"] {
-        let told = expect(0, &["report", "site", &reports, "--out", &folder.flag(site)]);
-        assert!(told.contains(" reports, "), "{told}");
+    let out = folder.flag("board.html");
+    let printed = expect(0, &["report", "site", &reports, "--out", &out]);
+    assert!(printed.contains(" reports: open "), "{printed}");
+    let page = folder.text("board.html");
+    for role in ["manager", "scheduler", "consumer"] {
+        assert!(page.contains(&format!("<section id=\"{role}\">")), "{role}");
     }
-    let first = folder.text("one/index.html");
-    assert_eq!(first, folder.text("two/index.html"));
-    for name in ["ocm", "kubefleet"] {
-        assert!(
-            first.contains(&format!("href=\"implementations/{name}/index.html\"")),
-            "{name}"
-        );
-        assert!(
-            folder
-                .text(&format!("one/implementations/{name}/badge.svg"))
-                .contains("MUST rules fail")
-        );
+    let version = row(&page, "ocm v1.3.1");
+    for part in [
+        "not conformant",
+        "MUST rules: ",
+        " do not apply",
+        "clusterprofile-conformance",
+        "agents: real",
+        "hub: imitated: ",
+        "verified",
+        "not submitted: from the same evidence",
+    ] {
+        assert!(version.contains(part), "{part}: {version}");
     }
-    let cell = "href=\"implementations/ocm/v1.3.1-standard/report.html#clustersets/namespace-labelled\"";
-    assert!(first.contains(cell), "no cell leads to OCM's finding");
-    let report = folder.text("one/implementations/ocm/v1.3.1-standard/report.html");
-    assert!(report.contains("id=\"clustersets/namespace-labelled\""));
+    let link = "<a href=\"#ocm/v1.3.1/clustersets/namespace-labelled\">";
+    let finding = "<article id=\"ocm/v1.3.1/clustersets/namespace-labelled\">";
+    assert!(page.contains(link) && page.contains(finding));
+    let (_, rule) = page
+        .split_once("<code>updates/no-empty-writes</code>")
+        .expect("a rule");
+    let rule = rule.split("</tr>").next().expect("its row");
     assert!(
-        folder
-            .text("one/sig-multicluster/v1alpha1/ocm/v1.3.1-standard.yaml")
-            .contains("project: ocm")
-    );
-    let history = folder.text("one/implementations/kubefleet/index.html");
-    let told = |word: &str, rule: &str| {
-        let told = history.split("<li>").find(|item| item.contains(rule));
-        assert!(told.is_some_and(|item| item.contains(word)), "{rule}: {history}");
-    };
-    told("better:", "updates/no-empty-writes");
-    told("changed:", "access/tls-verified");
-    // The same evidence by other editions: a verdict, but no report of the SIG's.
-    for edition in ["2026-07", "2026-09"] {
-        let page = folder.text(&format!("one/edition-{edition}.html"));
-        assert!(page.contains(&format!("implementations/ocm/v1.3.1-{edition}/index.html")));
-        assert!(page.contains("not submitted"), "{edition}");
-        let matrix = format!("one/sig-multicluster/v1alpha1/ocm/v1.3.1-{edition}.yaml");
-        assert!(!folder.path(&matrix).exists(), "{matrix}");
-    }
-    // What is there is not written over.
-    refused(
-        &["report", "site", &reports, "--out", &folder.flag("one")],
-        &["--out", "is not empty"],
+        rule.contains("<strong class=\"better\">better</strong>"),
+        "{rule}"
     );
 }
 
@@ -169,33 +155,27 @@ fn everything_that_a_pull_request_may_hold_is_shown_as_what_it_is() {
     fs::write(folder.path("reports/broken/v1.0.0/report.yaml"), "kind: x\n").expect("written");
     fs::write(folder.path("reports/README.md"), "no report").expect("written");
 
-    let told = folder.site();
-    assert!(told.contains("7 reports"), "{told}");
-    let first = folder.text("site/index.html");
-    for named in ["<code>empty/v1.0.0</code>", "<code>broken/v1.0.0</code>"] {
-        assert!(first.contains(named), "{named}");
+    let page = folder.board();
+    for part in ["<code>empty/v1.0.0</code>", "<code>broken/v1.0.0</code>"] {
+        assert!(page.contains(part), "{part}");
     }
-    assert!(first.contains("edition-2026-09.html"));
-    let page = |name: &str| folder.text(&format!("site/implementations/{name}/v1.0.0-standard/index.html"));
-    assert!(page("good").contains("The report holds"));
-    // What holds for one edition is judged by the others too, and nothing else is.
-    let other = page("other-edition");
-    assert!(other.contains("Nobody submitted a report for this edition") && !other.contains("report.yaml"));
-    for name in ["narrowed", "forged", "older", "bare", "garbled"] {
-        let by_another = format!("site/implementations/{name}/v1.0.0-2026-09");
-        assert!(!folder.path(&by_another).exists(), "{by_another}");
-    }
-    assert!(page("forged").contains("it says conformant, and its verdicts make not-conformant"));
-    assert!(page("older").contains("<code>identity/of-another-suite</code>"));
-    assert!(page("bare").contains("It is not verified: no evidence."));
-    assert!(page("garbled").contains("It is not verified: its evidence cannot be read."));
-    assert!(page("narrowed").contains("rules were deselected"));
-    for name in ["forged", "older", "bare", "garbled"] {
-        let page = page(name);
+    let derived = "not submitted: from the same evidence";
+    for name in ["good", "other-edition"] {
+        let row = row(&page, &format!("{name} v1.0.0"));
         assert!(
-            !page.contains("verdict pass") && !page.contains("seal pass"),
-            "{name}"
+            row.contains("holds: its evidence reproduces it") && row.contains(derived),
+            "{row}"
         );
+    }
+    for (name, words) in [
+        ("narrowed", "rules were deselected"),
+        ("forged", "does not hold: it contradicts itself"),
+        ("older", "does not hold: it contradicts itself"),
+        ("bare", "not verified: no evidence"),
+        ("garbled", "not verified: its evidence cannot be read"),
+    ] {
+        let row = row(&page, &format!("{name} v1.0.0"));
+        assert!(row.contains(words) && !row.contains(derived), "{words}: {row}");
     }
 
     let done = call(&["report", "verify", "--dir", &folder.flag("reports"), "--markdown"]);
@@ -264,39 +244,16 @@ fn evidence_of_another_run_refutes_each_verdict() {
     }
     let evidence = |name: &str| folder.path(&format!("reports/{name}/v1.0.0/evidence.jsonl.zst"));
     fs::copy(evidence("worse"), evidence("fleet")).expect("copied");
-    folder.site();
-    let first = folder.text("site/index.html");
-    let cell = "<a class=\"cell refuted\" href=\"implementations/fleet/v1.0.0-standard/report.html#identity/manager-label-matches\"";
-    assert!(first.contains(cell), "{first}");
-}
-
-#[test]
-fn thirty_implementations_are_shown_and_their_history() {
-    let folder = Folder::new();
-    folder.submit("reports/fleet/v1.0.0", "conforming.yaml", "standard", &[]);
-    let text = folder.text("reports/fleet/v1.0.0/report.yaml");
-    // Without evidence: what is made up here is not what a run would make.
-    for number in 0..30 {
-        for version in ["v1.9.0", "v1.10.0"] {
-            let own = text
-                .replace("project: fleet", &format!("project: fleet-{number:02}"))
-                .replace("version: v1.0.0", &format!("version: {version}"));
-            let place = folder.path(&format!("reports/fleet-{number:02}/{version}"));
-            fs::create_dir_all(&place).expect("created");
-            fs::write(place.join("report.yaml"), own).expect("written");
-        }
-    }
-    let told = folder.site();
-    assert!(told.contains("61 reports"), "{told}");
-    let first = folder.text("site/index.html");
-    for number in 0..30 {
-        let version = format!("href=\"implementations/fleet-{number:02}/v1.10.0-standard/index.html\"");
-        assert!(first.contains(&version), "{version}");
-    }
+    let page = folder.board();
+    let fleet = row(&page, "fleet v1.0.0");
     assert!(
-        folder
-            .text("site/implementations/fleet-07/index.html")
-            .contains("<h3>v1.9.0 → v1.10.0</h3>")
+        fleet.contains("does not hold: its evidence says otherwise"),
+        "{fleet}"
+    );
+    // The page shows what the evidence says.
+    assert!(
+        page.contains("<article id=\"fleet/v1.0.0/identity/manager-label-matches\">"),
+        "{page}"
     );
 }
 

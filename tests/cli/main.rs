@@ -2,7 +2,6 @@
 
 mod basis;
 mod board;
-mod bundle;
 mod call;
 mod config;
 mod docs;
@@ -25,7 +24,6 @@ mod scope;
 mod settling;
 #[cfg(unix)]
 mod signals;
-mod signed;
 #[cfg(unix)]
 mod usage;
 mod waivers;
@@ -44,4 +42,4 @@ use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use self::call::{Done, Folder, call, call_in_80_columns, command, done, expect, refused};
+use self::call::{Done, Folder, call, call_in_80_columns, command, expect, refused};

@@ -87,7 +87,7 @@ fn files_that_are_no_reports_or_evidence_are_refused() {
     refused(&["report", "verify", &report, &folder.flag("")], &["is no file"]);
     refused(
         &["report", "diff", &report, &evidence],
-        &["one.jsonl.zst", "is it the evidence?"],
+        &["one.jsonl.zst", "did you pass the evidence file"],
     );
     folder.edit("one.yaml", "decision:", "verdict: x\ndecision:");
     refused(
@@ -177,42 +177,6 @@ fn a_rule_says_once_what_it_was_judged_from() {
     assert!(said > 0, "no rule says it");
 }
 
-/// An alert of code scanning needs a file: that with the evidence, or else one of the user's that the run was asked by.
-#[test]
-fn code_scanning_is_led_to_a_file_that_there_is() {
-    let folder = Folder::new();
-    let (sarif, record) = (folder.flag("out.sarif"), folder.flag("evidence.jsonl.zst"));
-    fs::write(
-        folder.path("conformance.yaml"),
-        "apiVersion: conformance.clusterprofile/v1\nkind: Configuration\nobserve: 0s\n",
-    )
-    .expect("written");
-    let config = folder.flag("conformance.yaml");
-    let lab = [
-        "run",
-        "--hub",
-        "lab",
-        "--manager",
-        "reference=identity/manager-label-matches",
-    ];
-    let run = [&lab[..], &["--sarif", &sarif, "--config", &config]].concat();
-    let led_to = |file: &str| {
-        let report: Value = serde_json::from_str(&folder.text("out.sarif")).expect("JSON");
-        let results = report["runs"][0]["results"].as_array().expect("results").clone();
-        assert!(!results.is_empty());
-        for result in results {
-            let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
-            assert_eq!(place, file, "{result}");
-        }
-    };
-    expect(1, &run);
-    led_to("conformance.yaml");
-    expect(1, &[&run[..], &["--record", &record]].concat());
-    led_to("evidence.jsonl.zst");
-    expect(1, &["replay", &record, "--sarif", &sarif]);
-    led_to("evidence.jsonl.zst");
-}
-
 #[test]
 fn a_diff_exits_by_whether_something_got_worse() {
     let folder = Folder::new();
@@ -289,7 +253,6 @@ fn the_report_of_the_reference_manager_with_a_fault_and_a_waiver() {
         selection: &selection,
         judged_at: "2026-06-01T10:00:00Z".parse().expect("a time"),
         file: recorded.to_str(),
-        place: None,
         advice: report::no_advice,
     };
     let sum = Checksum::of_file(recorded).expect("read");

@@ -106,12 +106,10 @@ async fn a_run_that_is_ended_early_leaves_reports_that_say_so() {
             report["profiles"].as_u64().is_some_and(|seen| seen > 10),
             "{report:#}"
         );
-        assert_eq!(folder.json("sarif")["runs"][0]["properties"]["partial"], true);
         for (report, part) in [
             ("junit", "it was stopped"),
             ("markdown", "partial"),
             ("badge", "inconclusive"),
-            ("termination-message", "partial: it was stopped"),
         ] {
             let text = folder.text(report);
             assert!(text.contains(part), "{report}: {text}");

@@ -46,17 +46,13 @@ struct SubmitFlags {
     report_format: ReportFormat,
 }
 
-/// The evidence, alone and with all reports.
+/// The evidence.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 struct RecordFlags {
     /// Write the evidence, for `replay`; compressed if FILE ends in .zst
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Write reports, evidence without credentials, hooks' output and the command that judges it again into one archive
-    /// (.tgz), to attach to an issue
-    #[arg(long, value_name = "FILE")]
-    bundle: Option<PathBuf>,
 }
 
 /// How to print the list of rules.
@@ -144,8 +140,7 @@ impl FileFlags {
         let record = recorded.record.iter().map(|path| (Form::Record, path));
         let report = submitted.report.iter();
         let report = report.map(|path| (submitted.report_format.form(), path));
-        let bundle = recorded.bundle.iter().map(|path| (Form::Bundle, path));
-        let all = formats.chain(record).chain(report).chain(bundle);
+        let all = formats.chain(record).chain(report);
         Outputs(all.map(|(form, path)| (form, path.clone())).collect())
     }
 }
@@ -198,7 +193,6 @@ fn flag(form: Form) -> String {
         Form::Format(format) => format.name,
         Form::Record => "record",
         Form::Report | Form::Matrix => "report",
-        Form::Bundle => "bundle",
     };
     format!("--{name}")
 }

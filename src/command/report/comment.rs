@@ -6,9 +6,7 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    signed::NamedKey,
-    site::{Signature, Submission, Unreadable, comment},
-    submitted::Fitness,
+    submitted::{Fitness, Submission, Unreadable, comment},
 };
 
 use super::folder::{Folders, read_all};
@@ -17,16 +15,11 @@ use crate::command::terminal::{
     print::{print, width},
 };
 
-/// Verifies every report below a folder, and its signature by any of the keys, if there are some.
+/// Verifies every report below a folder.
 ///
 /// # Errors
 /// When the folder cannot be read, or holds no report.
-pub(super) fn verify_all(
-    root: &Path,
-    keys: &[NamedKey],
-    markdown: bool,
-    limits: &Limits,
-) -> Result<Exit, Failure> {
+pub(super) fn verify_all(root: &Path, markdown: bool, limits: &Limits) -> Result<Exit, Failure> {
     let Folders {
         reports, unreadable, ..
     } = read_all(root, limits)?;
@@ -34,11 +27,8 @@ pub(super) fn verify_all(
         .into_iter()
         .map(|found| Submission {
             check: found.check(limits, |_| {}),
-            signature: found.signature(keys, limits),
             folder: found.name,
             document: found.document,
-            submitted_for: None,
-            runs: Vec::new(),
         })
         .collect();
     let text = if markdown {
@@ -47,9 +37,7 @@ pub(super) fn verify_all(
         describe(&submissions, &unreadable)
     };
     print(&text)?;
-    let is_forged = |one: &Submission| {
-        one.check.fitness() == Fitness::DoesNotHold || matches!(one.signature, Some(Signature::Refused(_)))
-    };
+    let is_forged = |one: &Submission| one.fitness() == Fitness::DoesNotHold;
     Ok(if submissions.iter().any(is_forged) {
         Exit::NotConformant
     } else if unreadable.is_empty() {
@@ -62,12 +50,8 @@ pub(super) fn verify_all(
 fn describe(submissions: &[Submission], unreadable: &[Unreadable]) -> String {
     let mut page = Page::new(width());
     for submission in submissions {
-        let name = submission.check.fitness().name();
-        let vouched = submission
-            .vouched_for()
-            .map_or_else(String::new, |who| format!(", {who}"));
-        let text = format!("{}{vouched}", submission.folder);
-        page.marked(0, &format!("{name}:"), &escape::line(&text));
+        let name = submission.fitness().name();
+        page.marked(0, &format!("{name}:"), &escape::line(&submission.folder));
         for item in submission.to_do() {
             page.paragraph(2, &escape::line(&item));
         }

@@ -9,12 +9,10 @@ use anyhow::{Context, anyhow};
 use evidence::{Limits, api::Edition};
 use report::{
     Report,
-    signed::{NamedKey, Subject},
-    site::{Signature, Unreadable},
-    submitted::{Check, Document, Proof, verify_with},
+    submitted::{Check, Document, Proof, Unreadable, verify_with},
 };
 
-use super::{held::held, read::read_file, signature};
+use super::{held::held, read::read};
 use crate::command::terminal::exit::Failure;
 
 /// The name of a report in its folder.
@@ -32,8 +30,6 @@ pub(super) struct Found {
     /// The folder, below the one that was named.
     pub(super) name: String,
     pub(super) document: Document,
-    /// What a signature knows the report by.
-    subject: Subject,
     folder: PathBuf,
 }
 
@@ -110,14 +106,13 @@ impl Folders {
             );
             return;
         }
-        match read_file(&folder.join(REPORT), &self.limits) {
-            Ok((document, subject)) => self.reports.push(Found {
+        match read(&folder.join(REPORT), &self.limits) {
+            Ok(document) => self.reports.push(Found {
                 name: name.to_owned(),
                 document,
-                subject,
                 folder: folder.to_owned(),
             }),
-            Err(failure) => self.refuse(name.to_owned(), cause(&failure, REPORT)),
+            Err(failure) => self.refuse(name.to_owned(), cause(&failure)),
         }
     }
 
@@ -141,12 +136,12 @@ impl Folders {
     }
 }
 
-/// Why a file with that end of its name cannot be read, without the path, which is that of the machine that reads it.
-fn cause(failure: &Failure, end: &str) -> String {
-    let told = failure.in_one_line();
-    match told.split_once(&format!("{end}: ")) {
+/// Returns why a report cannot be read, without the path on this machine.
+fn cause(failure: &Failure) -> String {
+    let message = failure.in_one_line();
+    match message.split_once(&format!("{REPORT}: ")) {
         Some((_, cause)) => cause.to_owned(),
-        None => told,
+        None => message,
     }
 }
 
@@ -174,32 +169,8 @@ impl Found {
         Check::of(&self.document, proof)
     }
 
-    /// Verifies the signature beside the report by any of the keys. None where there is no signature, or no key.
-    pub(super) fn signature(&self, keys: &[NamedKey], limits: &Limits) -> Option<Signature> {
-        let path = signature::beside(&self.folder.join(REPORT));
-        let there = fs::symlink_metadata(&path).ok()?;
-        if keys.is_empty() {
-            return None;
-        }
-        let verified = if there.is_file() {
-            signature::subjects(self.evidence().as_slice(), limits).and_then(|evidence| {
-                signature::verify(&path, keys, (&self.document, &self.subject), &evidence)
-            })
-        } else {
-            // A link could lead anywhere on the machine that reads it.
-            Err(Failure::usage(anyhow!(
-                "it is no regular file: add the file itself"
-            )))
-        };
-        Some(match verified {
-            Ok(Ok(vouched)) => Signature::Holds(vouched.names()),
-            Ok(Err(refused)) => Signature::Refused(refused.to_string()),
-            Err(failure) => Signature::Refused(cause(&failure, signature::SUFFIX)),
-        })
-    }
-
-    /// The evidence beside the report: the file that it names, or else the first one that is there. It is known by its
-    /// content.
+    /// The evidence in the folder of the report: the file that the report names, or the first evidence file. The content
+    /// identifies it.
     fn evidence(&self) -> Option<PathBuf> {
         let named = self.document.evidence.as_ref().map(|kept| kept.file.clone());
         let named = named.filter(|name| is_plain(name) && self.has(name));

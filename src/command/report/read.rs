@@ -8,10 +8,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use evidence::{LimitError, Limits};
-use report::{
-    signed::Subject,
-    submitted::{Document, ReadError},
-};
+use report::submitted::{Document, ReadError};
 
 use crate::command::terminal::{advice, exit::Failure};
 
@@ -20,11 +17,6 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// Reads a report from a file, within the limits.
 pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
-    read_file(path, limits).map(|(document, _)| document)
-}
-
-/// Reads a report from a file, within the limits, and what the very same bytes are known by in a signature.
-pub(super) fn read_file(path: &Path, limits: &Limits) -> Result<(Document, Subject), Failure> {
     let failed = || format!("failed to read the report {}", path.display());
     let largest = LARGEST.min(limits.whole);
     let bytes = beginning(path, largest.saturating_add(1))
@@ -39,17 +31,18 @@ pub(super) fn read_file(path: &Path, limits: &Limits) -> Result<(Document, Subje
         };
         return Err(Failure::usage(error.context(failed())));
     }
-    let subject = Subject::of(path, &bytes);
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(anyhow!("it is no text: is it the evidence?").context(failed())))?;
-    let document = Document::parse(&text).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::usage(
+            anyhow!("not UTF-8; did you pass the evidence file instead of the report?").context(failed()),
+        )
+    })?;
+    Document::parse(&text).map_err(|error| {
         let error = match error {
             ReadError::Other => anyhow!("{error}: write one with `run --report FILE`"),
             error => error.into(),
         };
         Failure::usage(error.context(failed()))
-    })?;
-    Ok((document, subject))
+    })
 }
 
 /// The first bytes of a file, which may have no end.

@@ -2,10 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::{diff, sign, site, verify};
+use super::{diff, site, verify};
 use crate::command::terminal::exit::{Exit, Failure};
 
-/// Sign, verify, compare and publish reports that were written with `run --report`
+/// Verify, compare and publish reports that were written with `run --report`
 #[derive(Debug, Args)]
 pub struct Report {
     #[command(subcommand)]
@@ -14,7 +14,6 @@ pub struct Report {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Sign(sign::Sign),
     Verify(verify::Verify),
     Diff(diff::Diff),
     Site(site::Site),
@@ -27,7 +26,6 @@ impl Report {
     /// When it could not be carried out.
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
-            Command::Sign(sign) => sign.execute(),
             Command::Verify(verify) => verify.execute(),
             Command::Diff(diff) => diff.execute(),
             Command::Site(site) => site.execute(),

@@ -6,11 +6,10 @@ use clap::Args;
 use report::{
     escape,
     page::Page,
-    signed::{NotVouched, Vouched},
     submitted::{Change, Document, Obstacle, Verified, obstacles, verify},
 };
 
-use super::{comment::verify_all, held::held, keys::KeyFlags, read::read_file, signature};
+use super::{comment::verify_all, held::held, read::read};
 use crate::command::{
     flags::input::InputFlags,
     terminal::{
@@ -22,11 +21,10 @@ use crate::command::{
 /// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 the report holds, 1 it does not, or with --key its signature, 2 a file cannot be used. \
-                        Obstacles to submitting it are listed and do not change the code. With --dir: 1 a report or a \
-                        signature does not hold; 2 one cannot be read, and none is found that does not hold. A report \
-                        without evidence is listed as not verified and does not change the code; one without a \
-                        signature needs none."
+    after_help = "Exit codes: 0 the report holds, 1 it does not, 2 a file cannot be used. Obstacles to submitting it are \
+                        listed and do not change the code. With --dir: 1 a report does not hold; 2 one cannot be read, and \
+                        none is found that does not hold. A report without evidence is listed as not verified and does not \
+                        change the code."
 )]
 pub struct Verify {
     /// The report, as `run --report` wrote it
@@ -42,17 +40,6 @@ pub struct Verify {
     #[arg(long, requires = "dir", conflicts_with_all = ["report", "evidence"])]
     markdown: bool,
     #[command(flatten)]
-    keys: KeyFlags,
-    /// The signature, as `report sign` wrote it; by default the report's name with `.intoto.json` at its end
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "keys",
-        conflicts_with = "dir",
-        help_heading = "Signature"
-    )]
-    signature: Option<PathBuf>,
-    #[command(flatten)]
     input: InputFlags,
 }
 
@@ -66,31 +53,24 @@ impl Verify {
     /// When a file cannot be used.
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
-        let keys = self.keys.read()?;
         if let Some(dir) = &self.dir {
-            return verify_all(dir, &keys, self.markdown, &limits);
+            return verify_all(dir, self.markdown, &limits);
         }
         // Without --dir, the command line requires it.
         let report = self.report.unwrap_or_default();
-        let (document, subject) = read_file(&report, &limits)?;
+        let document = read(&report, &limits)?;
         let evidence = self.evidence.unwrap_or_default();
-        let signature = (!keys.is_empty()).then(|| {
-            let path = self.signature.unwrap_or_else(|| signature::beside(&report));
-            let evidence = signature::subjects(std::slice::from_ref(&evidence), &limits)?;
-            signature::verify(&path, &keys, (&document, &subject), &evidence)
-        });
-        let signature = signature.transpose()?;
         let verified = verify(&document, held(&evidence, &limits)?);
-        print(&describe(&document, &verified, signature.as_ref()))?;
-        let holds = verified.differences.is_empty() && !matches!(signature, Some(Err(_)));
-        Ok(if holds { Exit::Success } else { Exit::NotConformant })
+        print(&describe(&document, &verified))?;
+        Ok(if verified.differences.is_empty() {
+            Exit::Success
+        } else {
+            Exit::NotConformant
+        })
     }
 }
 
-/// What came of verifying a signature.
-type Signature = Result<Vouched, NotVouched>;
-
-fn describe(document: &Document, verified: &Verified, signature: Option<&Signature>) -> String {
+fn describe(document: &Document, verified: &Verified) -> String {
     let mut page = Page::new(width());
     match verified.differences.len() {
         0 => page.marked(
@@ -122,17 +102,6 @@ fn describe(document: &Document, verified: &Verified, signature: Option<&Signatu
                 page.paragraph(2, &format!("… and {} more", number - SHOWN));
             }
         }
-    }
-    match signature {
-        None => {}
-        Some(Ok(vouched)) => {
-            let files = escape::line(&vouched.files.join(", ")).into_owned();
-            for (name, id) in &vouched.by {
-                let text = format!("{} signed {files} (key {id})", escape::line(name));
-                page.marked(0, "vouched for:", &text);
-            }
-        }
-        Some(Err(error)) => page.marked(0, "not vouched for:", &escape::line(&error.to_string())),
     }
     for note in &verified.notes {
         page.marked(0, "note:", &escape::line(note));

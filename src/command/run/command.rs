@@ -162,14 +162,7 @@ impl Run {
                 if let Some(reference) = reference.filter(|reference| reference.faults().next().is_some()) {
                     tell_of_faults(&reference, &judged.judgement);
                 }
-                conclude(
-                    judged,
-                    waivers.as_ref(),
-                    outputs,
-                    None,
-                    self.driver.file().or(self.config.file()),
-                    &self.outputs,
-                )
+                conclude(judged, waivers.as_ref(), outputs, None, &self.outputs)
             }
             Err(failure) => {
                 if let Some(record) = &watching.record {
@@ -258,7 +251,6 @@ pub fn from_file(
         waivers.as_ref(),
         outputs,
         Some(from),
-        config.or(Some(path)),
         flags,
     )
 }

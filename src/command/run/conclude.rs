@@ -7,7 +7,6 @@ use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind,
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{Form, Output, Prepared, Report, github, no_advice, submitted, terminal, trials};
 
-use super::bundle;
 use crate::command::{
     flags::output::{Format, OutputFlags},
     terminal::{
@@ -52,7 +51,6 @@ impl<'a> Judged<'a> {
 }
 
 /// Writes the files and prints the verdicts. Files come first: they survive a closed terminal.
-/// Findings point at `place` where no file holds the evidence.
 ///
 /// # Errors
 /// When a file cannot be written (the verdicts are printed nevertheless), or the verdicts cannot be printed.
@@ -61,7 +59,6 @@ pub fn conclude(
     waivers: Option<&Waivers>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
-    place: Option<&Path>,
     flags: &OutputFlags,
 ) -> Result<Exit, Failure> {
     let judged_at = Clock::system().now();
@@ -75,21 +72,19 @@ pub fn conclude(
         judgement.waive(waivers, Waivers::day(judged_at), evidence.header.claim.strict);
     }
     let file = holder(&outputs, read_from.map(|from| from.path));
-    let place = place.map(|path| path.display().to_string());
     let submitted = Report {
         evidence,
         judgement: &judgement,
         selection,
         judged_at,
         file: file.as_deref(),
-        place: place.as_deref(),
         advice: no_advice,
     };
     let shown = Report {
         advice: advice::flag,
         ..submitted
     };
-    let left = leave(&shown, &submitted, None, outputs, read_from);
+    let left = leave(&shown, &submitted, outputs, read_from);
     let exit = exit(&judgement, flags.complete);
     match (left, show(&shown, flags.format)) {
         (Ok(()), Ok(())) => Ok(exit),
@@ -163,13 +158,12 @@ pub fn conclude_without_evidence(failure: Failure, claim: Claim, source: &str, o
         selection: &selection,
         judged_at: Clock::system().now(),
         file: None,
-        place: None,
         advice: advice::flag,
     };
     // There is no evidence worth recording.
     let mut outputs = outputs;
     outputs.0.remove(&Form::Record);
-    if let Err(unwritten) = leave(&report, &report, Some(&failure), outputs, None) {
+    if let Err(unwritten) = leave(&report, &report, outputs, None) {
         unwritten.print();
     }
     failure
@@ -181,11 +175,10 @@ fn holder(outputs: &Prepared, read_from: Option<&Path>) -> Option<String> {
     Some(path.display().to_string())
 }
 
-/// Writes every file that it can, prints the failures and returns the last one. `failed` says why there is no evidence.
+/// Writes every file that it can, prints the failures, and returns the last one.
 fn leave(
     report: &Report,
     submitted_report: &Report,
-    failed: Option<&Failure>,
     outputs: Prepared,
     read_from: Option<ReadFrom>,
 ) -> Result<(), Failure> {
@@ -206,13 +199,9 @@ fn leave(
                 Ok(())
             }
             Form::Record => file::write_named(report.evidence, &path, into),
-            Form::Format(format) => match (failed, format.write_failure) {
-                (Some(failed), Some(write)) => write(&failed.to_string(), into),
-                _ => (format.write)(report, into),
-            },
+            Form::Format(format) => (format.write)(report, into),
             Form::Report => submitted::write(submitted_report, sum.as_ref(), into),
             Form::Matrix => submitted::write_matrix(submitted_report, into),
-            Form::Bundle => bundle::write(submitted_report, into),
         });
         if let Err(error) = written {
             if form == Form::Record {

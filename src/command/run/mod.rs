@@ -1,6 +1,5 @@
 //! `run` and `replay`: from a hub, or a file with its state, to reports.
 
-mod bundle;
 mod clean;
 pub mod command;
 mod conclude;

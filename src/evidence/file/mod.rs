@@ -66,7 +66,7 @@ pub use error::{FileError, LineError};
 pub(crate) use read::read_bounded;
 pub use read::{read, read_from};
 use schemars::Schema;
-pub use write::{write_named, write_redacted, write_summed, write_to};
+pub use write::{write_named, write_summed, write_to};
 
 pub(super) use self::opening::peek;
 use crate::{Limits, read::open::open};

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     Evidence, FORMAT, Header, History, Log,
     file::checksum::{Checksum, Summing},
-    redact::{redact_doubtful, redact_value},
 };
 
 /// Writes evidence for a file named `path`: packed if the name ends in `.zst`.
@@ -33,19 +32,6 @@ pub fn write_summed(evidence: &Evidence, path: &Path, into: impl Write) -> io::R
         let mut summing = Summing::new(plain);
         write_to(evidence, &mut summing)?;
         Ok(summing.finish())
-    })
-}
-
-/// Like [`write_summed`], without the credentials that objects hold by mistake. Returns also how many records held one.
-/// What rules say of them may differ when the file is judged again.
-///
-/// # Errors
-/// When the system cannot write it, or a record is none without its credential.
-pub fn write_redacted(evidence: &Evidence, path: &Path, into: impl Write) -> io::Result<(Checksum, usize)> {
-    packed(path, into, |plain| {
-        let mut summing = Summing::new(plain);
-        let redacted = write_lines(evidence, &mut summing, true)?;
-        Ok((summing.finish(), redacted))
     })
 }
 
@@ -71,16 +57,9 @@ fn packed<T>(
 /// # Errors
 /// When the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
-    write_lines(evidence, writer, false).map(|_| ())
-}
-
-/// Writes the lines, without credentials if they are to be redacted. Returns how many held one.
-fn write_lines(evidence: &Evidence, writer: impl Write, redacts: bool) -> io::Result<usize> {
     let mut lines = Lines {
         writer: BufWriter::new(writer),
         are_later: false,
-        redacts,
-        redacted: 0,
     };
     lines.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
@@ -132,18 +111,13 @@ fn write_lines(evidence: &Evidence, writer: impl Write, redacts: bool) -> io::Re
         lines.put(Record::Notices(Box::new(notices.clone())))?;
     }
     lines.put(Record::End {})?;
-    lines.writer.flush()?;
-    Ok(lines.redacted)
+    lines.writer.flush()
 }
 
 struct Lines<W: Write> {
     writer: BufWriter<W>,
     /// Whether they tell of the time after the window.
     are_later: bool,
-    /// Whether credentials are taken out.
-    redacts: bool,
-    /// How many lines held one.
-    redacted: usize,
 }
 
 impl<W: Write> Lines<W> {
@@ -153,26 +127,8 @@ impl<W: Write> Lines<W> {
         } else {
             record
         };
-        match self.without_credentials(&record)? {
-            Some(clean) => serde_json::to_writer(&mut self.writer, &clean)?,
-            None => serde_json::to_writer(&mut self.writer, &record)?,
-        }
+        serde_json::to_writer(&mut self.writer, &record)?;
         self.writer.write_all(b"\n")
-    }
-
-    /// The record without its credentials; none if it is written as it is.
-    fn without_credentials(&mut self, record: &Record<'_>) -> io::Result<Option<Record<'static>>> {
-        if !self.redacts {
-            return Ok(None);
-        }
-        let mut value = serde_json::to_value(record)?;
-        // Both: neither stands for the other.
-        if !(redact_value(&mut value) | redact_doubtful(&mut value)) {
-            return Ok(None);
-        }
-        self.redacted += 1;
-        // Its keys stay in their order: a header begins with its format.
-        Ok(Some(serde_json::from_value(value)?))
     }
 
     /// Writes a record of each.

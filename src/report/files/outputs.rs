@@ -25,8 +25,6 @@ pub enum Form {
     Report,
     /// The same in the shape that the SIG's matrix of implementations is made from.
     Matrix,
-    /// All of it in one archive.
-    Bundle,
 }
 
 /// The requested files, at most one of each form.

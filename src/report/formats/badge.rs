@@ -2,120 +2,72 @@
 
 use std::io;
 
-use evidence::api::Edition;
 use judge::{Decision, Tally};
 
 use crate::Report;
 
-/// Width of ten letters in the badge's font, and the padding of a text, in pixels. As fonts differ, `textLength` makes
-/// the text fit.
+/// The width of ten letters in the font of the badge, and the padding of a text, in pixels. Fonts differ; `textLength`
+/// makes the text fit.
 const TEN_LETTERS: usize = 63;
-const MARGIN: usize = 12;
+const PADDING: usize = 12;
 
-/// A badge with no colour of its own: nothing is decided.
+const GREEN: &str = "#1a7f37";
+const RED: &str = "#cf222e";
 const GREY: &str = "#57606a";
 
-/// The remark on a run that was cut short.
-pub(crate) const PARTIAL: &str = ", partial";
-
 /// Writes the badge as SVG. Fails only when `into` does.
-pub fn write(report: &Report, into: impl io::Write) -> io::Result<()> {
+pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let judgement = report.judgement;
-    let partial = if judgement.partial { PARTIAL } else { "" };
-    write_decision(
-        &judgement.subject(),
-        judgement.decision,
-        &judgement.tally,
-        &judgement.editions(),
-        partial,
-        into,
-    )
-}
-
-/// Writes the badge of a decision on that subject, which rests on that tally. The remarks are our own words.
-pub(crate) fn write_decision(
-    subject: &str,
-    decision: Decision,
-    tally: &Tally,
-    edition: &str,
-    remarks: &str,
-    into: impl io::Write,
-) -> io::Result<()> {
-    let (words, colour) = match decision {
-        Decision::Conformant => (
-            format!(
-                "conformant, {}/{} MUST rules{}",
-                tally.must.judged(),
-                tally.must.rules,
-                match tally.must.waived {
-                    0 => String::new(),
-                    waived => format!(", {waived} waived"),
-                }
-            ),
-            "#1a7f37",
-        ),
-        // Grey, and no word of conformance: a whole run may say otherwise.
-        Decision::NoViolation => (
-            format!(
-                "no violation found, {}/{} MUST rules judged",
-                tally.must.judged(),
-                tally.must.rules
-            ),
-            GREY,
-        ),
-        // SHOULD rules count in strict runs, and so do waivers that are of no use.
-        Decision::NotConformant if tally.must.failed == 0 => (
-            match tally.should.failed {
-                0 => "not conformant, by its waivers".to_owned(),
-                failed => format!(
-                    "not conformant, {failed}/{} SHOULD rules fail",
-                    tally.should.rules
-                ),
-            },
-            "#cf222e",
-        ),
-        Decision::NotConformant => (
-            format!(
-                "not conformant, {}/{} MUST rules fail",
-                tally.must.failed, tally.must.rules
-            ),
-            "#cf222e",
-        ),
-        Decision::Inconclusive => ("inconclusive".to_owned(), GREY),
-    };
-    draw(subject, &format!("{words} ({edition}{remarks})"), colour, into)
-}
-
-/// Writes the badge of a report that nobody should rely on. Grey; `words` are our own.
-pub(crate) fn write_undecided(words: &str, edition: Edition, into: impl io::Write) -> io::Result<()> {
-    draw(
-        edition.role().objects().name(),
-        &format!("{words} ({edition})"),
-        GREY,
-        into,
-    )
-}
-
-/// Draws it. All of it is our own text: nothing to escape.
-fn draw(subject: &str, told: &str, colour: &str, mut into: impl io::Write) -> io::Result<()> {
-    let left = width(subject);
-    let right = width(told);
-    let whole = left + right;
-    let (subject_at, told_at) = (left / 2, left + right / 2);
-    let (subject_wide, told_wide) = (left - MARGIN, right - MARGIN);
+    let (decision, color) = in_words(judgement.decision, &judgement.tally);
+    let partial = if judgement.partial { ", partial" } else { "" };
+    // All of it is our own text: nothing to escape.
+    let subject = judgement.subject();
+    let text = format!("{decision} ({}{partial})", judgement.editions());
+    let [left, right] = [&subject, &text].map(|text| text.len() * TEN_LETTERS / 10 + PADDING);
+    let (whole, subject_at, text_at) = (left + right, left / 2, left + right / 2);
+    let (subject_width, text_width) = (left - PADDING, right - PADDING);
     writeln!(
         into,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{subject}: {told}">
-<title>{subject}: {told}</title>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{whole}" height="20" role="img" aria-label="{subject}: {text}">
+<title>{subject}: {text}</title>
 <clipPath id="round"><rect width="{whole}" height="20" rx="3"/></clipPath>
-<g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444c56"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>
+<g clip-path="url(#round)"><rect width="{left}" height="20" fill="#444c56"/><rect x="{left}" width="{right}" height="20" fill="{color}"/></g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
-<text x="{subject_at}" y="14" textLength="{subject_wide}">{subject}</text>
-<text x="{told_at}" y="14" textLength="{told_wide}">{told}</text>
+<text x="{subject_at}" y="14" textLength="{subject_width}">{subject}</text>
+<text x="{text_at}" y="14" textLength="{text_width}">{text}</text>
 </g></svg>"##
     )
 }
 
-fn width(text: &str) -> usize {
-    text.len() * TEN_LETTERS / 10 + MARGIN
+/// The decision with its counts, and its color. Only `Conformant` is green.
+fn in_words(decision: Decision, tally: &Tally) -> (String, &'static str) {
+    let (must, should) = (&tally.must, &tally.should);
+    match decision {
+        Decision::Conformant => {
+            let waived = match must.waived {
+                0 => String::new(),
+                waived => format!(", {waived} waived"),
+            };
+            let text = format!("conformant, {}/{} MUST rules{waived}", must.judged(), must.rules);
+            (text, GREEN)
+        }
+        Decision::NoViolation => {
+            let text = format!(
+                "no violation found, {}/{} MUST rules judged",
+                must.judged(),
+                must.rules
+            );
+            (text, GREY)
+        }
+        Decision::NotConformant => {
+            // A strict run also fails by SHOULD rules, and each run by waivers that are not needed.
+            let text = match (must.failed, should.failed) {
+                (0, 0) => "not conformant, by its waivers".to_owned(),
+                (0, failed) => format!("not conformant, {failed}/{} SHOULD rules fail", should.rules),
+                (failed, _) => format!("not conformant, {failed}/{} MUST rules fail", must.rules),
+            };
+            (text, RED)
+        }
+        Decision::Inconclusive => ("inconclusive".to_owned(), GREY),
+    }
 }

@@ -2,13 +2,11 @@
 
 use std::{cmp::Ordering, io};
 
-use super::{badge, json, junit, markdown, sarif, termination_message};
+use super::{badge, json, junit, markdown};
 use crate::{Report, html};
 
 /// Writes a report. Fails only when the writer does.
 pub type Write = fn(&Report, &mut dyn io::Write) -> io::Result<()>;
-/// Writes why there is no report. Fails only when the writer does.
-pub type WriteFailure = fn(&str, &mut dyn io::Write) -> io::Result<()>;
 
 /// A format in which a run writes its report into a file. Its name is unique.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +17,6 @@ pub struct Format {
     pub about: &'static str,
     /// Writes the report.
     pub write: Write,
-    /// Writes why a run failed before it had evidence. Without it, the report is written: every rule is inconclusive.
-    pub write_failure: Option<WriteFailure>,
     /// Whether it is appended to the file of `$GITHUB_STEP_SUMMARY`, to which other commands of the step have written.
     pub is_step_summary: bool,
 }
@@ -31,7 +27,6 @@ impl Format {
             name,
             about,
             write,
-            write_failure: None,
             is_step_summary: false,
         }
     }
@@ -57,7 +52,7 @@ impl Ord for Format {
     }
 }
 
-/// The formats that a run writes into files, beside the evidence and the report to submit. The flags of `run`, `replay`
+/// The formats that a run writes into files, in addition to the evidence and the report to submit. The flags of `run`, `replay`
 /// and `doctor`, the keys of the configuration, and what is written follow from this table: a new format is a module and
 /// an entry here. The order is that of the help.
 pub const FORMATS: &[Format] = &[
@@ -78,23 +73,10 @@ pub const FORMATS: &[Format] = &[
         )
     },
     Format::new(
-        "sarif",
-        "Write a SARIF report, for code scanning",
-        |report, into| sarif::write(report, into),
-    ),
-    Format::new(
         "badge",
         "Write the decision as a badge (SVG), for a README",
         |report, into| badge::write(report, into),
     ),
-    Format {
-        write_failure: Some(|told, into| termination_message::write_failure(told, into)),
-        ..Format::new(
-            "termination-message",
-            "Write the decision and its reasons in at most 4096 bytes, for /dev/termination-log in a Pod",
-            |report, into| termination_message::write(report, into),
-        )
-    },
     Format::new("json", "Write a JSON report", |report, into| {
         json::write(report, into)
     }),

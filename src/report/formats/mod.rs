@@ -7,7 +7,5 @@ pub mod json;
 pub mod junit;
 pub mod markdown;
 mod markdown_story;
-pub mod sarif;
 pub mod terminal;
-pub mod termination_message;
 pub mod trials;

@@ -106,7 +106,6 @@ mod tests {
             selection: &selection,
             judged_at: Timestamp::UNIX_EPOCH,
             file: None,
-            place: None,
             advice: no_advice,
         };
         assert_eq!(

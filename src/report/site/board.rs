@@ -1,228 +1,336 @@
-//! The implementations on the board, their versions, and the places of their pages.
+//! The page: for each role its versions, its rules, and their findings.
 
-use std::{
-    cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
+use std::io;
+
+use askama::Template;
+use evidence::api::{Edition, Role};
+use jiff::Timestamp;
+use judge::{
+    Count, Verdict,
+    rules::{self, Level, Rule},
 };
-
-use evidence::api::Edition;
-use jiff::civil::Date;
 use semver::Version as Semver;
 
-use super::{
-    slug::Slugs,
-    submission::{Submission, Told},
+use super::entry::{BoardEntry, EditionResult, RuleResult};
+use crate::{
+    html::{
+        shared,
+        sign::{self, Sign},
+        text::shown,
+    },
+    submitted::{Fitness, Unreadable, obstacles, trend},
 };
-use crate::html::text::shown;
 
-/// The board.
-#[derive(Debug)]
-pub struct Board {
-    pub(super) implementations: Vec<Implementation>,
-    pub(super) unreadable: Vec<Unreadable>,
-    /// The day on which it is made, for reports that have become old.
-    pub(super) today: Option<Date>,
+const STYLE: &str = include_str!("../templates/board.css");
+
+/// A pass in a report that its evidence does not reproduce.
+const UNPROVEN_PASS: Sign = Sign::new("none", "○", "pass, not verified");
+
+#[derive(Template)]
+#[template(path = "board.html")]
+struct Page<'a> {
+    policy: String,
+    style: String,
+    suite_version: &'static str,
+    sections: Vec<Section<'a>>,
+    unreadable: &'a [Unreadable],
 }
 
-/// A folder that holds no report that could be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
-    /// The folder, below that of all reports.
-    pub folder: String,
-    /// Why it cannot be read.
-    pub reason: String,
+/// All that the page shows of a role.
+struct Section<'a> {
+    role: Role,
+    editions: Vec<Edition>,
+    versions: Vec<Version<'a>>,
+    /// The rules that fail, then those that differ between versions.
+    leading: Vec<&'static Rule>,
+    /// All other rules.
+    rest: Vec<&'static Rule>,
 }
 
-/// An implementation.
-#[derive(Debug)]
-pub(super) struct Implementation {
-    /// Its project, or its folder where the report does not say.
-    pub(super) name: String,
-    pub(super) organization: String,
-    pub(super) slug: String,
-    /// Its reports, the newest version last.
-    pub(super) versions: Vec<Version>,
+/// A version of an implementation.
+struct Version<'a> {
+    entry: &'a BoardEntry,
+    /// The report on the previous version.
+    previous: Option<&'a BoardEntry>,
 }
 
-/// A report of one version, by one edition.
-#[derive(Debug)]
-pub(super) struct Version {
-    /// The implementation's name and the version.
-    pub(super) name: String,
-    /// The version alone.
-    pub(super) version: String,
-    /// The folder of its pages, from the board's root, with a slash at its end.
-    pub(super) folder: String,
-    pub(super) submission: Submission,
-    pub(super) told: BTreeMap<&'static str, Told>,
+/// A verdict on a rule, and the editions that share it.
+struct Mark {
+    sign: Sign,
+    /// `better` or `worse` than in the previous version; else empty.
+    trend: &'static str,
+    editions: String,
 }
 
-impl Board {
-    /// Sorts reports by implementation and version.
-    pub fn new(submissions: Vec<Submission>, mut unreadable: Vec<Unreadable>) -> Self {
-        let mut groups: BTreeMap<Key, Vec<Submission>> = BTreeMap::new();
-        for submission in submissions {
-            groups.entry(Key::of(&submission)).or_default().push(submission);
-        }
-        let mut slugs = Slugs::default();
-        let implementations = groups
-            .into_iter()
-            .map(|(key, submissions)| Implementation::new(&key, submissions, &mut slugs))
-            .collect();
-        unreadable.sort_by(|one, other| one.folder.cmp(&other.folder));
-        Self {
-            implementations,
-            unreadable,
-            today: None,
-        }
-    }
-
-    /// Greys what is older than a year on that day.
-    #[must_use]
-    pub fn on(self, today: Date) -> Self {
-        Self {
-            today: Some(today),
-            ..self
-        }
-    }
-
-    /// The editions that it has reports of, role by role: that with the most implementations first, then the oldest.
-    pub(super) fn editions(&self) -> Vec<Edition> {
-        let mut editions: Vec<Edition> = Edition::ALL
-            .into_iter()
-            .filter(|edition| self.latest(*edition).next().is_some())
-            .collect();
-        editions.sort_by_key(|edition| (edition.role(), std::cmp::Reverse(self.latest(*edition).count())));
-        editions
-    }
-
-    /// The newest report of each implementation by that edition.
-    pub(super) fn latest(&self, edition: Edition) -> impl Iterator<Item = (&Implementation, &Version)> {
-        self.implementations.iter().filter_map(move |implementation| {
-            let newest = implementation.of_edition(edition).last()?;
-            Some((implementation, newest))
-        })
-    }
-}
-
-/// What reports of one implementation have in common. The folder above that of the version is part of it, so that
-/// nobody adds a version to an implementation of somebody else.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    /// Sorts by name first, without regard to case.
-    name: String,
-    project: String,
-    organization: String,
-    folder: String,
-}
-
-impl Key {
-    fn of(submission: &Submission) -> Self {
-        let parts: Vec<&str> = submission.folder.split('/').collect();
-        let folder = match parts[..] {
-            [.., parent, _] => parent,
-            _ => &submission.folder,
-        };
-        let implementation = submission.document.implementation.as_ref();
-        let said = |text: Option<&String>| text.map(|text| shown(text.trim())).unwrap_or_default();
-        let mut project = said(implementation.map(|of| &of.project));
-        if project.is_empty() {
-            project = shown(folder);
-        }
-        Self {
-            name: project.to_lowercase(),
-            project,
-            organization: said(implementation.map(|of| &of.organization)),
-            folder: folder.to_owned(),
-        }
-    }
-}
-
-impl Implementation {
-    fn new(key: &Key, mut submissions: Vec<Submission>, slugs: &mut Slugs) -> Self {
-        sort(&mut submissions);
-        let slug = slugs.add(&key.project);
-        let mut versions = Slugs::beside(["index.html", "badge.svg"]);
-        let named = submissions.into_iter().map(|submission| {
-            let version = version_of(&submission);
-            let edition = submission.document.edition;
-            let own = versions.add(&format!("{version}-{edition}"));
-            Version {
-                name: format!("{} {version}", key.project),
-                folder: format!("implementations/{slug}/{own}/"),
-                told: submission.told(),
-                version,
-                submission,
-            }
-        });
-        Self {
-            name: key.project.clone(),
-            organization: key.organization.clone(),
-            versions: named.collect(),
-            slug,
-        }
-    }
-
-    /// How many versions of it there are.
-    pub(super) fn count(&self) -> usize {
-        let names = self.versions.iter().map(|version| &*version.version);
-        names.collect::<BTreeSet<&str>>().len()
-    }
-
-    /// The folder of its pages, from the board's root, with a slash at its end.
-    pub(super) fn folder(&self) -> String {
-        format!("implementations/{}/", self.slug)
-    }
-
-    /// Its reports by that edition, the newest version last.
-    pub(super) fn of_edition(&self, edition: Edition) -> impl Iterator<Item = &Version> {
-        let versions = self.versions.iter();
-        versions.filter(move |version| version.submission.document.edition == edition)
-    }
-}
-
-impl Version {
-    /// Where the findings of a rule are, from the board's root: in the report that was judged again, where there is one.
-    pub(super) fn findings(&self, rule: &str) -> String {
-        let page = if self.submission.runs.len() == 1 {
-            "report.html"
-        } else {
-            "index.html"
-        };
-        format!("{}{page}#{rule}", self.folder)
-    }
-}
-
-fn version_of(submission: &Submission) -> String {
-    let implementation = submission.document.implementation.as_ref();
-    let version = implementation
-        .map(|of| shown(of.version.trim()))
-        .unwrap_or_default();
-    if version.is_empty() {
-        "unversioned".to_owned()
-    } else {
-        version
-    }
-}
-
-/// Sorts reports of one implementation: by version if all are semantic, else by the time of the judgement.
-fn sort(submissions: &mut [Submission]) {
-    let semantic = |submission: &Submission| {
-        let version = version_of(submission);
-        Semver::parse(version.strip_prefix('v').unwrap_or(&version)).ok()
+/// Writes the page. The same reports in any order give the same bytes.
+///
+/// # Errors
+/// When `into` fails.
+pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl io::Write) -> io::Result<()> {
+    let style = shared::style(STYLE);
+    let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
+    let page = Page {
+        policy: shared::policy(&style, ""),
+        style,
+        suite_version: env!("CARGO_PKG_VERSION"),
+        sections: sections.filter(|section| !section.versions.is_empty()).collect(),
+        unreadable,
     };
-    let all = submissions
-        .iter()
-        .all(|submission| semantic(submission).is_some());
-    submissions.sort_by(|one, other| {
-        let version = if all {
-            semantic(one).cmp(&semantic(other))
-        } else {
-            Ordering::Equal
+    page.write_into(&mut into)
+}
+
+impl<'a> Section<'a> {
+    fn new(role: Role, entries: &'a [BoardEntry]) -> Self {
+        let versions = versions(entries.iter().filter(|entry| entry.role() == role));
+        let is_judged = |edition: &Edition| {
+            versions
+                .iter()
+                .any(|version| version.entry.result(edition).is_some())
         };
-        version
-            .then_with(|| one.document.date.cmp(&other.document.date))
-            .then_with(|| one.is_submitted().cmp(&other.is_submitted()))
-            .then_with(|| one.folder.cmp(&other.folder))
+        let editions = role.editions().filter(is_judged).collect();
+        let has_verdict = |rule: &&Rule| versions.iter().any(|version| !version.marks(rule).is_empty());
+        let rules = rules::all().iter().filter(has_verdict);
+        let (mut leading, others): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
+        let (differing, rest): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|rule| differs(&versions, rule));
+        leading.extend(differing);
+        Self {
+            role,
+            editions,
+            versions,
+            leading,
+            rest,
+        }
+    }
+
+    /// The level of a rule: `MUST`, or with the editions if they differ.
+    fn level(&self, rule: &Rule) -> String {
+        let editions = self.editions.iter();
+        let levels = editions.filter_map(|edition| Some((rule.facts.in_edition(*edition)?.level, edition)));
+        let levels: Vec<(Level, &Edition)> = levels.collect();
+        match levels.first() {
+            Some((first, _)) if levels.iter().any(|(level, _)| level != first) => {
+                let named = levels
+                    .iter()
+                    .map(|(level, edition)| format!("{level} in {edition}"));
+                named.collect::<Vec<_>>().join(", ")
+            }
+            first => first.map_or(String::new(), |(level, _)| level.to_string()),
+        }
+    }
+}
+
+fn fails(versions: &[Version], rule: &Rule) -> bool {
+    let results = versions.iter().flat_map(|version| version.entry.results(rule));
+    results
+        .into_iter()
+        .any(|(_, result)| result.verdict == Verdict::Fail)
+}
+
+fn differs(versions: &[Version], rule: &Rule) -> bool {
+    let words = |version: &Version| Vec::from_iter(version.marks(rule).iter().map(|mark| mark.sign.word));
+    let words = versions.iter().map(words).filter(|words| !words.is_empty());
+    Vec::from_iter(words).windows(2).any(|pair| pair[0] != pair[1])
+}
+
+/// Sorts reports by implementation and version, and gives each the report on the previous version.
+fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a>> {
+    let mut entries: Vec<&BoardEntry> = entries.collect();
+    entries.sort_by_cached_key(|entry| (entry.implementation(), entry.version_order()));
+    let mut previous: Option<&BoardEntry> = None;
+    let versions = entries.into_iter().map(|entry| Version {
+        entry,
+        previous: previous
+            .replace(entry)
+            .filter(|earlier| earlier.implementation() == entry.implementation()),
     });
+    versions.collect()
+}
+
+impl BoardEntry {
+    fn role(&self) -> Role {
+        self.submission.document.edition.role()
+    }
+
+    fn holds(&self) -> bool {
+        self.submission.fitness() == Fitness::Holds
+    }
+
+    fn result(&self, edition: &Edition) -> Option<&EditionResult> {
+        let mut results = self.editions.iter();
+        results.find(|result| result.document.edition == *edition)
+    }
+
+    fn results(&self, rule: &Rule) -> Vec<(Edition, &RuleResult)> {
+        let editions = self.editions.iter();
+        let results = editions.filter_map(|of| Some((of.document.edition, of.rules.get(rule.id)?)));
+        results.collect()
+    }
+
+    /// Identifies the implementation: its name in lower case to sort by, name, organization, and parent folder. The
+    /// folder prevents that a report elsewhere becomes a version of this implementation.
+    fn implementation(&self) -> [String; 4] {
+        let folder = &self.submission.folder;
+        let parent = folder.rsplit_once('/').map_or(&**folder, |(parent, _)| parent);
+        let about = self.submission.document.implementation.as_ref();
+        let project = about.map_or("", |about| about.project.trim());
+        let project = shown(if project.is_empty() { parent } else { project });
+        let organization = about.map_or_else(String::new, |about| shown(about.organization.trim()));
+        [project.to_lowercase(), project, organization, parent.to_owned()]
+    }
+
+    fn version(&self) -> &str {
+        let about = self.submission.document.implementation.as_ref();
+        about.map_or("", |about| about.version.trim())
+    }
+
+    /// Sorts by semantic version; versions that are not semantic come first, by date.
+    fn version_order(&self) -> (Option<Semver>, Timestamp, String) {
+        let version = self.version();
+        let semantic = Semver::parse(version.strip_prefix('v').unwrap_or(version)).ok();
+        (
+            semantic,
+            self.submission.document.date,
+            self.submission.folder.clone(),
+        )
+    }
+}
+
+impl Version<'_> {
+    fn name(&self) -> String {
+        let [_, project, ..] = self.entry.implementation();
+        format!("{project} {}", shown(self.entry.version()))
+    }
+
+    /// Encodes the folder in letters, digits, `.`, `-`, `/`, and `_`.
+    fn anchor(&self) -> String {
+        let encode = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'/' => char::from(byte).to_string(),
+            _ => format!("_{byte:02x}"),
+        };
+        self.entry.submission.folder.bytes().map(encode).collect()
+    }
+
+    fn submitter(&self) -> String {
+        let document = &self.entry.submission.document;
+        let Some(by) = &document.submitted_by else {
+            return "not stated".to_owned();
+        };
+        let about = document.implementation.as_ref();
+        let is_own = about.is_some_and(|about| by.is_vendor(about));
+        shown(by.organization.trim()) + if is_own { " (the project itself)" } else { "" }
+    }
+
+    /// What was real: `hub`, `members`, and `agents`, each with the words of the report.
+    fn environment(&self) -> Vec<(&'static str, String)> {
+        let environment = self
+            .entry
+            .submission
+            .document
+            .environment
+            .clone()
+            .unwrap_or_default();
+        let parts = environment.parts().into_iter();
+        let parts = parts.map(|(part, said)| {
+            let said = said.map_or("not stated".to_owned(), |said| shown(&said.to_string()));
+            (part, said)
+        });
+        parts.collect()
+    }
+
+    fn verification(&self) -> Sign {
+        match self.entry.submission.fitness() {
+            Fitness::Holds => Sign::new("pass", "✓", "verified"),
+            Fitness::NotVerified => Sign::new("doubt", "?", "not verified"),
+            Fitness::DoesNotHold => Sign::new("fail", "✕", "does not hold"),
+        }
+    }
+
+    /// What keeps the report from being submitted.
+    fn obstacles(&self) -> Vec<String> {
+        let submission = &self.entry.submission;
+        let own = obstacles(&submission.document);
+        let all = own.iter().chain(submission.check.obstacles());
+        all.map(|obstacle| shown(&obstacle.to_string())).collect()
+    }
+
+    fn decision(&self, result: &EditionResult) -> Sign {
+        let decision = sign::of_decision(result.document.decision);
+        match self.entry.submission.fitness() {
+            Fitness::Holds => decision,
+            Fitness::NotVerified => Sign::new("none", "○", decision.word),
+            Fitness::DoesNotHold => self.verification(),
+        }
+    }
+
+    fn marks(&self, rule: &Rule) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for (edition, result) in self.entry.results(rule) {
+            let sign = match result.verdict {
+                Verdict::Pass if !self.entry.holds() => UNPROVEN_PASS,
+                verdict => sign::of(verdict),
+            };
+            let trend = self.trend(rule, edition, result.verdict);
+            match marks
+                .iter_mut()
+                .find(|mark| (mark.sign, mark.trend) == (sign, trend))
+            {
+                Some(mark) => mark.editions += &format!(", {edition}"),
+                None => marks.push(Mark {
+                    sign,
+                    trend,
+                    editions: edition.to_string(),
+                }),
+            }
+        }
+        marks
+    }
+
+    /// Compares with the previous version, if both reports are verified.
+    fn trend(&self, rule: &Rule, edition: Edition, verdict: Verdict) -> &'static str {
+        let previous = self
+            .previous
+            .filter(|previous| previous.holds() && self.entry.holds());
+        let result = previous.and_then(|previous| previous.result(&edition)?.rules.get(rule.id));
+        result.map_or("", |result| trend(result.verdict, verdict))
+    }
+
+    /// The different reasons and findings of a rule by all editions; empty if it passed or was not judged.
+    fn open_results(&self, rule: &Rule) -> Vec<&RuleResult> {
+        let mut open: Vec<&RuleResult> = Vec::new();
+        for (_, result) in self.entry.results(rule) {
+            use Verdict::{NotApplicable, Pass, Skipped};
+            let is_open = !matches!(result.verdict, Pass | NotApplicable | Skipped);
+            if is_open && !open.iter().any(|other| other.findings == result.findings) {
+                open.push(result);
+            }
+        }
+        open
+    }
+}
+
+impl EditionResult {
+    /// The verdicts on MUST rules, or on all others: `16 pass, 1 fails, 19 do not apply`.
+    fn counts(&self, is_must: bool) -> String {
+        let mut count = Count::default();
+        for (id, result) in &self.rules {
+            let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.document.edition));
+            if applies.is_some_and(|applies| (applies.level == Level::Must) == is_must) {
+                count.add(result.verdict);
+            }
+        }
+        let parts = [
+            (count.passed, "passes", "pass"),
+            (count.failed, "fails", "fail"),
+            (count.warned, "warns", "warn"),
+            (count.waived, "is waived", "are waived"),
+            (count.inconclusive, "is inconclusive", "are inconclusive"),
+            (count.not_applicable, "does not apply", "do not apply"),
+            (count.skipped, "was not judged", "were not judged"),
+        ];
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let parts =
+            parts.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
+        parts.collect::<Vec<_>>().join(", ")
+    }
 }

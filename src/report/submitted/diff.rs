@@ -40,12 +40,15 @@ pub struct RuleChange {
     pub details: Vec<Change>,
 }
 
-impl RuleChange {
-    /// Whether the rule passes in the second, and something was wrong or in doubt in the first. A rule that has nothing to
-    /// judge any more did not become better.
-    pub fn is_better(&self) -> bool {
-        let was_open = self.old.is_some_and(|old| weight(old) > weight(Verdict::Skipped));
-        was_open && self.new == Some(Verdict::Pass)
+/// Compares two verdicts on a rule: `better`, `worse`, or empty. A rule is better if it passes now and was violated or
+/// inconclusive. A rule that no longer applies is not better.
+pub(crate) fn trend(old: Verdict, new: Verdict) -> &'static str {
+    if weight(old) < weight(new) {
+        "worse"
+    } else if new == Verdict::Pass && weight(old) > weight(Verdict::Skipped) {
+        "better"
+    } else {
+        ""
     }
 }
 

@@ -2,6 +2,7 @@
 //! no object of the hub; the evidence does.
 
 mod change;
+mod comment;
 mod compose;
 mod consistency;
 mod diff;
@@ -12,14 +13,17 @@ mod matrix;
 mod outcome;
 mod public;
 mod read;
+mod submission;
 #[cfg(test)]
 mod tests;
 mod verify;
 mod write;
 
 pub use change::Change;
+pub use comment::comment;
 pub use compose::compose;
 pub use consistency::Inconsistent;
+pub(crate) use diff::trend;
 pub use diff::{Diff, Incomparable, RuleChange, diff};
 pub use document::{
     Claimed, Covered, Document, Entry, Group, Judged, KIND, Kept, Picked, Span, SuiteResult, Waived,
@@ -27,7 +31,7 @@ pub use document::{
 pub use eligibility::{Obstacle, not_real, obstacles};
 pub use fitness::{Check, Fitness, Proof};
 pub use matrix::write_document as write_matrix_of;
-pub(crate) use outcome::tally;
 pub use read::ReadError;
+pub use submission::{Submission, Unreadable};
 pub use verify::{Held, Verified, verify, verify_with};
 pub use write::{write, write_matrix};

@@ -69,7 +69,7 @@ pub(super) fn decision(entries: &[Entry], extent: Extent, waivers: &[Waived], st
 }
 
 /// How many rules have each verdict.
-pub(crate) fn tally(entries: &[Entry]) -> Tally {
+pub(super) fn tally(entries: &[Entry]) -> Tally {
     let outcomes = entries.iter().map(|entry| Outcome {
         level: entry.level,
         verdict: entry.verdict,

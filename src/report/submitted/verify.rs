@@ -99,7 +99,6 @@ fn again(
         judged_at: document.date,
         // The file may have been renamed: it is known by its content.
         file: document.evidence.as_ref().map(|kept| &*kept.file),
-        place: None,
         advice: no_advice,
     };
     show(&report);

@@ -237,7 +237,6 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
         selection: &selection,
         judged_at: Timestamp::UNIX_EPOCH,
         file: None,
-        place: None,
         advice: report::no_advice,
     };
     let mut bytes = Vec::new();
@@ -246,7 +245,6 @@ fn judged(evidence: &Evidence, in_all_formats: bool) -> (i32, Vec<(&'static str,
         report::html::write(&report, &mut bytes).expect("HTML");
         report::markdown::write(&report, &mut bytes).expect("Markdown");
         report::junit::write(&report, &mut bytes).expect("JUnit");
-        report::sarif::write(&report, &mut bytes).expect("SARIF");
     }
     file::write_named(evidence, Path::new("record"), &mut bytes).expect("evidence");
     let mut outputs = String::from_utf8_lossy(&bytes).into_owned();

@@ -38,7 +38,7 @@ fn a_full_disk_costs_one_report_and_is_told() {
         "/dev/full",
         "--json",
         "report.json",
-        "--sarif",
+        "--junit",
         "/dev/full",
         "--badge",
         "badge.svg",
@@ -47,7 +47,7 @@ fn a_full_disk_costs_one_report_and_is_told() {
     assert_eq!(code, Some(4), "{err}");
     for told in [
         "error: failed to write --markdown /dev/full: ",
-        "error: failed to write --sarif /dev/full: ",
+        "error: failed to write --junit /dev/full: ",
         "No space left",
     ] {
         assert!(err.contains(told), "{told}: {err}");
@@ -94,7 +94,7 @@ fn what_cannot_be_written_is_told_before_the_run() {
         (["--json", "none/report.json"], "create the folder none first"),
         (["--junit", "folder"], "it is a folder: name a file in it"),
         (
-            ["--sarif", "nowhere"],
+            ["--junit", "nowhere"],
             "it is a link into a missing folder: fix it",
         ),
         (["--badge", "loop"], "choose another path"),

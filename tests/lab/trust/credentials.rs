@@ -3,7 +3,7 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{EXPOSED, Folder, call, call_without_bundle};
+use super::{EXPOSED, Folder, call, call_without_pages};
 
 /// Credentials, each with the word in it, plain or in base64.
 fn credentials() -> Vec<(&'static str, String)> {
@@ -193,7 +193,7 @@ fn an_annotation_of_a_mebibyte_stops_nothing() {
         "run": "a".repeat(1 << 20),
     });
     // A page quotes the annotations with each finding, and takes its time.
-    let left = call_without_bundle(&["run", "--from", &folder.file("dump.json", &profile.to_string())]);
+    let left = call_without_pages(&["run", "--from", &folder.file("dump.json", &profile.to_string())]);
     assert_eq!(left.code, Some(1), "{}", left.beginning());
     let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
     let verdicts = report["verdicts"].as_array().expect("verdicts");

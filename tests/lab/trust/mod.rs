@@ -9,7 +9,6 @@ mod evil;
 
 use std::{
     fs,
-    io::Read as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -17,14 +16,12 @@ use std::{
 use apiserver::ApiServer;
 use collect::clock::Clock;
 use evil::{Evil, Manner};
-use flate2::read::GzDecoder;
 use http::{Method, Request, header};
 use lab::{
     hub::Hub,
     member::{MemberState, StandIn},
 };
 use serde_json::{Value, json};
-use tar::Archive;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -84,13 +81,13 @@ impl Left {
     }
 }
 
-/// Calls the command with every output there is, in a folder of its own.
+/// Calls the command with all reports, in a folder of its own.
 fn call(arguments: &[&str]) -> Left {
-    call_without_bundle(&[arguments, &["--bundle", "bundle.tgz"]].concat())
+    call_without_pages(&[arguments, &["--html", "report.html", "--markdown", "report.md"]].concat())
 }
 
-/// The same without the bundle.
-fn call_without_bundle(arguments: &[&str]) -> Left {
+/// Calls the command without the HTML and Markdown reports.
+fn call_without_pages(arguments: &[&str]) -> Left {
     let folder = tempfile::tempdir().expect("a folder");
     let Output {
         status,
@@ -119,32 +116,12 @@ fn call_without_bundle(arguments: &[&str]) -> Left {
         let bytes = fs::read(&path).expect("a file");
         (path, bytes)
     });
-    let mut files: Vec<(PathBuf, Vec<u8>)> = files.collect();
-    let bundle = files.iter().find(|(path, _)| path.ends_with("bundle.tgz"));
-    let packed = bundle.map(|(_, bytes)| packed_in(bytes)).unwrap_or_default();
-    files.extend(packed);
     Left {
         code: status.code(),
         out: stdout,
         err: stderr,
-        files,
+        files: files.collect(),
     }
-}
-
-/// The files in a bundle, unpacked. Its evidence holds no recognizable credential, unlike the one beside it.
-fn packed_in(bundle: &[u8]) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut archive = Archive::new(GzDecoder::new(bundle));
-    let entries = archive.entries().expect("an archive").map(|entry| {
-        let mut entry = entry.expect("an entry");
-        let path = entry.path().expect("a path").into_owned();
-        let mut bytes = Vec::new();
-        entry.read_to_end(&mut bytes).expect("a file");
-        if path.ends_with("evidence.jsonl.zst") {
-            bytes = zstd::decode_all(&*bytes).expect("zstd");
-        }
-        (Path::new("bundle").join(path), bytes)
-    });
-    entries.collect()
 }
 
 struct Folder(TempDir);
@@ -762,9 +739,9 @@ fn text_that_means_harm_is_shown_and_does_none() {
     }
     let dump = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
     let name = format!("{}.json", harm.replace(['\0', '/'], ""));
-    // A bundle has these files once more, and a page takes its time.
+    // The HTML report of this fleet takes long.
     for format in ["pretty", "terse", "json"] {
-        let left = call_without_bundle(&["run", "--from", &folder.file(&name, &dump), "--format", format]);
+        let left = call_without_pages(&["run", "--from", &folder.file(&name, &dump), "--format", format]);
         assert_eq!(left.code, Some(1), "{}", left.beginning());
         left.does_no_harm();
         let report: Value = serde_json::from_slice(left.file("report.json")).expect("JSON");
@@ -775,20 +752,20 @@ fn text_that_means_harm_is_shown_and_does_none() {
             usable.expect("the rule")["findings"][0]["observed"],
             format!("{harm}!")
         );
-        let replayed = call_without_bundle(&[
+        let replayed = call_without_pages(&[
             "replay",
             &folder.file("e.jsonl", &String::from_utf8_lossy(left.file("evidence.jsonl"))),
         ]);
         assert_eq!(replayed.code, Some(1), "{}", replayed.beginning());
     }
-    let left = call_without_bundle(&[
+    let left = call_without_pages(&[
         "run",
         "--from",
         &folder.file(&name, &dump.replace("List", harm.trim_matches('\0'))),
     ]);
     left.does_no_harm();
     let nowhere = folder.0.path().join(name).join("none");
-    let left = call_without_bundle(&["run", "--from", nowhere.to_str().expect("UTF-8")]);
+    let left = call_without_pages(&["run", "--from", nowhere.to_str().expect("UTF-8")]);
     assert_eq!(left.code, Some(2), "{}", left.told());
     left.does_no_harm();
 }
@@ -797,11 +774,8 @@ impl Left {
     /// No line is forged, nothing moves a cursor or turns text about, and XML stays XML.
     fn does_no_harm(&self) {
         for (place, bytes) in self.places() {
-            // Evidence has text as it is. What an archive packs is among the files.
-            if place.ends_with(".tgz") || place.ends_with(".zst") {
-                continue;
-            }
             let text = std::str::from_utf8(bytes).unwrap_or_else(|_| panic!("{place} is no UTF-8"));
+            // Evidence has the text of the hub.
             if place.ends_with(".jsonl") {
                 continue;
             }

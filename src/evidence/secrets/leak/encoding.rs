@@ -15,7 +15,7 @@ pub(super) const WITH_PLUS: GeneralPurpose = GeneralPurpose::new(&STANDARD, LENI
 pub(super) const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
 /// The text in base64 of either alphabet, if there is one.
-pub(in crate::secrets) fn base64_text(value: &str) -> Option<String> {
+pub(super) fn base64_text(value: &str) -> Option<String> {
     let engine = if value.contains(['-', '_']) {
         &WITH_DASH
     } else {

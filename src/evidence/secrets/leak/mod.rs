@@ -17,7 +17,6 @@ mod scan;
 mod userinfo;
 mod values;
 
-pub(super) use encoding::base64_text;
 pub(super) use finds::finds;
 pub use grade::{Grade, Leak, LeakKind};
 pub use issued::OWN_CREDENTIAL;

@@ -7,7 +7,6 @@ mod hostile;
 mod junit;
 mod leaks;
 mod markdown;
-mod sarif;
 mod support;
 
 /// The repository.

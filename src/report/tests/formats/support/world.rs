@@ -68,23 +68,12 @@ impl World {
 
     /// Tells it, of evidence that no file holds.
     pub fn report<T>(&self, tell: impl FnOnce(&Report) -> T) -> T {
-        self.report_from(None, None, tell)
-    }
-
-    /// The same, of evidence that a file holds, or with a file to point at instead.
-    pub fn report_from<T>(
-        &self,
-        file: Option<&str>,
-        place: Option<&str>,
-        tell: impl FnOnce(&Report) -> T,
-    ) -> T {
         tell(&Report {
             evidence: &self.evidence,
             judgement: &self.judgement,
             selection: &self.selection,
             judged_at: Timestamp::UNIX_EPOCH,
-            file,
-            place,
+            file: None,
             advice: report::no_advice,
         })
     }

@@ -1,10 +1,11 @@
-//! What to do about a submitted report.
+//! A submitted report, checked, and what its submitter has to do.
 
-use super::submission::Submission;
-use crate::{
-    submitted::{Obstacle, Proof, obstacles},
-    text::{escape, number::count},
+use super::{
+    document::Document,
+    eligibility::{Obstacle, obstacles},
+    fitness::{Check, Fitness, Proof},
 };
+use crate::text::{escape, number::count};
 
 /// How many differences are quoted.
 const QUOTED: usize = 3;
@@ -12,7 +13,32 @@ const QUOTED: usize = 3;
 /// How many characters of each side of a difference are quoted.
 const LONGEST: usize = 60;
 
+/// A submitted report.
+#[derive(Debug)]
+pub struct Submission {
+    /// The folder that holds it, relative to the folder of all reports, with `/` between its parts.
+    pub folder: String,
+    /// The report.
+    pub document: Document,
+    /// The result of checking it.
+    pub check: Check,
+}
+
+/// A folder without a readable report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The folder, relative to the folder of all reports.
+    pub folder: String,
+    /// Why it cannot be read.
+    pub reason: String,
+}
+
 impl Submission {
+    /// Whether its evidence reproduces it.
+    pub fn fitness(&self) -> Fitness {
+        self.check.fitness()
+    }
+
     /// What is missing or forged, each with what to do. Empty: the report holds and can be submitted.
     pub fn to_do(&self) -> Vec<String> {
         let mut list: Vec<String> = Vec::new();
@@ -22,10 +48,6 @@ impl Submission {
             ));
         }
         list.extend(self.about_evidence());
-        list.extend(
-            self.refused()
-                .map(|refused| format!("{refused}: sign this report again with `report sign`")),
-        );
         for obstacle in obstacles(&self.document).iter().chain(self.check.obstacles()) {
             match obstacle {
                 Obstacle::NoEvidence => list.push(format!("{obstacle}: run again with `--record FILE`")),

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{board::Unreadable, submission::Submission};
+use super::{
+    fitness::Fitness,
+    submission::{Submission, Unreadable},
+};
 use crate::{
     formats::markdown::{code, plain},
-    submitted::Fitness,
     text::number::count,
 };
 
@@ -96,11 +98,8 @@ fn row(submission: &Submission) -> String {
         Fitness::NotVerified => "❔",
         Fitness::DoesNotHold => "❌",
     };
-    let vouched = submission
-        .vouched_for()
-        .map_or_else(String::new, |who| format!("; {}", plain(&who)));
     format!(
-        "| {} | {} | {} | {} | {sign} {}{vouched} |\n",
+        "| {} | {} | {} | {} | {sign} {} |\n",
         code(&submission.folder),
         code(name.as_deref().unwrap_or_default().trim()),
         document.edition,
