@@ -78,7 +78,10 @@ fn the_published_reports_make_a_page() {
     let reports = published("").display().to_string();
     let out = folder.flag("board.html");
     let printed = expect(0, &["report", "site", &reports, "--out", &out]);
-    assert!(printed.contains(" reports: open "), "{printed}");
+    assert!(
+        printed.contains(" reports, 0 unreadable folders: open "),
+        "{printed}"
+    );
     let page = folder.text("board.html");
     for role in ["manager", "scheduler", "consumer"] {
         assert!(page.contains(&format!("<section id=\"{role}\">")), "{role}");

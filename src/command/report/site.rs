@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use evidence::Limits;
 use report::{
-    Output, escape,
+    Output,
     site::{self, BoardEntry, EditionResult},
     submitted::{Fitness, Submission, compose},
 };
@@ -46,20 +46,15 @@ impl Site {
         let limits = self.input.limits_of_submitted();
         let output = Output::open("--out", self.out).map_err(Failure::usage)?;
         let folders = read_all(&self.reports, &limits)?;
-        for one in &folders.unreadable {
-            let (folder, reason) = (escape::line(&one.folder), escape::line(&one.reason));
-            anstream::eprintln!("note: {folder}: {reason}");
-        }
         let reports = folders.reports.into_iter();
         let entries: Vec<BoardEntry> = reports.map(|found| board_entry(found, &limits)).collect();
         let path = output.path().display().to_string();
         output
             .write(|into| site::write(&entries, &folders.unreadable, into))
             .map_err(Failure::could_not_run)?;
-        print(&format!(
-            "{}: open {path}\n",
-            report::count(entries.len(), "report")
-        ))?;
+        let reports = report::count(entries.len(), "report");
+        let unreadable = report::count(folders.unreadable.len(), "unreadable folder");
+        print(&format!("{reports}, {unreadable}: open {path}\n"))?;
         Ok(Exit::Success)
     }
 }

@@ -1,30 +1,34 @@
 //! The page: for each role its versions, its rules, and their findings.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use askama::Template;
 use evidence::api::{Edition, Role};
 use jiff::Timestamp;
 use judge::{
-    Count, Verdict,
-    rules::{self, Level, Rule},
+    Count, RuleVerdict, Verdict,
+    rules::{self, Finding, Level, Rule},
 };
 use semver::Version as Semver;
 
-use super::entry::{BoardEntry, EditionResult, RuleResult};
 use crate::{
+    Report,
     html::{
         shared,
         sign::{self, Sign},
         text::shown,
     },
-    submitted::{Fitness, Unreadable, obstacles, trend},
+    said::failure::alike,
+    submitted::{Document, Entry, Fitness, Submission, Unreadable, obstacles, trend},
 };
 
 const STYLE: &str = include_str!("../templates/board.css");
 
 /// A pass in a report that its evidence does not reproduce.
 const UNPROVEN_PASS: Sign = Sign::new("none", "○", "pass, not verified");
+
+/// How many kinds of findings the board shows for a rule.
+const SHOWN_FINDINGS: usize = 5;
 
 #[derive(Template)]
 #[template(path = "board.html")]
@@ -34,6 +38,33 @@ struct Page<'a> {
     suite_version: &'static str,
     sections: Vec<Section<'a>>,
     unreadable: &'a [Unreadable],
+}
+
+/// A submitted report and its verdicts.
+#[derive(Debug)]
+pub struct BoardEntry {
+    /// The report.
+    pub submission: Submission,
+    /// Its verdicts by the edition of the report, then by other editions of the same role, from the same evidence.
+    pub editions: Vec<EditionResult>,
+}
+
+/// The verdicts of one report by one edition.
+#[derive(Debug)]
+pub struct EditionResult {
+    document: Document,
+    rules: BTreeMap<&'static str, RuleResult>,
+}
+
+/// The verdict on one rule.
+#[derive(Debug)]
+struct RuleResult {
+    verdict: Verdict,
+    reasons: Vec<String>,
+    /// The first finding of each kind, and how many more objects have the same.
+    findings: Vec<(Finding, usize)>,
+    /// How many findings are not in `findings`.
+    hidden: usize,
 }
 
 /// All that the page shows of a role.
@@ -79,9 +110,62 @@ pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl i
     page.write_into(&mut into)
 }
 
+impl EditionResult {
+    /// The verdicts and findings of evidence that was judged again.
+    pub fn judged(document: Document, report: &Report) -> Self {
+        let verdicts = report.judgement.verdicts.iter();
+        Self {
+            rules: verdicts
+                .map(|verdict| (verdict.rule.id, RuleResult::judged(report, verdict)))
+                .collect(),
+            document,
+        }
+    }
+
+    /// The verdicts that a report claims, without evidence; none if the report contradicts itself.
+    pub fn claimed(document: Document) -> Self {
+        let entries = document.entries().unwrap_or_default();
+        let result = |entry: &Entry| Some((rules::find(&entry.rule)?.id, RuleResult::claimed(entry)));
+        Self {
+            rules: entries.iter().filter_map(result).collect(),
+            document,
+        }
+    }
+}
+
+impl RuleResult {
+    fn judged(report: &Report, verdict: &RuleVerdict) -> Self {
+        let waived = verdict.waived.iter().map(|(finding, _)| finding);
+        let groups = alike(verdict.findings.iter().chain(waived));
+        let hidden = groups.iter().skip(SHOWN_FINDINGS);
+        let hidden: usize = hidden.map(|group| group.findings.len()).sum();
+        let shown_groups = groups.iter().take(SHOWN_FINDINGS);
+        let findings = shown_groups.map(|group| (group.first().clone(), group.findings.len() - 1));
+        Self {
+            verdict: verdict.verdict,
+            reasons: Vec::from_iter(report.reason(verdict).map(|reason| shown(&reason))),
+            findings: findings.collect(),
+            hidden: hidden + verdict.unlisted.all(),
+        }
+    }
+
+    fn claimed(entry: &Entry) -> Self {
+        Self {
+            verdict: entry.verdict,
+            reasons: entry.reasons.iter().map(|reason| shown(reason)).collect(),
+            findings: Vec::new(),
+            hidden: entry.violations + entry.hints + entry.waived,
+        }
+    }
+}
+
 impl<'a> Section<'a> {
     fn new(role: Role, entries: &'a [BoardEntry]) -> Self {
-        let versions = versions(entries.iter().filter(|entry| entry.role() == role));
+        let versions = versions(
+            entries
+                .iter()
+                .filter(|entry| entry.submission.document.edition.role() == role),
+        );
         let is_judged = |edition: &Edition| {
             versions
                 .iter()
@@ -103,20 +187,13 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The level of a rule: `MUST`, or with the editions if they differ.
+    /// The level of a rule; if the editions differ, all of its levels.
     fn level(&self, rule: &Rule) -> String {
         let editions = self.editions.iter();
-        let levels = editions.filter_map(|edition| Some((rule.facts.in_edition(*edition)?.level, edition)));
-        let levels: Vec<(Level, &Edition)> = levels.collect();
-        match levels.first() {
-            Some((first, _)) if levels.iter().any(|(level, _)| level != first) => {
-                let named = levels
-                    .iter()
-                    .map(|(level, edition)| format!("{level} in {edition}"));
-                named.collect::<Vec<_>>().join(", ")
-            }
-            first => first.map_or(String::new(), |(level, _)| level.to_string()),
-        }
+        let levels = editions.filter_map(|edition| Some(rule.facts.in_edition(*edition)?.level.name()));
+        let mut levels: Vec<&str> = levels.collect();
+        levels.dedup();
+        levels.join(" or ")
     }
 }
 
@@ -148,10 +225,6 @@ fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a
 }
 
 impl BoardEntry {
-    fn role(&self) -> Role {
-        self.submission.document.edition.role()
-    }
-
     fn holds(&self) -> bool {
         self.submission.fitness() == Fitness::Holds
     }
@@ -212,30 +285,20 @@ impl Version<'_> {
     }
 
     fn submitter(&self) -> String {
-        let document = &self.entry.submission.document;
-        let Some(by) = &document.submitted_by else {
-            return "not stated".to_owned();
-        };
-        let about = document.implementation.as_ref();
-        let is_own = about.is_some_and(|about| by.is_vendor(about));
-        shown(by.organization.trim()) + if is_own { " (the project itself)" } else { "" }
+        let by = self.entry.submission.document.submitted_by.as_ref();
+        by.map_or("not stated".to_owned(), |by| shown(by.organization.trim()))
     }
 
-    /// What was real: `hub`, `members`, and `agents`, each with the words of the report.
-    fn environment(&self) -> Vec<(&'static str, String)> {
-        let environment = self
-            .entry
-            .submission
-            .document
-            .environment
-            .clone()
-            .unwrap_or_default();
-        let parts = environment.parts().into_iter();
-        let parts = parts.map(|(part, said)| {
-            let said = said.map_or("not stated".to_owned(), |said| shown(&said.to_string()));
-            (part, said)
-        });
-        parts.collect()
+    /// What was real of the hub, the members, and the agents.
+    fn environment(&self) -> [String; 3] {
+        let environment = self.entry.submission.document.environment.clone();
+        environment
+            .unwrap_or_default()
+            .parts()
+            .map(|(part, said)| match said {
+                Some(said) => format!("{part}: {}", shown(&said.to_string())),
+                None => format!("{part}: not stated"),
+            })
     }
 
     fn verification(&self) -> Sign {
@@ -299,8 +362,7 @@ impl Version<'_> {
     fn open_results(&self, rule: &Rule) -> Vec<&RuleResult> {
         let mut open: Vec<&RuleResult> = Vec::new();
         for (_, result) in self.entry.results(rule) {
-            use Verdict::{NotApplicable, Pass, Skipped};
-            let is_open = !matches!(result.verdict, Pass | NotApplicable | Skipped);
+            let is_open = sign::rank(result.verdict) < sign::rank(Verdict::Pass);
             if is_open && !open.iter().any(|other| other.findings == result.findings) {
                 open.push(result);
             }

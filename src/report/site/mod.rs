@@ -4,9 +4,7 @@
 //! pass in green only if judging the evidence again reproduced the report.
 
 mod board;
-mod entry;
 #[cfg(test)]
 mod tests;
 
-pub use board::write;
-pub use entry::{BoardEntry, EditionResult};
+pub use board::{BoardEntry, EditionResult, write};

@@ -210,7 +210,7 @@ fn verdict_links_to_its_finding() {
         "not conformant",
         "1 fails",
         "verified",
-        "Example (the project itself)",
+        "<td data-head=\"Submitted by\">Example</td>",
         "hub: real",
     ] {
         assert!(version.contains(part), "{part}: {version}");
