@@ -122,7 +122,15 @@ fn a_configuration_may_serve_runs_of_either_role() {
     let shown = expect(0, &["run", "--config", &config, "--print-config"]);
     assert!(shown.contains("\nrole: [manager, scheduler]\n"), "{shown}");
     fs::write(&config, text).expect("written");
-    let done = call(&[&LAB[..], &["--config", &config, "--role", "manager", "version/"]].concat());
+    let done = call(
+        &[
+            &LAB[..],
+            &[
+                "--config", &config, "--role", "manager", "--driver", "none", "version/",
+            ],
+        ]
+        .concat(),
+    );
     assert_eq!(done.code, Some(0), "{}", done.err);
     assert!(
         done.err.contains("`consumerUser` gives way to --role"),
@@ -242,6 +250,8 @@ fn a_run_of_some_namespaces_never_calls_itself_conformant() {
         "lab",
         "--manager",
         "reference=identity/name-unique",
+        "--driver",
+        "none",
     ];
     expect(1, &lab);
     let one = [&lab[..], &["-n", "lab-fleet", "--json", &json]].concat();

@@ -95,6 +95,7 @@ fn plays_large(bytes: usize) -> Outcome {
 }
 
 #[test]
+#[ignore = "takes long, and is run by `just everything`"]
 fn an_object_is_read_up_to_its_bound() {
     assert!(!plays_large(LARGEST - AROUND).verdicts.is_empty());
 }

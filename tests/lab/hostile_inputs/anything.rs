@@ -73,7 +73,7 @@ fn places(value: &Value, at: &str, into: &mut Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Whatever stands wherever in one profile, nothing panics and the neighbour is judged as it is.
     #[test]

@@ -757,26 +757,26 @@ proptest! {
 #[test]
 fn hostile_text_takes_no_more_than_a_moment() {
     let nested = (0..40).fold(PRIVATE_KEY.to_owned(), |text, _| match text.len() {
-        0..50_000 => json!({"a": text}).to_string(),
+        0..12_000 => json!({"a": text}).to_string(),
         _ => text,
     });
-    let mut encoded = "token: x\n".repeat(2_000);
+    let mut encoded = "token: x\n".repeat(500);
     for _ in 0..6 {
         encoded = BASE64_STANDARD.encode(&encoded);
     }
 
     for text in [
-        "a".repeat(1 << 17),
-        "token=".repeat(20_000),
-        "key=".repeat(1 << 15),
-        "auth=".repeat(1 << 15),
-        "auth:".repeat(1 << 14),
+        "a".repeat(1 << 15),
+        "token=".repeat(5_000),
+        "key=".repeat(1 << 13),
+        "auth=".repeat(1 << 13),
+        "auth:".repeat(1 << 12),
         format!("{}redacted", "token=".repeat(80)).repeat(1 << 6),
-        "//a@".repeat(30_000),
-        "eyJ".repeat(40_000),
-        "-----BEGIN PRIVATE KEY-----".repeat(4_000),
-        "[".repeat(1 << 17),
-        format!("a: &a [x]\nb: {}", "*a ".repeat(40_000)),
+        "//a@".repeat(8_000),
+        "eyJ".repeat(10_000),
+        "-----BEGIN PRIVATE KEY-----".repeat(1_000),
+        "[".repeat(1 << 15),
+        format!("a: &a [x]\nb: {}", "*a ".repeat(10_000)),
         nested,
         encoded,
     ] {

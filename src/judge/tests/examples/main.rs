@@ -7,7 +7,10 @@ mod files;
 mod timelines;
 mod topologies;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use evidence::ReasonId;
 use judge::{
@@ -25,7 +28,8 @@ fn verdicts(example: &Example) -> BTreeMap<&'static str, RuleVerdict> {
     verdicts.map(|verdict| (verdict.rule.id, verdict)).collect()
 }
 
-fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
+/// Every rule with its examples.
+static EXAMPLES: LazyLock<Vec<(&Rule, Vec<Example>)>> = LazyLock::new(|| {
     rules::all()
         .iter()
         .map(|rule| {
@@ -33,6 +37,13 @@ fn examples() -> Vec<(&'static Rule, Vec<Example>)> {
             (rule, examples)
         })
         .collect()
+});
+
+/// Every example with its rule.
+fn examples() -> impl Iterator<Item = (&'static Rule, &'static Example)> {
+    EXAMPLES
+        .iter()
+        .flat_map(|(rule, examples)| examples.iter().map(move |example| (*rule, example)))
 }
 
 /// What is wrong with the verdict of an example's own rule.
@@ -89,30 +100,48 @@ fn collateral(own: &Rule, verdicts: &BTreeMap<&str, RuleVerdict>) -> Vec<String>
         .collect()
 }
 
+/// The verdicts of all rules on an example of one of them.
+struct Judged {
+    rule: &'static Rule,
+    example: &'static Example,
+    verdicts: BTreeMap<&'static str, RuleVerdict>,
+}
+
+static JUDGED: LazyLock<Vec<Judged>> = LazyLock::new(|| {
+    let judged = examples().map(|(rule, example)| Judged {
+        rule,
+        example,
+        verdicts: verdicts(example),
+    });
+    judged.collect()
+});
+
 #[test]
 fn every_example_is_taken_as_it_says() {
     let mut complaints = Vec::new();
-    for (rule, examples) in examples() {
-        for example in examples {
-            let verdicts = verdicts(&example);
-            let mut found: Vec<String> = disappointment(&example, verdicts.get(rule.id))
-                .into_iter()
-                .collect();
-            // Where its rule has nothing to judge, an example may lack what other rules ask for.
-            if matches!(
-                example.expectation,
-                Expectation::Passes | Expectation::Fails { .. }
-            ) {
-                found.extend(collateral(rule, &verdicts));
-            }
-            for complaint in found {
-                complaints.push(format!(
-                    "{}, example `{}` ({}): {complaint}",
-                    rule.file(),
-                    example.name,
-                    example.edition
-                ));
-            }
+    for Judged {
+        rule,
+        example,
+        verdicts,
+    } in JUDGED.iter()
+    {
+        let mut found: Vec<String> = disappointment(example, verdicts.get(rule.id))
+            .into_iter()
+            .collect();
+        // Where its rule has nothing to judge, an example may lack what other rules ask for.
+        if matches!(
+            example.expectation,
+            Expectation::Passes | Expectation::Fails { .. }
+        ) {
+            found.extend(collateral(rule, verdicts));
+        }
+        for complaint in found {
+            complaints.push(format!(
+                "{}, example `{}` ({}): {complaint}",
+                rule.file(),
+                example.name,
+                example.edition
+            ));
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
@@ -120,7 +149,7 @@ fn every_example_is_taken_as_it_says() {
 
 #[test]
 fn every_rule_has_examples_of_both_kinds() {
-    for (rule, examples) in examples() {
+    for (rule, examples) in EXAMPLES.iter() {
         let count =
             |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
         assert!(
@@ -148,19 +177,17 @@ fn every_rule_has_examples_of_both_kinds() {
 #[test]
 fn findings_keep_the_convention() {
     let mut seen = BTreeMap::new();
-    for (_, examples) in examples() {
-        for example in &examples {
-            for (rule, verdict) in verdicts(example) {
-                for finding in verdict.findings {
-                    seen.insert(finding.message.clone(), (rule, finding));
-                }
+    for judged in JUDGED.iter() {
+        for (rule, verdict) in &judged.verdicts {
+            for finding in &verdict.findings {
+                seen.insert(&finding.message, (rule, finding));
             }
         }
     }
     assert!(!seen.is_empty());
     for (message, (rule, finding)) in seen {
         assert!(
-            is_headline(&message, char::is_uppercase),
+            is_headline(message, char::is_uppercase),
             "{rule}: message `{message}`"
         );
         assert!(

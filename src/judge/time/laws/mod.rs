@@ -23,10 +23,10 @@ use super::{Edge, Known, LATE, Micros, SECOND, Seen, Set, Timeline, While, Why, 
 
 const GRACE: Micros = 120 * SECOND;
 
-/// Tries 3,000 courses; `TIME_COURSES` sets another number.
+/// Tries 1,000 courses; `TIME_COURSES` sets another number.
 fn runner() -> TestRunner {
     let given = env::var("TIME_COURSES").ok();
-    let cases = given.map_or(3_000, |text| text.parse().expect("TIME_COURSES is a number"));
+    let cases = given.map_or(1_000, |text| text.parse().expect("TIME_COURSES is a number"));
     TestRunner::new(Config {
         cases,
         failure_persistence: None,

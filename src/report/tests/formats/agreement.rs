@@ -19,17 +19,15 @@ use super::support::{
 fn inventories_are_told_alike_in_all_formats() {
     let root = Path::new(super::ROOT).join("fixtures");
     let mut tried = 0;
-    for folder in ["topologies", "managers"] {
-        for entry in fs::read_dir(root.join(folder)).expect("fixtures") {
-            let path = entry.expect("a fixture").path();
-            // Some only say what is expected of another dump.
-            if let Ok(input) = read_input(&path, &Digester::new([7; 32])) {
-                in_all_ways(&path.display().to_string(), &input.evidence);
-                tried += 1;
-            }
+    for entry in fs::read_dir(root.join("managers")).expect("fixtures") {
+        let path = entry.expect("a fixture").path();
+        // Some only say what is expected of another dump.
+        if let Ok(input) = read_input(&path, &Digester::new([7; 32])) {
+            in_all_ways(&path.display().to_string(), &input.evidence);
+            tried += 1;
         }
     }
-    assert!(tried >= 10, "{tried} inventories");
+    assert!(tried >= 5, "{tried} inventories");
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn dumps() -> Vec<(String, Evidence)> {
         let examples = Example::of(rule).expect("examples");
         let examples = examples
             .into_iter()
-            .filter(|one| one.evidence().header.window.is_none());
+            .filter(|one| one.evidence().header.window.is_none())
+            .take(1);
         dumps.extend(examples.map(|one| (rule.id.to_owned(), one.evidence().clone())));
     }
     dumps.retain(|(_, evidence)| evidence.header.window.is_none());

@@ -244,8 +244,8 @@ async fn stand_ins_fill_the_inventory_and_everything_is_taken_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_takes_everything_back() {
-    // While members join, with a placement of one slice, with one of two, and after the restart.
-    for seconds in [5, 30, 100, 200] {
+    // With a placement of one slice, and after the restart.
+    for seconds in [30, 200] {
         let world = world().await;
         let folder = tempfile::tempdir().expect("a folder");
         let scheduler = Scheduler::new(&world, on_members()).await;

@@ -121,13 +121,13 @@ mod tests {
     use super::*;
     use crate::rules::{self, example::Example};
 
-    /// The drawing must agree with the verdict: in every example, the profiles with a finding are those whose bucket
+    /// The drawing must agree with the verdict: in every example of the suite, the profiles with a finding are those whose bucket
     /// is overdrawn.
     #[test]
     fn is_overdrawn_just_where_the_rule_complains() {
         let judge = rules::find("updates/status-writes-within-budget").expect("the rule");
         let (mut complaints, mut buckets) = (0, 0);
-        for rule in rules::all() {
+        for rule in rules::all().iter().filter(|rule| rule.suite() == "updates") {
             for example in Example::of(rule).expect("examples") {
                 let evidence = example.evidence();
                 let findings = judge.findings(evidence);

@@ -16,7 +16,7 @@ use proptest::{prelude::Strategy, test_runner::TestCaseError};
 use watch::{Watch, watches};
 
 /// How many courses `cargo test` tries.
-const COURSES: u32 = 400;
+const COURSES: u32 = 200;
 
 /// What is enough to see of a fault: the grace, and three times how late a watch may be.
 const ENOUGH: i64 = 150 * SECOND;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, Kind};
 
-use super::{finds, less::without, timeline::examples};
+use super::{SAMPLE, assert_exceptions, finds, less::without, sampled};
+use crate::examples;
 
 /// What may be forbidden to a run, or left out of a dump.
 const KINDS: [Kind; 17] = [
@@ -81,7 +82,8 @@ fn absent_evidence_breaks_no_rule() {
     let mut found = BTreeSet::new();
     for (rule, example) in examples().filter(|(rule, example)| !finds(rule, example.evidence())) {
         let evidence = example.evidence();
-        for kind in KINDS.into_iter().filter(|kind| may_lack(evidence, *kind)) {
+        let kinds = KINDS.into_iter().filter(|kind| may_lack(evidence, *kind));
+        for kind in sampled(example, kinds) {
             let is_watch = matches!(kind, Kind::Timeline | Kind::PlacementTimeline);
             // Without the wish to watch, all else is of one look, too.
             for was_asked in [true, false].into_iter().filter(|asked| *asked || !is_watch) {
@@ -92,6 +94,6 @@ fn absent_evidence_breaks_no_rule() {
             }
         }
     }
-    assert_eq!(found, BTreeSet::from(MISSED));
-    assert!(asked > 10_000, "{asked} judgements");
+    assert_exceptions(&found, &BTreeSet::from(MISSED));
+    assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }

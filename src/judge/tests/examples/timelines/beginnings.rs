@@ -5,12 +5,8 @@ use std::collections::BTreeSet;
 use evidence::{Evidence, Gap};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{
-    finds,
-    less::since,
-    named,
-    timeline::{examples, moments},
-};
+use super::{SAMPLE, assert_exceptions, finds, less::since, named, sampled, timeline::moments};
+use crate::examples;
 
 /// What the first list shows counts as old. So a fault may count that began shortly before, and was not mended at the end.
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
@@ -83,13 +79,13 @@ fn a_later_beginning_breaks_no_rule() {
         if evidence.driver.is_some() || finds(rule, evidence) {
             continue;
         }
-        for began in beginnings(evidence) {
+        for began in sampled(example, beginnings(evidence)) {
             if finds(rule, &since(evidence, began)) {
                 found.insert((rule.id, example.name.clone()));
             }
             asked += 1;
         }
     }
-    assert_eq!(found, named(&BEFORE));
-    assert!(asked > 10_000, "{asked} judgements");
+    assert_exceptions(&found, &named(&BEFORE));
+    assert!(asked > 10_000 / SAMPLE / 2, "{asked} judgements");
 }

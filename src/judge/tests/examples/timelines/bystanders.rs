@@ -6,7 +6,8 @@ use evidence::{Evidence, Gap, ProfileHistory, Request, RequestBody, Version, api
 use jiff::{SignedDuration, Timestamp};
 use judge::rules::Rule;
 
-use super::{judged, named, timeline::examples};
+use super::{SAMPLE, assert_exceptions, judged, named, sampled};
+use crate::examples;
 
 /// When another program writes, in seconds after the beginning.
 const AT: [i64; 4] = [3, 45, 150, 290];
@@ -158,7 +159,7 @@ fn an_annotation_by_a_tool_changes_no_verdict() {
             continue;
         };
         let before = said(rule, evidence);
-        for seconds in AT {
+        for seconds in sampled(example, AT) {
             let at = window.from + SignedDuration::from_secs(seconds);
             if at >= window.until || evidence.gaps.iter().any(|gap| hides(gap, at)) {
                 continue;
@@ -169,6 +170,6 @@ fn an_annotation_by_a_tool_changes_no_verdict() {
             asked += 1;
         }
     }
-    assert_eq!(changed, named(&MATTERS));
-    assert!(asked > 3_000, "{asked} judgements");
+    assert_exceptions(&changed, &named(&MATTERS));
+    assert!(asked > 3_000 / SAMPLE / 2, "{asked} judgements");
 }

@@ -6,7 +6,8 @@ use evidence::Evidence;
 use jiff::SignedDuration;
 use judge::rules::Rule;
 
-use super::{judged, less::set_back, named, timeline::examples};
+use super::{SAMPLE, assert_exceptions, judged, less::set_back, named, sampled};
+use crate::examples;
 
 /// How far the runner's clock is set back, in seconds.
 const SET_BACK: [i64; 4] = [-5_400, -7, 90, 36_000];
@@ -54,13 +55,13 @@ fn a_clock_that_is_known_to_be_wrong_changes_no_verdict() {
             continue;
         }
         let before = said(rule, evidence);
-        for seconds in SET_BACK {
+        for seconds in sampled(example, SET_BACK) {
             if said(rule, &set_back(evidence, SignedDuration::from_secs(seconds))) != before {
                 changed.insert((rule.id, example.name.clone()));
             }
             asked += 1;
         }
     }
-    assert_eq!(changed, named(&BY_THE_RUNNER));
-    assert!(asked > 5_000, "{asked} judgements");
+    assert_exceptions(&changed, &named(&BY_THE_RUNNER));
+    assert!(asked > 5_000 / SAMPLE / 2, "{asked} judgements");
 }

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use evidence::Evidence;
 use judge::rules::Rule;
 
-use super::{judged, less::each_version, timeline::examples};
+use super::{judged, less::each_version};
+use crate::examples;
 
 /// Evidence whose lists are turned around, but for those of events.
 fn turned(evidence: &Evidence) -> Evidence {

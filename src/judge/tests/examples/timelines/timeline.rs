@@ -4,17 +4,9 @@ use std::collections::BTreeSet;
 
 use evidence::{Evidence, History};
 use jiff::{SignedDuration, Timestamp};
-use judge::rules::{self, Rule, example::Example};
 
 /// When to look after something has happened, in seconds.
 const AFTER: [i64; 12] = [0, 1, 5, 10, 31, 59, 61, 90, 119, 121, 299, 301];
-
-pub fn examples() -> impl Iterator<Item = (&'static Rule, Example)> {
-    rules::all().iter().flat_map(|rule| {
-        let examples = Example::of(rule).expect("examples").into_iter();
-        examples.map(move |example| (rule, example))
-    })
-}
 
 pub fn events<T>(histories: &[History<T>]) -> impl Iterator<Item = Timestamp> {
     histories.iter().flat_map(|history| {
