@@ -134,7 +134,8 @@ impl Progress for RunProgress {
             let Some(evidence) = list.take_list() else { return };
             let mut roles = evidence.header.claim.roles();
             // The profiles for a consumer are the run's own, and come later.
-            if roles.all(|role| role == Role::Consumer) {
+            let is_empty = evidence.profiles.is_empty() && evidence.slices.is_empty();
+            if is_empty || roles.all(|role| role == Role::Consumer) {
                 return;
             }
             let line = first_sight(&evidence, &selection, waivers.as_ref(), observe);

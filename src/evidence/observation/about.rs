@@ -60,15 +60,6 @@ pub struct Submitter {
     pub url: String,
 }
 
-impl Submitter {
-    /// Whether the project judged itself.
-    pub fn is_vendor(&self, of: &Implementation) -> bool {
-        self.organization
-            .trim()
-            .eq_ignore_ascii_case(of.organization.trim())
-    }
-}
-
 /// What was real where the implementation was judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]

@@ -148,9 +148,10 @@ pub struct ServedVersion {
     pub status_subresource: bool,
 }
 
-/// The profiles to judge; empty means all.
+/// The profiles to judge; empty means all. An unknown key is an error: it would narrow the scope, and rules on the whole
+/// fleet would pass on a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Scope {
     /// The observed namespaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -11,7 +11,6 @@ use judge::{Verdict, rules, rules::Level};
 use serde::Serialize;
 
 use super::{
-    consistency::Inconsistent,
     document::{Document, Entry},
     public::shown,
     read::to_yaml,
@@ -55,14 +54,6 @@ struct Implementation<'a> {
     project: &'a str,
     version: &'a str,
     url: &'a str,
-}
-
-/// Writes a report that was read in that shape.
-///
-/// # Errors
-/// When the report contradicts itself, or `into` fails.
-pub fn write_document(document: &Document, into: impl io::Write) -> Result<io::Result<()>, Inconsistent> {
-    Ok(write(document, &document.entries()?, into))
 }
 
 /// Writes the head of a report and its rules in that shape. Fails only when `into` does.

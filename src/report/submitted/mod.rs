@@ -30,7 +30,6 @@ pub use document::{
 };
 pub use eligibility::{Obstacle, not_real, obstacles};
 pub use fitness::{Check, Fitness, Proof};
-pub use matrix::write_document as write_matrix_of;
 pub use read::ReadError;
 pub use submission::{Submission, Unreadable};
 pub use verify::{Held, Verified, verify, verify_with};
