@@ -54,7 +54,7 @@ pub const HARMS: &[(&str, &str)] = &[
 ];
 
 /// How many bytes a long line has.
-pub const LONG: usize = 1 << 20;
+pub const LONG: usize = 1 << 18;
 
 /// A harm between two words that mean none.
 pub fn harmful((name, harm): &(&str, &str)) -> String {
