@@ -282,7 +282,11 @@ impl Version<'_> {
             _ => format!("_{byte:02x}"),
         };
         let anchor: String = self.entry.submission.folder.bytes().map(encode).collect();
-        if anchor.is_empty() { "report".to_owned() } else { anchor }
+        if anchor.is_empty() {
+            "report".to_owned()
+        } else {
+            anchor
+        }
     }
 
     fn submitter(&self) -> String {
@@ -364,7 +368,11 @@ impl Version<'_> {
         let mut open: Vec<&RuleResult> = Vec::new();
         for (_, result) in self.entry.results(rule) {
             let is_open = sign::rank(result.verdict) < sign::rank(Verdict::Pass);
-            if is_open && !open.iter().any(|other| other.findings == result.findings && other.reasons == result.reasons) {
+            if is_open
+                && !open
+                    .iter()
+                    .any(|other| other.findings == result.findings && other.reasons == result.reasons)
+            {
                 open.push(result);
             }
         }
