@@ -47,7 +47,7 @@ impl Site {
         let output = Output::open("--out", self.out).map_err(Failure::usage)?;
         let folders = read_all(&self.reports, &limits)?;
         let reports = folders.reports.into_iter();
-        let entries: Vec<BoardEntry> = reports.map(|found| board_entry(found, &limits)).collect();
+        let entries = Vec::from_iter(reports.map(|found| board_entry(found, &limits)));
         let path = output.path().display().to_string();
         output
             .write(|into| site::write(&entries, &folders.unreadable, into))

@@ -281,12 +281,8 @@ impl Version<'_> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'/' => char::from(byte).to_string(),
             _ => format!("_{byte:02x}"),
         };
-        let anchor: String = self.entry.submission.folder.bytes().map(encode).collect();
-        if anchor.is_empty() {
-            "report".to_owned()
-        } else {
-            anchor
-        }
+        let id: String = self.entry.submission.folder.bytes().map(encode).collect();
+        if id.is_empty() { "report".into() } else { id }
     }
 
     fn submitter(&self) -> String {
@@ -368,10 +364,11 @@ impl Version<'_> {
         let mut open: Vec<&RuleResult> = Vec::new();
         for (_, result) in self.entry.results(rule) {
             let is_open = sign::rank(result.verdict) < sign::rank(Verdict::Pass);
+            let shown = (&result.findings, &result.reasons);
             if is_open
                 && !open
                     .iter()
-                    .any(|other| other.findings == result.findings && other.reasons == result.reasons)
+                    .any(|other| (&other.findings, &other.reasons) == shown)
             {
                 open.push(result);
             }
