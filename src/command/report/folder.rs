@@ -98,6 +98,7 @@ impl Folders {
     }
 
     fn add_report(&mut self, folder: &Path, name: &str, is_file: bool) {
+        let name = if name.is_empty() { "." } else { name };
         if !is_file {
             // A link could lead anywhere on the machine that reads it.
             self.refuse(

@@ -281,8 +281,7 @@ impl Version<'_> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'/' => char::from(byte).to_string(),
             _ => format!("_{byte:02x}"),
         };
-        let id: String = self.entry.submission.folder.bytes().map(encode).collect();
-        if id.is_empty() { "report".into() } else { id }
+        self.entry.submission.folder.bytes().map(encode).collect()
     }
 
     fn submitter(&self) -> String {
