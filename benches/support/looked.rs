@@ -29,6 +29,7 @@ pub fn evidence(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
             object: profile,
         }],
         deleted: None,
+        deleted_version: None,
     };
     evidence.profiles = profiles.into_iter().map(history).collect();
     evidence

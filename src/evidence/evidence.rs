@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Asked, ConsumerAccess, Driver, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member,
-    MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Requests,
-    Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
+    MemberCall, Namespace, Notices, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Request,
+    Requests, Secret, SliceHistory, Stage, UnlabelledSecret, Unreadable, Workload,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -36,6 +36,10 @@ pub struct Evidence {
     pub requests: Option<Requests>,
     /// Requests on slices, from the same log.
     pub slice_requests: Option<Requests>,
+    /// The suite's own requests on profiles, from the same log. On a testbed they are among `requests`.
+    pub own_requests: Vec<Request>,
+    /// The suite's own requests on slices, from the same log.
+    pub own_slice_requests: Vec<Request>,
     /// What consumers of placements may do on the hub.
     pub consumer_access: Vec<ConsumerAccess>,
     /// The workloads that carry a placement key, as last seen.
@@ -72,7 +76,7 @@ pub struct Input {
 }
 
 /// Stands for kinds that the header does not mention.
-static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotAsked, ""));
+static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotRequested, ""));
 
 impl Evidence {
     /// The last versions of the profiles in scope that still exist.

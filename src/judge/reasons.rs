@@ -20,7 +20,7 @@ const OTHER_BASIS: &str = "deselected: its basis is ";
 
 /// No member was asked.
 pub(crate) const NO_MEMBER_ASKED: Reason = Reason::known(
-    ReasonId::NoMemberAsked,
+    ReasonId::NoMemberKubeconfig,
     "no member was asked: no kubeconfig of a profile's member was given",
 );
 /// No member was asked with a consumer's credential.

@@ -129,6 +129,7 @@ fn evidence() -> Evidence {
             object: Default::default(),
         }],
         deleted: None,
+        deleted_version: None,
     });
     evidence
 }

@@ -116,7 +116,7 @@ fn a_run_on_placements_asks_for_neither_secrets_nor_dry_runs() {
     let header: Value = serde_json::from_str(text.lines().next().expect("a header")).expect("JSON");
     for kind in ["secrets", "probe"] {
         let told = header.to_string();
-        let asked = &header["header"]["asked"][kind];
+        let asked = &header["header"]["requested"][kind];
         assert!(
             asked
                 .to_string()

@@ -62,7 +62,7 @@ fn assert_published(path: &Path, wanted: &str) {
 fn all_are_published() {
     let mut files = Vec::new();
     for name in names() {
-        let version = if name == "evidence" { "v2" } else { "v1" };
+        let version = if name == "evidence" { "v3" } else { "v1" };
         let file = format!("{name}.{version}.schema.json");
         assert_published(
             &root().join("docs/schemas").join(&file),
@@ -157,9 +157,9 @@ fn they_hold_for_what_is_written() {
     wrong["decision"] = "perhaps".into();
     assert!(!report.is_valid(&wrong));
     for wrong in [
-        r#"{"gone": {"at": 5}}"#,
+        r#"{"deleted": {"at": 5}}"#,
         r#"{"nothing": {}}"#,
-        r#"{"end": {}, "gone": {"at": "2026-01-01T00:00:00Z"}}"#,
+        r#"{"end": {}, "deleted": {"at": "2026-01-01T00:00:00Z"}}"#,
     ] {
         assert!(!line.is_valid(&yaml(wrong)), "{wrong}");
     }

@@ -11,6 +11,7 @@ mod observed_scheduler;
 mod paused;
 #[path = "../support/played_manager.rs"]
 mod played_manager;
+mod recorded;
 mod reports;
 #[path = "../../src/judge/tests/support/seeds.rs"]
 mod seeds;

@@ -61,7 +61,9 @@ fn missing(
             if stand_ins { None } else { hook(action) }
         }),
         _ if !plan.mutations => Some(NO_MUTATIONS),
-        DriverAction::PutForeigner | DriverAction::PutForeignSlice => forbidden(action, permissions, scope),
+        DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => {
+            forbidden(action, permissions, scope)
+        }
         DriverAction::DeleteSlice | DriverAction::EmptySlice => {
             forbidden(action, permissions, scope).or_else(placed)
         }
@@ -76,7 +78,7 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
     let needed: &[(&str, &str)] = match action {
         DriverAction::DeleteProfile => &[("delete", profiles)],
         DriverAction::TamperStatus => &[("patch", &status)],
-        DriverAction::PutForeigner => &[("create", profiles), ("patch", &status), ("delete", profiles)],
+        DriverAction::PutForeignProfile => &[("create", profiles), ("patch", &status), ("delete", profiles)],
         DriverAction::DeleteSlice => &[("delete", slices)],
         DriverAction::EmptySlice => &[("patch", slices)],
         DriverAction::PutForeignSlice => &[("create", slices), ("delete", slices)],
@@ -91,9 +93,9 @@ fn forbidden(action: DriverAction, permissions: &Permissions, scope: &[String]) 
             .all(|namespace| allows(namespace) == Some(false))
     });
     let id = if action.is_on_placements() {
-        ReasonId::MayNotChangeSlices
+        ReasonId::PlacementDecisionWritesForbidden
     } else {
-        ReasonId::MayNotChange
+        ReasonId::ProfileWritesForbidden
     };
     refused.map(|(verb, resource)| {
         Reason::of(

@@ -94,6 +94,7 @@ mod tests {
                 object: serde_json::from_value(profile).expect("a profile"),
             }],
             deleted: None,
+            deleted_version: None,
         }
     }
 

@@ -107,11 +107,17 @@ impl ScenarioMember {
         session.begin(self.scenario, action, &self.member.name, profile)
     }
 
+    /// Ends a step with this member.
+    pub fn end(&self, session: &Session<'_>, mut step: DriverStep) {
+        step.profile_after = self.profile(&session.record()).map(ObjectRef::from);
+        session.end(step);
+    }
+
     /// Has the member join and waits for its filled profile. Returns whether there is one.
     pub async fn join(&mut self, session: &Session<'_>) -> bool {
         let step = self.enter(session).await;
         let found = step.profile.is_some();
-        session.end(step);
+        self.end(session, step);
         found
     }
 
@@ -242,7 +248,7 @@ impl ScenarioMember {
         if left && step.secrets_before.is_some_and(|count| count > 0) {
             self.see_secrets_go(session, &mut step, deadline).await;
         }
-        session.end(step);
+        self.end(session, step);
         if left {
             session.pool.give_back(self.own);
         } else {

@@ -135,6 +135,7 @@ impl<'a> Session<'a> {
             action,
             member: member.to_owned(),
             profile,
+            profile_after: None,
             from: now,
             until: now,
             outcome: StepOutcome::Done,

@@ -5,7 +5,8 @@ pub use evidence::dump::NO_AUDIT_LOG;
 use evidence::{Reason, ReasonId};
 
 /// The hub is listed once, so that there is no timeline.
-pub(crate) const ONE_LOOK: Reason = Reason::known(ReasonId::OneLook, "the hub was looked at only once");
+pub(crate) const ONE_LOOK: Reason =
+    Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");
 /// The plan names no way to any member.
 pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was asked");
 /// The plan names no credential plugin.
@@ -41,17 +42,17 @@ pub(crate) const NO_MUTATIONS: Reason =
 
 /// The runner may not list Namespaces.
 pub(crate) const NO_NAMESPACES: Reason = Reason::known(
-    ReasonId::MayNotRead,
+    ReasonId::ReadForbidden,
     "the runner may not read Namespaces: grant list on namespaces",
 );
 /// The runner may not list Secrets.
 pub const NO_SECRETS: Reason = Reason::known(
-    ReasonId::MayNotRead,
+    ReasonId::ReadForbidden,
     "the runner may not list Secrets: grant list on secrets",
 );
 /// The runner may not send dry-run writes.
 pub(super) const NO_DRY_RUN: Reason = Reason::known(
-    ReasonId::MayNotRead,
+    ReasonId::ReadForbidden,
     "the runner may not change ClusterProfiles, not even in a dry run: grant get, update and patch \
                               on clusterprofiles",
 );

@@ -73,7 +73,7 @@ impl NoAnswer {
             NoAnswer::Refused(StatusCode::UNAUTHORIZED) => NOT_ACCEPTED.into(),
             NoAnswer::Refused(StatusCode::FORBIDDEN) => {
                 let told = format!("the member answered 403 Forbidden: grant {right} on the member");
-                Reason::of(ReasonId::MemberForbids, told)
+                Reason::of(ReasonId::MemberForbidden, told)
             }
             NoAnswer::Refused(status) if status.is_redirection() => {
                 format!("the member answered {status}, which is not followed").into()

@@ -12,6 +12,4 @@ pub(super) struct Answered {
     pub(super) request: Request,
     /// The resourceVersion that the request was based upon.
     pub(super) based_on: Option<String>,
-    /// The resourceVersion of the object in the answer.
-    pub(super) stored: Option<String>,
 }

@@ -137,7 +137,7 @@ impl<'a> Write<'a> {
             answered: answered.done,
             creates: answered.request.code == 201,
             before: answered.based_on.as_deref(),
-            after: answered.stored.as_deref(),
+            after: answered.request.resource_version.as_deref(),
         }
     }
 

@@ -168,13 +168,10 @@ impl Events {
                     .unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
+                resource_version: stored.metadata.resource_version.map(Into::into),
                 body: body::read(&sent, verb, kind),
             },
             based_on: based_on.map(str::to_owned),
-            stored: stored
-                .metadata
-                .resource_version
-                .map(|version| version.into_owned()),
         }
     }
 

@@ -27,11 +27,14 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         reads,
         notes: _,
     } = log;
+    let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
     if evidence.stage.is_none() {
-        // The suite's writes change versions like others, but no implementation is judged by them. A consumer must not share
-        // its user with the suite.
-        for requests in [&mut requests, &mut slice_requests] {
-            requests.events.retain(|request| !request.is_the_suites());
+        // The suite's own requests judge no implementation. On a testbed the run stands in for the manager.
+        for (requests, own) in [
+            (&mut requests, &mut own_requests),
+            (&mut slice_requests, &mut own_slice_requests),
+        ] {
+            own.extend(requests.events.extract_if(.., |request| request.is_the_suites()));
         }
     }
     let mut reads = evidence
@@ -40,10 +43,13 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
         .and_then(|stage| reads.of(&stage.consumer.user));
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
-        for requests in [&mut requests, &mut slice_requests] {
-            requests
-                .events
-                .retain(|request| window.from <= request.at && request.at <= window.until);
+        for events in [
+            &mut requests.events,
+            &mut slice_requests.events,
+            &mut own_requests,
+            &mut own_slice_requests,
+        ] {
+            events.retain(|request| window.from <= request.at && request.at <= window.until);
         }
         if let Some((reads, _)) = &mut reads {
             reads.retain(|read| window.from <= read.at && read.at <= window.until);
@@ -72,6 +78,12 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(gaps);
     evidence.requests = Some(requests);
+    evidence.own_requests = own_requests;
+    evidence.own_slice_requests = if is_placement {
+        own_slice_requests
+    } else {
+        Vec::new()
+    };
     evidence.slice_requests = is_placement.then_some(slice_requests);
     evidence.header.asked.insert(Kind::Requests, Asked::Yes);
 }

@@ -158,6 +158,7 @@ fn reads_the_fields_that_rules_use() {
             code: 200,
             dry_run: false,
             changed: None,
+            resource_version: None,
             body: None,
         }
     );

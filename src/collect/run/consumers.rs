@@ -98,7 +98,7 @@ impl Run<'_> {
         self.evidence.consumer_access = access;
         if let Some(failure) = failed {
             let reason = match failure.code() {
-                403 => Reason::known(ReasonId::MayNotRead, MAY_NOT_ASK),
+                403 => Reason::known(ReasonId::ReadForbidden, MAY_NOT_ASK),
                 _ => format!("the hub did not say what consumers may do: {failure}").into(),
             };
             self.gap(Kind::ConsumerAccess, reason);

@@ -85,7 +85,12 @@ impl Plan {
         ]);
         if self.claim.edition_of(Role::Consumer).is_some() {
             let staged = yes_if(self.stage.is_some(), missing::NO_STAGE);
-            for kind in [Kind::Stage, Kind::MemberCalls, Kind::PluginCalls, Kind::Notices] {
+            for kind in [
+                Kind::Testbed,
+                Kind::MemberCalls,
+                Kind::PluginCalls,
+                Kind::Mentions,
+            ] {
                 asked.insert(kind, staged.clone());
             }
             if self.stages_placements() {

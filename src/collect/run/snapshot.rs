@@ -28,10 +28,10 @@ const READ_LAST: [Kind; 8] = [
 /// What a run puts into its evidence when its window ends.
 const WITH_WINDOW: [Kind; 6] = [
     Kind::Driver,
-    Kind::Stage,
+    Kind::Testbed,
     Kind::MemberCalls,
     Kind::PluginCalls,
-    Kind::Notices,
+    Kind::Mentions,
     Kind::Outputs,
 ];
 

@@ -24,7 +24,7 @@ impl Run<'_> {
         }
         let Some(played) = played else {
             self.gap(
-                Kind::Stage,
+                Kind::Testbed,
                 "the profiles could not be watched, so that nothing was staged",
             );
             return;
@@ -39,11 +39,11 @@ impl Run<'_> {
             self.gap(Kind::Outputs, why);
         }
         if !played.whole {
-            self.gap(Kind::Stage, "the run ended before everything was staged");
+            self.gap(Kind::Testbed, "the run ended before everything was staged");
         }
         let (notices, missing) = played.notices;
         if let Some(reason) = missing {
-            self.gap(Kind::Notices, reason);
+            self.gap(Kind::Mentions, reason);
         }
         self.evidence.notices = Some(notices);
         self.evidence.stage = Some(played.stage);

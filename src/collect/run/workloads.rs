@@ -67,7 +67,7 @@ impl Run<'_> {
             Ok(Ok(_)) => None,
             Ok(Err(failure)) if failure.code() == 403 => {
                 let told = format!("the runner may not list {kind}: grant list on {kind}");
-                Some(Reason::of(ReasonId::MayNotRead, told))
+                Some(Reason::of(ReasonId::ReadForbidden, told))
             }
             Ok(Err(failure)) => Some(format!("the hub did not list {kind}: {failure}").into()),
             Err(unfinished) => Some(unfinished.to_string().into()),

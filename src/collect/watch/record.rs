@@ -150,6 +150,8 @@ impl<T: Tracked> Record<T> {
             let history = &mut self.histories[place.index];
             if history.deleted.is_none() {
                 history.deleted = Some(at);
+                let version = object.resource_version.as_str();
+                history.deleted_version = (!version.is_empty()).then(|| version.into());
                 self.alive -= 1;
                 self.new_versions += 1;
             }
@@ -299,6 +301,7 @@ impl<T: Tracked> Record<T> {
         };
         let history = &mut self.histories[place.index];
         if let Some(deleted) = history.deleted.take() {
+            history.deleted_version = None;
             self.alive += 1;
             let words = "it was deleted, and a restored backup of the hub brought it back";
             self.gaps.push(Gap {
@@ -360,6 +363,7 @@ impl<T: Tracked> Record<T> {
             // Capacity for one: most profiles never change, and there may be a hundred thousand.
             versions: vec![Version { at: Some(at), object }],
             deleted: None,
+            deleted_version: None,
         });
     }
 }

@@ -12,10 +12,10 @@ use crate::command::flags::driver::Driving;
 
 /// What a run sees of a consumer.
 const OF_STAGE: [Kind; 5] = [
-    Kind::Stage,
+    Kind::Testbed,
     Kind::MemberCalls,
     Kind::PluginCalls,
-    Kind::Notices,
+    Kind::Mentions,
     Kind::Outputs,
 ];
 

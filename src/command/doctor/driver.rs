@@ -34,7 +34,7 @@ pub fn of_driver(gains: &mut Gains<'_>, driving: Option<&Driving>) -> Vec<Check>
     let mut checks: Vec<Check> = Vec::new();
     checks.extend(gains.check(
         CHECK,
-        &[if is_consumer { Kind::Stage } else { Kind::Driver }],
+        &[if is_consumer { Kind::Testbed } else { Kind::Driver }],
         "--driver FILE",
         Words {
             subject: "a driver",

@@ -70,7 +70,7 @@ fn member(reached: &Reached) -> Option<Check> {
     let fact = format!("{name}: {}", reasons.join("; "));
     let remedy = if missing
         .values()
-        .any(|reason| reason.id == Some(ReasonId::MemberForbids))
+        .any(|reason| reason.id == Some(ReasonId::MemberForbidden))
     {
         "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
     } else if first.contains("401") {

@@ -70,7 +70,7 @@ const TABLE: [Published; 6] = [
     Published {
         name: "evidence",
         title: "Record of an evidence file",
-        version: "v2",
+        version: "v3",
         description: "One line of what `run` writes with --record: an object whose only key names the record's kind",
         make: evidence::file::schema,
     },

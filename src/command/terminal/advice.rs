@@ -92,10 +92,10 @@ pub fn left_over(journal: &Path) -> String {
 /// [`report::Advice`].
 pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
     let flag = match reason {
-        ReasonId::OneLook | ReasonId::NoWatch => "`--observe 0s`",
+        ReasonId::SingleSnapshot | ReasonId::NoWatch => "`--observe 0s`",
         ReasonId::NoAuditLog => "`--audit-log FILE`",
         ReasonId::NoMembers => "`--members FILE` or `--members from-secrets`",
-        ReasonId::NoMemberAsked => "`--members FILE`",
+        ReasonId::NoMemberKubeconfig => "`--members FILE`",
         ReasonId::NoSecretTried => "`--members from-secrets`",
         ReasonId::NoPlugins => "`--provider-file FILE`",
         ReasonId::NoConsumerUsers => "`--consumer-user USER`",
@@ -107,12 +107,14 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         ReasonId::NoConsumer => "`--consumer NAME`",
         ReasonId::ManagerNotNamed => "`--cluster-manager-user USER`, `--cluster-manager-field-manager NAME`",
         ReasonId::SchedulerNotNamed => "`--scheduler-user USER`, `--scheduler-field-manager NAME`",
-        ReasonId::MayNotRead => "`clusterprofile-conformance rbac` prints the role",
-        ReasonId::MayNotChange => "`clusterprofile-conformance rbac --allow-mutations` prints the role",
-        ReasonId::MayNotChangeSlices => {
+        ReasonId::ReadForbidden => "`clusterprofile-conformance rbac` prints the role",
+        ReasonId::ProfileWritesForbidden => {
+            "`clusterprofile-conformance rbac --allow-mutations` prints the role"
+        }
+        ReasonId::PlacementDecisionWritesForbidden => {
             "`clusterprofile-conformance rbac --role scheduler --allow-mutations` prints the role"
         }
-        ReasonId::MemberForbids => "`clusterprofile-conformance rbac --members` prints the role",
+        ReasonId::MemberForbidden => "`clusterprofile-conformance rbac --members` prints the role",
         ReasonId::FeatureAbsent | ReasonId::FeatureNotClaimed => {
             let feature = rule.and_then(|rule| rule.facts.feature);
             return feature.map_or_else(String::new, |feature| match reason {
@@ -122,11 +124,11 @@ pub fn flag(reason: ReasonId, rule: Option<&Rule>) -> String {
         }
         ReasonId::Deselected
         | ReasonId::NotYetJudged
-        | ReasonId::NotAsked
+        | ReasonId::NotRequested
         | ReasonId::NoObject
         | ReasonId::NotApplicable
         | ReasonId::NothingHappened
-        | ReasonId::Untold
+        | ReasonId::Unknown
         | ReasonId::HubRestored
         | ReasonId::Waived => return String::new(),
     };
@@ -174,6 +176,6 @@ mod tests {
             flag(ReasonId::FeatureNotClaimed, of_feature),
             " (`--feature consumer-secrets`)"
         );
-        assert_eq!(flag(ReasonId::Untold, of_feature), "");
+        assert_eq!(flag(ReasonId::Unknown, of_feature), "");
     }
 }

@@ -220,6 +220,7 @@ impl<'a> Gatherer<'a> {
             origin: Origin::Listed,
             versions: vec![Version { at: None, object }],
             deleted: None,
+            deleted_version: None,
         });
     }
 

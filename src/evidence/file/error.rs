@@ -16,7 +16,10 @@ pub enum FileError {
     #[error("line 1 is not the header of an evidence file")]
     NoHeader,
     /// This suite does not read its format.
-    #[error("its format is `{found}`, and this suite reads `{known}`: judge it with the suite that wrote it", known = crate::FORMAT)]
+    #[error(
+        "the format is `{found}`, expected `{known}`: `ci/convert-evidence` of the repository converts older files",
+        known = crate::FORMAT
+    )]
     Format {
         /// The format that it names.
         found: String,
@@ -56,12 +59,9 @@ pub enum LineError {
     /// The header is not the first line, or not the only one.
     #[error("a second header: are these two files in one?")]
     SecondHeader,
-    /// A change or an end of an object, and no object above it.
-    #[error("a change, and no profile or slice above it")]
+    /// A patch or a deletion without an object above it.
+    #[error("`patch` or `deleted` without a `profile` or `placementDecision` above it")]
     NoObject,
-    /// A change has parts that the object above it cannot have.
-    #[error("a change of another kind of object than the one above it")]
-    OtherKind,
     /// An event of a log, and no record that says what the log covers.
     #[error("a request or a call, and no record above it that says what its log covers")]
     NoLog,
@@ -69,10 +69,10 @@ pub enum LineError {
     #[error("no `at`: only a dump, whose header has no window, does not say when a version was received")]
     NoTime,
     /// A later version of an object, or its end, in evidence of a dump.
-    #[error("a change in a dump: evidence of a run has a window in its header")]
+    #[error("`patch` or `deleted` in a dump: evidence of a run has a window in its header")]
     ChangeInDump,
-    /// A later look at a member, and no first one.
-    #[error("a `look`, and no `member` with a look above it")]
+    /// A later sample of a member without a first one.
+    #[error("`memberSample` without a `member` with a sample above it")]
     NoMember,
     /// A window ends before it begins.
     #[error("{what} ends before it begins: it is from {from} until {until}")]
@@ -91,13 +91,5 @@ pub enum LineError {
         what: &'static str,
         /// Its end.
         until: Timestamp,
-    },
-    /// A change refers to a writer that the version before it does not have.
-    #[error("refers to writer {index} of a version that has {count}")]
-    NoWriter {
-        /// The writer's place, from 0.
-        index: usize,
-        /// How many writers that version has.
-        count: usize,
     },
 }

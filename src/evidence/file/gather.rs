@@ -5,24 +5,30 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+use serde::{Serialize, de::DeserializeOwned};
+
 use super::{
-    FileError, LineError,
-    change::{Change, Changing},
+    LineError,
     line::{Line, UnreadableRecord},
-    record::{Covers, Record},
+    merge_patch::MergePatch,
+    record::{Covers, Deleted, Patch, Record},
     section::Section,
     window,
 };
 use crate::{
-    Asked, Evidence, FORMAT, Gap, Header, History, Input, Later, Log, ObjectKey, ObjectRef, Tracked,
+    Asked, Evidence, Gap, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
     Unreadable, Version,
     api::{ClusterProfile, PlacementDecision, names},
+    lenient::{self, Untyped},
 };
 
-/// How many unknown kinds of records are told apart.
+/// How many unknown kinds of records are counted by name.
 const UNKNOWN_KINDS: usize = 20;
 /// The most characters of the name of one.
 const LONGEST_KIND: usize = 100;
+
+/// What a window of requests is, in errors.
+const AUDIT_LOG: &str = "what the audit log covers";
 
 /// The records so far.
 #[derive(Default)]
@@ -41,6 +47,8 @@ pub(super) struct Gathered {
     skips: bool,
     /// True if the header has no window: the evidence is a dump's.
     is_dump: bool,
+    /// The number of the line.
+    line: usize,
 }
 
 impl Gathered {
@@ -50,233 +58,140 @@ impl Gathered {
     }
 
     /// Takes what a line says.
-    pub(super) fn take(&mut self, content: Line, line: usize) -> Result<(), FileError> {
+    pub(super) fn take(&mut self, content: Line, line: usize) -> Result<(), LineError> {
+        self.line = line;
         if self.section == Section::End {
-            return Err(broken(line, LineError::AfterEnd));
+            return Err(LineError::AfterEnd);
         }
         if matches!(content, Line::Record(Record::Header(_))) != (line == 1) {
-            return Err(broken(line, LineError::SecondHeader));
+            return Err(LineError::SecondHeader);
         }
         match content {
-            Line::Record(Record::Later(record)) => {
-                self.in_later(|gathered| gathered.add(*record, line))?;
-                self.section = self.section.max(Section::Later);
+            Line::Record(Record::AfterWindow(record)) => {
+                self.after_window(|gathered| gathered.add(*record))?;
+                self.section = self.section.max(Section::AfterWindow);
             }
-            Line::Record(record) => self.add(record, line)?,
-            Line::Unreadable(record) if record.is_later => {
-                self.in_later(|gathered| gathered.give_up(record, line));
-                self.section = self.section.max(Section::Later);
+            Line::Record(record) => self.add(record)?,
+            Line::Unreadable(record) if record.is_after_window => {
+                self.after_window(|gathered| gathered.give_up(record));
+                self.section = self.section.max(Section::AfterWindow);
             }
-            Line::Unreadable(record) => self.give_up(record, line),
+            Line::Unreadable(record) => self.give_up(record),
             Line::Unknown(kind) => self.skip(&kind),
         }
         Ok(())
     }
 
     /// Does something with the evidence of the time after the window.
-    fn in_later<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+    fn after_window<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         std::mem::swap(&mut self.evidence, &mut self.later);
         let done = act(self);
         std::mem::swap(&mut self.evidence, &mut self.later);
         done
     }
 
-    /// Checks that an object of a run has times, and sees that one of a dump has none: the suites before wrote the Unix epoch.
+    /// Checks that an object of a run has times. One of a dump has none.
     fn check_time(&self, record: &mut Record) -> Result<(), LineError> {
         let at = match record {
             Record::Profile(first) => &mut first.at,
-            Record::Slice(first) => &mut first.at,
-            Record::Change(_) | Record::SliceVersion(_) | Record::Gone(_) if self.is_dump => {
-                return Err(LineError::ChangeInDump);
-            }
+            Record::PlacementDecision(first) => &mut first.at,
+            Record::Patch(_) | Record::Deleted(_) if self.is_dump => return Err(LineError::ChangeInDump),
             _ => return Ok(()),
         };
         if self.is_dump {
             *at = None;
-        }
-        if !self.is_dump && at.is_none() {
+        } else if at.is_none() {
             return Err(LineError::NoTime);
         }
         Ok(())
     }
 
-    fn add(&mut self, mut record: Record, line: usize) -> Result<(), FileError> {
-        self.check_time(&mut record).map_err(|flaw| broken(line, flaw))?;
-        if self.skips
-            && matches!(
-                record,
-                Record::Change(_) | Record::SliceVersion(_) | Record::Gone(_)
-            )
-        {
+    fn add(&mut self, mut record: Record) -> Result<(), LineError> {
+        self.check_time(&mut record)?;
+        if self.skips && matches!(record, Record::Patch(_) | Record::Deleted(_)) {
             return Ok(());
         }
-        self.skips &= !matches!(record, Record::Profile(_) | Record::Slice(_));
+        self.skips &= !matches!(record, Record::Profile(_) | Record::PlacementDecision(_));
         let evidence = &mut self.evidence;
-        let section = match record {
+        // All placement decisions are after all profiles.
+        let is_of_profile = evidence.slices.is_empty();
+        self.section = self.section.max(Section::of_record(&record, is_of_profile));
+        match record {
             Record::Header(header) => {
-                window::check_header(&header).map_err(|flaw| broken(line, flaw))?;
-                // What a newer suite wrote besides is skipped, so this is the present format.
+                window::check_header(&header)?;
                 self.is_dump = header.window.is_none();
-                evidence.header = Header {
-                    format: FORMAT.to_owned(),
-                    ..*header
-                };
-                Section::Losses
+                evidence.header = *header;
             }
-            Record::Gap(gap) => {
-                evidence.gaps.push(gap.into_owned());
-                Section::Losses
-            }
-            Record::Unreadable(unreadable) => {
-                evidence.unreadable.push(unreadable.into_owned());
-                Section::Losses
-            }
-            Record::Namespace(namespace) => {
-                evidence.namespaces.push(namespace.into_owned());
-                Section::Namespaces
-            }
-            Record::Secret(secret) => {
-                evidence.secrets.push(secret.into_owned());
-                Section::Secrets
-            }
-            Record::UnlabelledSecret(secret) => {
-                evidence.unlabelled_secrets.push(secret.into_owned());
-                Section::UnlabelledSecrets
-            }
-            Record::Probe(probe) => {
-                evidence.probes.push(probe.into_owned());
-                Section::Probes
-            }
+            Record::Gap(gap) => evidence.gaps.push(gap.into_owned()),
+            Record::Unreadable(unreadable) => evidence.unreadable.push(unreadable.into_owned()),
+            Record::Namespace(namespace) => evidence.namespaces.push(namespace.into_owned()),
+            Record::Secret(secret) => evidence.secrets.push(secret.into_owned()),
+            Record::UnlabelledSecret(secret) => evidence.unlabelled_secrets.push(secret.into_owned()),
+            Record::Probe(probe) => evidence.probes.push(probe.into_owned()),
             Record::Profile(first) => {
                 let history = first.history(evidence.profiles.last());
                 evidence.profiles.push(history);
-                Section::Profiles
             }
-            // All slices stand after all profiles.
-            Record::Change(change) if evidence.slices.is_empty() => {
-                add_change::<ClusterProfile>(evidence, *change, line)?;
-                Section::Profiles
-            }
-            Record::Change(change) => {
-                add_change::<PlacementDecision>(evidence, *change, line)?;
-                Section::Slices
-            }
-            Record::Slice(first) => {
+            Record::PlacementDecision(first) => {
                 let history = first.history(evidence.slices.last());
                 evidence.slices.push(history);
-                Section::Slices
             }
-            Record::SliceVersion(version) => {
-                let history = last_history::<PlacementDecision>(evidence, line)?;
-                let (at, mut object) = (Some(version.at), version.slice.into_owned());
-                object.share_with(history.last());
-                history.versions.push(Version { at, object });
-                Section::Slices
+            Record::Patch(patch) => {
+                let added = if is_of_profile {
+                    add_version::<ClusterProfile>(evidence, patch)?
+                } else {
+                    add_version::<PlacementDecision>(evidence, patch)?
+                };
+                if let Err(message) = added {
+                    self.give_up(UnreadableRecord::of_patch(message));
+                }
             }
-            Record::Gone(gone) if evidence.slices.is_empty() => {
-                last_history::<ClusterProfile>(evidence, line)?.deleted = Some(gone.at);
-                Section::Profiles
+            Record::Deleted(deleted) if is_of_profile => delete::<ClusterProfile>(evidence, &deleted)?,
+            Record::Deleted(deleted) => delete::<PlacementDecision>(evidence, &deleted)?,
+            Record::Missing(key) => _ = self.missing.insert(key.into_owned()),
+            Record::Workload(workload) => evidence.workloads.push(workload.into_owned()),
+            Record::ConsumerAccess(access) => evidence.consumer_access.push(access.into_owned()),
+            Record::Requests(covers) => begin_log(&mut evidence.requests, &covers, AUDIT_LOG)?,
+            Record::Request(request) if is_kept_apart(evidence, &request) => {
+                evidence.own_requests.push(request.into_owned());
             }
-            Record::Gone(gone) => {
-                last_history::<PlacementDecision>(evidence, line)?.deleted = Some(gone.at);
-                Section::Slices
+            Record::Request(request) => add_event(&mut evidence.requests, request)?,
+            Record::PlacementDecisionRequests(covers) => {
+                begin_log(&mut evidence.slice_requests, &covers, AUDIT_LOG)?;
             }
-            Record::Missing(key) => {
-                self.missing.insert(key.into_owned());
-                Section::Losses
+            Record::PlacementDecisionRequest(request) if is_kept_apart(evidence, &request) => {
+                evidence.own_slice_requests.push(request.into_owned());
             }
-            Record::Workload(workload) => {
-                evidence.workloads.push(workload.into_owned());
-                Section::Workloads
-            }
-            Record::ConsumerAccess(access) => {
-                evidence.consumer_access.push(access.into_owned());
-                Section::ConsumerAccess
-            }
-            Record::Requests(covers) => {
-                begin_log(&mut evidence.requests, &covers, "what the audit log covers", line)?;
-                Section::Requests
-            }
-            Record::Request(request) => {
-                add_event(&mut evidence.requests, request, line)?;
-                Section::Requests
-            }
-            Record::SliceRequests(covers) => {
-                begin_log(
-                    &mut evidence.slice_requests,
-                    &covers,
-                    "what the audit log covers",
-                    line,
-                )?;
-                Section::SliceRequests
-            }
-            Record::SliceRequest(request) => {
-                add_event(&mut evidence.slice_requests, request, line)?;
-                Section::SliceRequests
-            }
+            Record::PlacementDecisionRequest(request) => add_event(&mut evidence.slice_requests, request)?,
             Record::MemberCalls(covers) => {
                 begin_log(
                     &mut evidence.member_calls,
                     &covers,
                     "the time of the members' log",
-                    line,
                 )?;
-                Section::MemberCalls
             }
-            Record::MemberCall(call) => {
-                add_event(&mut evidence.member_calls, call, line)?;
-                Section::MemberCalls
-            }
+            Record::MemberCall(call) => add_event(&mut evidence.member_calls, call)?,
             Record::PluginCalls(covers) => {
                 begin_log(
                     &mut evidence.plugin_calls,
                     &covers,
                     "the time of the plugin's log",
-                    line,
                 )?;
-                Section::PluginCalls
             }
-            Record::PluginCall(call) => {
-                add_event(&mut evidence.plugin_calls, call, line)?;
-                Section::PluginCalls
-            }
-            Record::Notices(notices) => {
-                evidence.notices = Some(*notices);
-                Section::Notices
-            }
-            Record::Stage(stage) => {
-                evidence.stage = Some(*stage);
-                Section::Driver
-            }
+            Record::PluginCall(call) => add_event(&mut evidence.plugin_calls, call)?,
+            Record::Mentions(mentions) => evidence.notices = Some(*mentions),
+            Record::Testbed(testbed) => evidence.stage = Some(*testbed),
             Record::Member(mut member) => {
                 member.share();
                 evidence.members.push(*member);
-                Section::Members
             }
-            Record::Look(look) => {
-                let member = evidence.members.last_mut();
-                member
-                    .and_then(|member| look.add_to(member))
-                    .ok_or_else(|| broken(line, LineError::NoMember))?;
-                Section::Members
-            }
-            Record::EndpointCall(call) => {
-                evidence.endpoint_calls.push(call.into_owned());
-                Section::Members
-            }
-            Record::Login(login) => {
-                evidence.logins.push(login.into_owned());
-                Section::Logins
-            }
-            Record::Driver(driver) => {
-                evidence.driver = Some(*driver);
-                Section::Driver
-            }
-            // Taken apart before: no such record holds another one.
-            Record::Later(_) => Section::Later,
-            Record::End {} => Section::End,
-        };
-        self.section = self.section.max(section);
+            Record::MemberSample(patch) => add_sample(evidence.members.last_mut(), patch)?,
+            Record::EndpointCall(call) => evidence.endpoint_calls.push(call.into_owned()),
+            Record::Login(login) => evidence.logins.push(login.into_owned()),
+            Record::Driver(driver) => evidence.driver = Some(*driver),
+            // An `afterWindow` was unwrapped before, and is never nested.
+            Record::AfterWindow(_) | Record::End {} => {}
+        }
         Ok(())
     }
 
@@ -292,13 +207,12 @@ impl Gathered {
 
     /// Records an unreadable object. A profile with one unreadable version is dropped: its other versions might be
     /// judged wrongly.
-    fn give_up(&mut self, unreadable: UnreadableRecord, line: usize) {
+    fn give_up(&mut self, unreadable: UnreadableRecord) {
         let mut object = unreadable.object;
-        if unreadable.is_change {
+        if unreadable.is_patch {
             if self.skips {
                 return;
             }
-            // All slices stand after all profiles.
             let slice = self.evidence.slices.pop();
             let slice = slice.map(|history| ObjectRef::from(history.last()));
             let known = slice.or_else(|| {
@@ -307,10 +221,10 @@ impl Gathered {
             });
             object = known.unwrap_or_default();
         }
-        self.skips |= unreadable.is_change || matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND);
+        self.skips |= unreadable.is_patch || matches!(&*object.kind, names::KIND | names::PLACEMENT_KIND);
         self.evidence.unreadable.push(Unreadable {
             object,
-            message: format!("line {line} of the evidence file: {}", unreadable.message),
+            message: format!("line {} of the evidence file: {}", self.line, unreadable.message),
         });
     }
 
@@ -325,9 +239,10 @@ impl Gathered {
             unknown_others,
             skips: _,
             is_dump: _,
+            line: _,
         } = self;
         // What became of an object may be behind the cut.
-        if section > Section::Later {
+        if section > Section::AfterWindow {
             evidence.later = whole(later, missing, &mut evidence.unreadable);
         }
         if section != Section::End {
@@ -376,32 +291,52 @@ fn whole(later: Evidence, missing: BTreeSet<ObjectKey>, unreadable: &mut Vec<Unr
     whole
 }
 
-/// Adds a version to the last history.
-fn add_change<T: Changing>(evidence: &mut Evidence, change: Change, line: usize) -> Result<(), FileError> {
-    let at = Some(change.at);
-    let history = last_history::<T>(evidence, line)?;
-    let object = history
-        .last()
-        .changed(change)
-        .map_err(|flaw| broken(line, flaw))?;
-    history.versions.push(Version { at, object });
+/// Adds a version to the last history. The inner error says why the patched object does not fit its kind.
+fn add_version<T: Tracked + Serialize>(
+    evidence: &mut Evidence,
+    patch: Patch,
+) -> Result<Result<(), String>, LineError> {
+    let history = T::histories_mut(evidence).last_mut().ok_or(LineError::NoObject)?;
+    let patched: Result<T, String> = patched(history.last(), patch.object, T::KIND);
+    Ok(patched.map(|mut object| {
+        object.share_with(history.last());
+        let at = Some(patch.at);
+        history.versions.push(Version { at, object });
+    }))
+}
+
+/// Adds a later sample to a member.
+fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), LineError> {
+    let samples = &mut member.ok_or(LineError::NoMember)?.looks;
+    let last = samples.last().ok_or(LineError::NoMember)?;
+    let mut next: Look = patched(last, patch, "").map_err(LineError::Shape)?;
+    next.share_with(samples);
+    samples.push(next);
     Ok(())
 }
 
-fn last_history<T: Tracked>(evidence: &mut Evidence, line: usize) -> Result<&mut History<T>, FileError> {
-    T::histories_mut(evidence)
-        .last_mut()
-        .ok_or_else(|| broken(line, LineError::NoObject))
+/// The next version of an object; the error says what in it does not fit its type.
+fn patched<T: Serialize + DeserializeOwned>(before: &T, patch: MergePatch, kind: &str) -> Result<T, String> {
+    let mut value = serde_json::to_value(before).map_err(|error| error.to_string())?;
+    patch.apply(&mut value);
+    lenient::read(Untyped::Value(&value), kind).map_err(|unreadable| unreadable.message)
+}
+
+fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), LineError> {
+    let history = T::histories_mut(evidence).last_mut().ok_or(LineError::NoObject)?;
+    history.deleted = Some(deleted.at);
+    history.deleted_version.clone_from(&deleted.resource_version);
+    Ok(())
+}
+
+/// Whether a request is the suite's own. On a testbed the run stands in for the manager, so its requests are kept with the others.
+fn is_kept_apart(evidence: &Evidence, request: &Request) -> bool {
+    evidence.stage.is_none() && request.is_the_suites()
 }
 
 /// Begins a log of the span that it covers.
-fn begin_log<T>(
-    log: &mut Option<Log<T>>,
-    covers: &Covers,
-    what: &'static str,
-    line: usize,
-) -> Result<(), FileError> {
-    window::check(&covers.covers, what).map_err(|flaw| broken(line, flaw))?;
+fn begin_log<T>(log: &mut Option<Log<T>>, covers: &Covers, what: &'static str) -> Result<(), LineError> {
+    window::check(&covers.covers, what)?;
     *log = Some(Log {
         covers: covers.covers,
         events: Vec::new(),
@@ -410,12 +345,8 @@ fn begin_log<T>(
 }
 
 /// Adds an event to a log that has begun.
-fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>, line: usize) -> Result<(), FileError> {
-    let log = log.as_mut().ok_or_else(|| broken(line, LineError::NoLog))?;
+fn add_event<T: Clone>(log: &mut Option<Log<T>>, event: Cow<'_, T>) -> Result<(), LineError> {
+    let log = log.as_mut().ok_or(LineError::NoLog)?;
     log.events.push(event.into_owned());
     Ok(())
-}
-
-fn broken(line: usize, flaw: LineError) -> FileError {
-    FileError::Line { line, flaw }
 }

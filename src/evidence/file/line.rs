@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 
 use super::{
     LineError,
-    record::{First, Record, Recorded, Whole},
+    merge_patch::MergePatch,
+    record::{First, Patch, Record, Recorded},
 };
 use crate::{
     ObjectRef, Origin,
@@ -34,9 +35,9 @@ pub(super) struct UnreadableRecord {
     /// What is wrong with it.
     pub message: String,
     /// True for a later version of the object above.
-    pub is_change: bool,
-    /// True for a record of the time after the window.
-    pub is_later: bool,
+    pub is_patch: bool,
+    /// True if it is in an `afterWindow`.
+    pub is_after_window: bool,
 }
 
 /// A version of an object, with the object unread.
@@ -46,7 +47,7 @@ struct Raw<'a> {
     at: Option<Timestamp>,
     #[serde(default)]
     origin: Option<Origin>,
-    #[serde(borrow, alias = "profile", alias = "slice")]
+    #[serde(borrow)]
     object: &'a RawValue,
 }
 
@@ -70,10 +71,12 @@ impl Line {
         in_parts(&kind, content.get())
     }
 
-    /// The line with that record. What cannot be later is of a newer suite.
+    /// The line with that record. An `afterWindow` of another kind comes from a newer suite.
     fn of(record: Record<'static>) -> Self {
         match record {
-            Record::Later(later) if !later.may_be_later() => Self::Unknown("later".to_owned()),
+            Record::AfterWindow(record) if !record.may_be_after_window() => {
+                Self::Unknown("afterWindow".to_owned())
+            }
             record => Self::Record(record),
         }
     }
@@ -83,18 +86,17 @@ impl Line {
 fn in_parts(kind: &str, content: &str) -> Result<Line, LineError> {
     let read = match kind {
         "profile" => first::<ClusterProfile>(content),
-        "slice" => first::<PlacementDecision>(content),
-        "sliceVersion" => version(content),
-        "change" => parse(content.as_bytes()).map(|change| Record::Change(Box::new(change))),
+        "placementDecision" => first::<PlacementDecision>(content),
+        "patch" => patch(content),
         "namespace" => object(content).map(|namespace| Record::Namespace(Cow::Owned(namespace))),
         "secret" => object(content).map(|secret| Record::Secret(Cow::Owned(secret))),
-        "later" => {
+        "afterWindow" => {
             let OneKey { kind, content } = parse(content.as_bytes())?;
             return Ok(match in_parts(&kind, content.get())? {
-                Line::Record(record) => Line::of(Record::Later(Box::new(record))),
-                Line::Unknown(_) => Line::Unknown("later".to_owned()),
+                Line::Record(record) => Line::of(Record::AfterWindow(Box::new(record))),
+                Line::Unknown(_) => Line::Unknown("afterWindow".to_owned()),
                 Line::Unreadable(unreadable) => Line::Unreadable(UnreadableRecord {
-                    is_later: true,
+                    is_after_window: true,
                     ..unreadable
                 }),
             });
@@ -123,14 +125,24 @@ fn missing(field: &str) -> LineError {
     LineError::Shape(format!("missing field `{field}`"))
 }
 
-fn version(content: &str) -> Result<Record<'static>, LineError> {
-    let Raw { at, object: raw, .. } = parse(content.as_bytes())?;
+fn patch(content: &str) -> Result<Record<'static>, LineError> {
+    let Raw { at, object, .. } = parse(content.as_bytes())?;
     let at = at.ok_or_else(|| missing("at"))?;
-    let slice = Cow::Owned(object(raw.get())?);
-    Ok(Record::SliceVersion(Box::new(Whole { at, slice })))
+    let object: MergePatch = parse(object.get().as_bytes())?;
+    Ok(Record::Patch(Patch { at, object }))
 }
 
 impl UnreadableRecord {
+    /// A patch that makes the object above it unreadable.
+    pub fn of_patch(message: String) -> Self {
+        Self {
+            object: ObjectRef::default(),
+            message,
+            is_patch: true,
+            is_after_window: false,
+        }
+    }
+
     /// The unreadable record with that error, if the record is an object's.
     ///
     /// # Errors
@@ -146,15 +158,15 @@ impl UnreadableRecord {
         };
         let object = match kind {
             "profile" => first(names::KIND),
-            "slice" => first(names::PLACEMENT_KIND),
+            "placementDecision" => first(names::PLACEMENT_KIND),
             "namespace" => Some(lenient::identity_in_evidence(content.as_bytes(), "Namespace")),
             "secret" => Some(lenient::identity_in_evidence(content.as_bytes(), "Secret")),
-            "change" | "sliceVersion" => Some(ObjectRef::default()),
-            "later" => {
+            "patch" => Some(ObjectRef::default()),
+            "afterWindow" => {
                 let OneKey { kind, content } = parse(content.as_bytes())?;
                 let unreadable = Self::of(&kind, content.get(), error)?;
                 return Ok(Self {
-                    is_later: true,
+                    is_after_window: true,
                     ..unreadable
                 });
             }
@@ -164,8 +176,8 @@ impl UnreadableRecord {
         Ok(Self {
             object,
             message: error.to_string(),
-            is_change: matches!(kind, "change" | "sliceVersion"),
-            is_later: false,
+            is_patch: kind == "patch",
+            is_after_window: false,
         })
     }
 }

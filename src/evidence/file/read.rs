@@ -10,7 +10,6 @@ use serde::Deserialize;
 use super::{FileError, gather::Gathered, line::Line};
 use crate::{
     FORMAT, Input, LimitError, Limits,
-    observation::header,
     read::open::{exceeded, open},
 };
 
@@ -62,11 +61,12 @@ pub(crate) fn read_bounded(mut reader: impl BufRead, limits: &Limits) -> Result<
             whole = number;
             continue;
         }
+        let broken = |flaw| FileError::Line { line: number, flaw };
         match Line::parse(line.text) {
-            Ok(line) => gathered.take(line, number)?,
+            Ok(line) => gathered.take(line, number).map_err(broken)?,
             // The writing run, or a copy of the file, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
-            Err(flaw) => return Err(FileError::Line { line: number, flaw }),
+            Err(flaw) => return Err(broken(flaw)),
         }
         if gathered.unreadable() > limits.unreadable {
             return too_large(number, LimitError::Unreadable(limits.unreadable));
@@ -120,13 +120,7 @@ fn check_format(line: &[u8]) -> Result<(), FileError> {
     }
     let head: Head = serde_json::from_slice(line).map_err(|_| FileError::NoHeader)?;
     let found = head.header.format;
-    let is_minor = |minor: &str| minor.parse::<u32>().is_ok();
-    // `v2`, and `v2.1` of a newer suite.
-    let is_of = |format: &str| {
-        let rest = found.strip_prefix(format);
-        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_minor))
-    };
-    if is_of(FORMAT) || is_of(header::FORMAT_BEFORE) {
+    if found == FORMAT {
         Ok(())
     } else {
         Err(FileError::Format { found })

@@ -6,14 +6,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{
-    change::{Change, Changing},
-    look::LookChange,
-};
+use super::merge_patch::MergePatch;
 use crate::{
     ConsumerAccess, Driver, EndpointCall, Gap, Header, History, Login, Member, MemberCall, Namespace,
-    Notices, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, UnlabelledSecret, Unreadable,
-    Version, Window, Workload,
+    Notices, ObjectKey, Origin, PluginCall, Probe, Request, Secret, Stage, Tracked, UnlabelledSecret,
+    Unreadable, Version, Window, Workload,
     api::{ClusterProfile, PlacementDecision, shape::Object},
 };
 
@@ -31,32 +28,30 @@ pub(super) enum Record<'a> {
     UnlabelledSecret(Cow<'a, UnlabelledSecret>),
     Probe(Cow<'a, Probe>),
     Profile(Box<First<'a, ClusterProfile>>),
-    Slice(Box<First<'a, PlacementDecision>>),
-    Change(Box<Change>),
-    /// A later version of a slice, whole: the suites before `v2` wrote it.
-    SliceVersion(Box<Whole>),
-    Gone(Gone),
+    PlacementDecision(Box<First<'a, PlacementDecision>>),
+    Patch(Patch),
+    Deleted(Cow<'a, Deleted>),
     Missing(Cow<'a, ObjectKey>),
-    Later(Box<Record<'a>>),
+    AfterWindow(Box<Record<'a>>),
     Workload(Cow<'a, Workload>),
     ConsumerAccess(Cow<'a, ConsumerAccess>),
     Requests(Covers),
     Request(Cow<'a, Request>),
-    SliceRequests(Covers),
-    SliceRequest(Cow<'a, Request>),
+    PlacementDecisionRequests(Covers),
+    PlacementDecisionRequest(Cow<'a, Request>),
     Member(Box<Member>),
-    Look(Box<LookChange>),
+    MemberSample(MergePatch),
     EndpointCall(Cow<'a, EndpointCall>),
     Login(Cow<'a, Login>),
     Driver(Box<Driver>),
-    Stage(Box<Stage>),
+    Testbed(Box<Stage>),
     MemberCalls(Covers),
     #[serde(deserialize_with = "in_braces")]
     MemberCall(Cow<'a, MemberCall>),
     PluginCalls(Covers),
     #[serde(deserialize_with = "in_braces")]
     PluginCall(Cow<'a, PluginCall>),
-    Notices(Box<Notices>),
+    Mentions(Box<Notices>),
     End {},
 }
 
@@ -69,25 +64,30 @@ pub(super) struct First<'a, T: Recorded> {
     #[schemars(with = "Option<crate::json_schema::Time>")]
     pub at: Option<Timestamp>,
     pub origin: Origin,
-    /// The suites before `v2` named it by its kind.
-    #[serde(alias = "profile", alias = "slice", deserialize_with = "in_braces")]
+    #[serde(deserialize_with = "in_braces")]
     pub object: Cow<'a, T>,
 }
 
-/// A later version of a slice, whole.
+/// A later version of the object above.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Whole {
+pub(super) struct Patch {
+    /// When the runner received it.
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
-    #[serde(deserialize_with = "in_braces")]
-    pub slice: Cow<'static, PlacementDecision>,
+    /// The difference from the version before.
+    pub object: MergePatch,
 }
 
-/// When an object was deleted.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Gone {
+/// The deletion of the object above.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Deleted {
+    /// When the runner saw it.
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
+    /// The `resourceVersion` of the watch event; none if a later list no longer had the object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<Box<str>>,
 }
 
 /// The span that a log covers.
@@ -97,7 +97,7 @@ pub(super) struct Covers {
 }
 
 /// An object with a record of its first version.
-pub(super) trait Recorded: Changing + Serialize + JsonSchema {
+pub(super) trait Recorded: Tracked + Serialize + JsonSchema {
     /// The record.
     fn record(first: First<'_, Self>) -> Record<'_>;
 }
@@ -110,7 +110,7 @@ impl Recorded for ClusterProfile {
 
 impl Recorded for PlacementDecision {
     fn record(first: First<'_, Self>) -> Record<'_> {
-        Record::Slice(Box::new(first))
+        Record::PlacementDecision(Box::new(first))
     }
 }
 
@@ -135,22 +135,22 @@ impl<'a, T: Recorded> First<'a, T> {
             origin: self.origin,
             versions: vec![Version { at: self.at, object }],
             deleted: None,
+            deleted_version: None,
         }
     }
 }
 
 impl Record<'_> {
-    /// Whether it may be of the time after the window.
-    pub fn may_be_later(&self) -> bool {
+    /// Whether it may be in an `afterWindow`.
+    pub fn may_be_after_window(&self) -> bool {
         matches!(
             self,
             Self::Gap(_)
                 | Self::Missing(_)
                 | Self::Profile(_)
-                | Self::Slice(_)
-                | Self::Change(_)
-                | Self::SliceVersion(_)
-                | Self::Gone(_)
+                | Self::PlacementDecision(_)
+                | Self::Patch(_)
+                | Self::Deleted(_)
         )
     }
 

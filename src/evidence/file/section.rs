@@ -1,5 +1,6 @@
 //! The sections of an evidence file, by which a cut shows what is lost.
 
+use super::record::Record;
 use crate::Kind;
 
 /// The sections of the file in their order. A cut loses the evidence of all later ones.
@@ -14,7 +15,7 @@ pub(super) enum Section {
     Probes,
     Profiles,
     Slices,
-    Later,
+    AfterWindow,
     Workloads,
     ConsumerAccess,
     Requests,
@@ -39,13 +40,43 @@ impl Section {
             Kind::PlacementDecisions | Kind::PlacementTimeline => Section::Slices,
             Kind::Workloads => Section::Workloads,
             Kind::ConsumerAccess => Section::ConsumerAccess,
-            // The same log tells of both kinds of objects.
+            // One log has the requests on both kinds of objects.
             Kind::Requests => Section::SliceRequests,
             Kind::Members | Kind::Plugins => Section::Logins,
-            Kind::Driver | Kind::Stage | Kind::Outputs => Section::Driver,
+            Kind::Driver | Kind::Testbed | Kind::Outputs => Section::Driver,
             Kind::MemberCalls => Section::MemberCalls,
             Kind::PluginCalls => Section::PluginCalls,
-            Kind::Notices => Section::Notices,
+            Kind::Mentions => Section::Notices,
+        }
+    }
+
+    /// The section of a record. A patch or a deletion belongs to the object above it.
+    pub(super) fn of_record(record: &Record, is_of_profile: bool) -> Self {
+        match record {
+            Record::Header(_) | Record::Gap(_) | Record::Unreadable(_) | Record::Missing(_) => {
+                Section::Losses
+            }
+            Record::Driver(_) | Record::Testbed(_) => Section::Driver,
+            Record::Namespace(_) => Section::Namespaces,
+            Record::Secret(_) => Section::Secrets,
+            Record::UnlabelledSecret(_) => Section::UnlabelledSecrets,
+            Record::Probe(_) => Section::Probes,
+            Record::Profile(_) => Section::Profiles,
+            Record::Patch(_) | Record::Deleted(_) if is_of_profile => Section::Profiles,
+            Record::PlacementDecision(_) | Record::Patch(_) | Record::Deleted(_) => Section::Slices,
+            Record::AfterWindow(_) => Section::AfterWindow,
+            Record::Workload(_) => Section::Workloads,
+            Record::ConsumerAccess(_) => Section::ConsumerAccess,
+            Record::Requests(_) | Record::Request(_) => Section::Requests,
+            Record::PlacementDecisionRequests(_) | Record::PlacementDecisionRequest(_) => {
+                Section::SliceRequests
+            }
+            Record::Member(_) | Record::MemberSample(_) | Record::EndpointCall(_) => Section::Members,
+            Record::Login(_) => Section::Logins,
+            Record::MemberCalls(_) | Record::MemberCall(_) => Section::MemberCalls,
+            Record::PluginCalls(_) | Record::PluginCall(_) => Section::PluginCalls,
+            Record::Mentions(_) => Section::Notices,
+            Record::End {} => Section::End,
         }
     }
 }

@@ -39,7 +39,7 @@ fn reason() -> impl Strategy<Value = Reason> {
     let id = select(vec![
         None,
         Some(ReasonId::NoDriver),
-        Some(ReasonId::MemberForbids),
+        Some(ReasonId::MemberForbidden),
     ]);
     (id, text()).prop_map(|(id, words)| match id {
         Some(id) => Reason::of(id, words),
@@ -185,11 +185,14 @@ fn profile() -> impl Strategy<Value = ClusterProfile> {
 fn versions_of<T: Clone + Debug>(object: impl Strategy<Value = T>) -> impl Strategy<Value = History<T>> {
     let version = (time(), object).prop_map(|(at, object)| Version { at: Some(at), object });
     let origin = select(vec![Origin::Listed, Origin::Created, Origin::Relisted]);
-    (origin, collection::vec(version, 1..4), option::of(time())).prop_map(|(origin, versions, deleted)| {
+    let deleted = option::of((time(), option::of(text())));
+    (origin, collection::vec(version, 1..4), deleted).prop_map(|(origin, versions, deleted)| {
+        let (deleted, version) = deleted.unzip();
         History {
             origin,
             versions,
             deleted,
+            deleted_version: version.flatten().map(String::into_boxed_str),
         }
     })
 }
@@ -209,10 +212,10 @@ fn kind() -> impl Strategy<Value = Kind> {
         Kind::PlacementTimeline,
         Kind::ConsumerAccess,
         Kind::Workloads,
-        Kind::Stage,
+        Kind::Testbed,
         Kind::MemberCalls,
         Kind::PluginCalls,
-        Kind::Notices,
+        Kind::Mentions,
         Kind::Outputs,
     ])
 }
@@ -346,6 +349,7 @@ fn request() -> impl Strategy<Value = Request> {
             subresource: text,
             code,
             dry_run: changed == Some(true),
+            resource_version: changed.map(|changed| changed.to_string().into()),
             changed,
             body,
         })
@@ -450,8 +454,16 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
         few(members::login()),
         option::of(members::driver()),
     );
+    let own = few(request()).prop_map(|requests| {
+        let own = |request: Request| Request {
+            user_agent: "clusterprofile-conformance/0.1".into(),
+            ..request
+        };
+        requests.into_iter().map(own).collect::<Vec<_>>()
+    });
     let staged = (
         option::of(stage::stage()),
+        own,
         option::of(stage::member_calls()),
         option::of(stage::plugin_calls()),
         option::of(stage::notices()),
@@ -509,10 +521,16 @@ pub(super) fn evidence() -> impl Strategy<Value = Evidence> {
                 slice_requests: placements.1,
                 workloads: placements.2,
                 consumer_access: placements.3,
+                own_requests: if staged.0.is_none() {
+                    staged.1.clone()
+                } else {
+                    Vec::new()
+                },
+                own_slice_requests: if staged.0.is_none() { staged.1 } else { Vec::new() },
                 stage: staged.0,
-                member_calls: staged.1,
-                plugin_calls: staged.2,
-                notices: staged.3,
+                member_calls: staged.2,
+                plugin_calls: staged.3,
+                notices: staged.4,
             },
         )
         .prop_map(without_window_without_times)
@@ -525,6 +543,7 @@ fn without_window_without_times(mut evidence: Evidence) -> Evidence {
             history.versions.truncate(1);
             history.versions[0].at = None;
             history.deleted = None;
+            history.deleted_version = None;
         }
     }
     if evidence.header.window.is_none() {

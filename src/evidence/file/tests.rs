@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use proptest::{collection, prelude::*, strategy::ValueTree};
 use serde_json::json;
 
-use super::{read_bounded, strategies::evidence, *};
+use super::{merge_patch::MergePatch, read_bounded, strategies::evidence, *};
 use crate::{
     api::{ClusterProfile, Property},
     *,
@@ -72,10 +72,10 @@ proptest! {
                 Kind::Members => e.members.iter().map(|member| 1 + member.looks.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
                 Kind::Plugins => e.logins.len(),
                 Kind::Driver => e.driver.iter().count(),
-                Kind::Stage | Kind::Outputs => e.stage.iter().count(),
+                Kind::Testbed | Kind::Outputs => e.stage.iter().count(),
                 Kind::MemberCalls => e.member_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
                 Kind::PluginCalls => e.plugin_calls.as_ref().map_or(0, |log| 1 + log.events.len()),
-                Kind::Notices => e.notices.iter().count(),
+                Kind::Mentions => e.notices.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
             };
             if *asked == Asked::Yes && count(&read) < count(&evidence) {
@@ -141,18 +141,19 @@ fn sample() -> Evidence {
                 },
             ],
             deleted: None,
+            deleted_version: None,
         }],
         ..Evidence::default()
     }
 }
 
 #[test]
-fn a_change_holds_what_differs_and_shares_the_rest() {
+fn a_patch_holds_what_differs_and_shares_the_rest() {
     let bytes = written(&sample());
     let text = String::from_utf8(bytes.clone()).expect("text");
     assert_eq!(
-        text.lines().nth(2).expect("a change"),
-        r#"{"change":{"at":"1970-01-01T00:01:00Z","metadata":{"resourceVersion":"2","writers":[0,{"same":1,"time":"2026-01-01T00:01:00Z"}]},"status":{"properties":[{"name":"p","value":"2"}]}}}"#
+        text.lines().nth(2).expect("a patch"),
+        r#"{"patch":{"at":"1970-01-01T00:01:00Z","object":{"metadata":{"resourceVersion":"2","writers":[{"manager":"m","operation":"Update","owns":["spec.displayName"],"time":"2026-01-01T00:00:00Z"},{"manager":"m","operation":"Update","owns":["status.conditions"],"subresource":"status","time":"2026-01-01T00:01:00Z"}]},"status":{"properties":[{"name":"p","value":"2"}]}}}}"#
     );
     let evidence = read_back(&bytes).evidence;
     let [first, next] = &evidence.profiles[0].versions[..] else {
@@ -165,6 +166,35 @@ fn a_change_holds_what_differs_and_shares_the_rest() {
     let owns =
         |profile: &ClusterProfile| Arc::clone(&profile.metadata.writers.as_ref().expect("writers")[1].owns);
     assert!(Arc::ptr_eq(&owns(first), &owns(next)));
+}
+
+#[test]
+fn a_merge_patch_removes_by_null_and_replaces_lists() {
+    for (before, after, patch) in [
+        (json!({"a": 1}), json!({"a": 1}), json!({})),
+        (json!({"a": 1}), json!({"b": 2}), json!({"a": null, "b": 2})),
+        (
+            json!({"a": {"b": 1, "c": 2}}),
+            json!({"a": {"c": 3}}),
+            json!({"a": {"b": null, "c": 3}}),
+        ),
+        (json!({"a": [1, 2]}), json!({"a": [1]}), json!({"a": [1]})),
+        (json!({"a": "x"}), json!({"a": {"b": 1}}), json!({"a": {"b": 1}})),
+        (json!({"a": null}), json!({"b": null}), json!({})),
+    ] {
+        let made = MergePatch::between(&before, &after);
+        assert_eq!(json!(made), patch);
+        let mut patched = before;
+        made.apply(&mut patched);
+        let without_nulls = |mut value: serde_json::Value| {
+            value
+                .as_object_mut()
+                .expect("an object")
+                .retain(|_, part| !part.is_null());
+            value
+        };
+        assert_eq!(without_nulls(patched), without_nulls(after));
+    }
 }
 
 /// A member with so many groups, and that many looks, a minute apart.
@@ -205,21 +235,21 @@ fn asked(groups: usize, looks: i64) -> Evidence {
 }
 
 #[test]
-fn a_look_holds_what_differs_and_shares_the_rest() {
+fn a_sample_holds_what_differs_and_shares_the_rest() {
     let mut evidence = asked(2, 5);
     evidence.members[0].looks[4].version = None;
     let bytes = written(&evidence);
     let text = String::from_utf8(bytes.clone()).expect("text");
     let looks: Vec<&str> = text
         .lines()
-        .filter(|line| line.starts_with(r#"{"look""#))
+        .filter(|line| line.starts_with(r#"{"memberSample""#))
         .collect();
     assert_eq!(
         looks[1..],
         [
-            r#"{"look":{"from":"1970-01-01T00:02:00Z","until":"1970-01-01T00:02:00Z","leases":[{"name":"kube-scheduler","ageSeconds":2,"durationSeconds":15}],"nodes":4}}"#,
-            r#"{"look":{"from":"1970-01-01T00:03:00Z","until":"1970-01-01T00:03:00Z","leases":[{"name":"kube-scheduler","ageSeconds":0,"durationSeconds":15}]}}"#,
-            r#"{"look":{"from":"1970-01-01T00:04:00Z","until":"1970-01-01T00:04:00Z","version":null,"leases":[{"name":"kube-scheduler","ageSeconds":1,"durationSeconds":15}],"nodes":5}}"#,
+            r#"{"memberSample":{"from":"1970-01-01T00:02:00Z","leases":[{"ageSeconds":2,"durationSeconds":15,"name":"kube-scheduler"}],"nodes":4,"until":"1970-01-01T00:02:00Z"}}"#,
+            r#"{"memberSample":{"from":"1970-01-01T00:03:00Z","leases":[{"ageSeconds":0,"durationSeconds":15,"name":"kube-scheduler"}],"until":"1970-01-01T00:03:00Z"}}"#,
+            r#"{"memberSample":{"from":"1970-01-01T00:04:00Z","leases":[{"ageSeconds":1,"durationSeconds":15,"name":"kube-scheduler"}],"nodes":5,"until":"1970-01-01T00:04:00Z","version":null}}"#,
         ]
     );
     let read = read_back(&bytes).evidence;
@@ -233,29 +263,10 @@ fn a_look_holds_what_differs_and_shares_the_rest() {
     assert!(Arc::ptr_eq(&looks[0].missing, &looks[4].missing));
 }
 
-/// Earlier suites wrote all looks into one line.
 #[test]
-fn a_member_in_one_line_is_read() {
-    let evidence = asked(2, 5);
-    let mut bytes = written(&sample());
-    let end = bytes.len() - "{\"end\":{}}\n".len();
-    let line = format!("{}\n", json!({"member": evidence.members[0]}));
-    bytes.splice(end..end, line.into_bytes());
-    let read = read_back(&bytes).evidence;
-    assert_eq!(read, evidence);
-    let groups = |look: usize| {
-        read.members[0].looks[look]
-            .custom_resource_groups
-            .as_ref()
-            .expect("groups")
-    };
-    assert!(Arc::ptr_eq(groups(0), groups(4)));
-}
-
-#[test]
-fn a_look_without_a_member_is_refused() {
-    let look = r#"{"look":{"from":"1970-01-01T00:00:00Z","until":"1970-01-01T00:00:00Z"}}"#;
-    let unseen = r#"{"member":{"looks":[]}}"#;
+fn a_sample_without_a_member_is_refused() {
+    let look = r#"{"memberSample":{"from":"1970-01-01T00:00:00Z","until":"1970-01-01T00:00:00Z"}}"#;
+    let unseen = r#"{"member":{"samples":[]}}"#;
     for before in ["", unseen] {
         let mut bytes = written(&Evidence {
             profiles: Vec::new(),
@@ -266,7 +277,7 @@ fn a_look_without_a_member_is_refused() {
         let refused = read_from(&*bytes).expect_err("no member");
         assert_eq!(
             refused.to_string(),
-            "line 3: a `look`, and no `member` with a look above it"
+            "line 3: `memberSample` without a `member` with a sample above it"
         );
     }
 }
@@ -319,10 +330,9 @@ fn a_packed_file_that_was_cut_reads_up_to_the_cut() {
 }
 
 #[test]
-fn newer_records_are_skipped_and_newer_formats_refused() {
+fn unknown_records_are_skipped_and_other_formats_refused() {
     let text = String::from_utf8(written(&sample())).expect("text");
     let newer = text.replacen('\n', "\n{\"driverStep\":{\"name\":\"join\"}}\n", 1);
-    let newer = newer.replacen(FORMAT, &format!("{FORMAT}.1"), 1);
     let input = read_back(newer.as_bytes());
     assert_eq!(
         input.notes,
@@ -331,16 +341,21 @@ fn newer_records_are_skipped_and_newer_formats_refused() {
     assert_eq!(input.evidence, sample());
 
     for other in [
-        "conformance.clusterprofile/evidence/v3",
-        "conformance.clusterprofile/evidence/v10",
-        "conformance.clusterprofile/evidence/v20",
-        "conformance.clusterprofile/evidence/v2.",
+        "conformance.clusterprofile/evidence/v1",
+        "conformance.clusterprofile/evidence/v2",
+        "conformance.clusterprofile/evidence/v3.1",
+        "conformance.clusterprofile/evidence/v30",
     ] {
         let newer = text.replacen(FORMAT, other, 1);
         let refused = read_from(newer.as_bytes())
             .expect_err("another format")
             .to_string();
-        assert!(refused.contains(other) && refused.contains(FORMAT), "{refused}");
+        assert_eq!(
+            refused,
+            format!(
+                "the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
+            )
+        );
     }
 }
 
@@ -388,6 +403,7 @@ fn slices() -> SliceHistory {
             ),
         ],
         deleted: Some(Timestamp::new(90, 0).expect("in range")),
+        deleted_version: Some("3".into()),
     }
 }
 
@@ -399,8 +415,8 @@ fn a_slice_changes_as_a_profile_does() {
     };
     let text = String::from_utf8(written(&evidence)).expect("text");
     assert_eq!(
-        text.lines().nth(4).expect("a change"),
-        r#"{"change":{"at":"1970-01-01T00:01:00Z","metadata":{"resourceVersion":"2"},"decisions":[{"clusterProfileRef":{"name":"a","namespace":"n"}},{"clusterProfileRef":{"name":"b","namespace":"n"}}]}}"#
+        text.lines().nth(4).expect("a patch"),
+        r#"{"patch":{"at":"1970-01-01T00:01:00Z","object":{"decisions":[{"clusterProfileRef":{"name":"a","namespace":"n"}},{"clusterProfileRef":{"name":"b","namespace":"n"}}],"metadata":{"resourceVersion":"2"}}}}"#
     );
     let read = read_back(text.as_bytes()).evidence;
     assert_eq!(read, evidence);
@@ -413,32 +429,27 @@ fn a_slice_changes_as_a_profile_does() {
     };
     assert!(Arc::ptr_eq(&name(&first.object), &name(&next.object)));
 
-    // What only a profile has.
-    let other = text.replacen(r#""decisions":[{"#, r#""spec":{},"decisions":[{"#, 2);
-    let refused = read_from(other.as_bytes())
-        .expect_err("of another kind")
-        .to_string();
     assert_eq!(
-        refused,
-        "line 5: a change of another kind of object than the one above it"
+        text.lines().nth(5).expect("a deletion"),
+        r#"{"deleted":{"at":"1970-01-01T00:01:30Z","resourceVersion":"3"}}"#
     );
-}
 
-/// Evidence files of `v1` name a first version by its kind, and hold later versions of slices whole.
-#[test]
-fn the_format_before_is_read() {
-    let evidence = Evidence {
-        slices: vec![slices()],
-        ..sample()
-    };
-    let text = String::from_utf8(written(&evidence)).expect("text");
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines[0] = lines[0].replacen("/v2", "/v1", 1);
-    lines[1] = lines[1].replacen(r#""object":"#, r#""profile":"#, 1);
-    lines[3] = lines[3].replacen(r#""object":"#, r#""slice":"#, 1);
-    let last = &evidence.slices[0].versions[1];
-    lines[4] = json!({"sliceVersion": {"at": last.at, "slice": last.object}}).to_string();
-    assert_eq!(read_back((lines.join("\n") + "\n").as_bytes()).evidence, evidence);
+    // An object that no longer fits its kind is unreadable.
+    let patched = text.replacen(
+        r#""object":{"decisions":[{"#,
+        r#""object":{"schedulerName":7,"decisions":[{"#,
+        1,
+    );
+    assert_ne!(patched, text);
+    let read = read_back(patched.as_bytes()).evidence;
+    assert!(read.slices.is_empty());
+    assert_eq!(read.unreadable[0].object.name, "web-0");
+    assert!(
+        read.unreadable[0]
+            .message
+            .starts_with("line 5 of the evidence file: schedulerName:"),
+        "{read:?}"
+    );
 }
 
 /// A profile and a slice, each in one version, without a window and times.
@@ -453,6 +464,7 @@ fn dump() -> Evidence {
     evidence.slices[0].versions.truncate(1);
     evidence.slices[0].versions[0].at = None;
     evidence.slices[0].deleted = None;
+    evidence.slices[0].deleted_version = None;
     evidence
 }
 
@@ -462,21 +474,6 @@ fn a_dump_has_no_time() {
     let text = String::from_utf8(written(&evidence)).expect("text");
     assert!(!text.contains(r#""at""#) && !text.contains("1970"), "{text}");
     assert_eq!(read_back(text.as_bytes()).evidence, evidence);
-}
-
-/// Suites before wrote the Unix epoch.
-#[test]
-fn a_dump_of_before_is_read_as_one_without_times() {
-    let text = String::from_utf8(written(&dump())).expect("text");
-    let timed = text.replace(r#"{"origin""#, r#"{"at":"1970-01-01T00:00:00Z","origin""#);
-    assert_eq!(timed.matches("1970-").count(), 2, "{timed}");
-    let before = timed
-        .replacen("/v2", "/v1", 1)
-        .replacen(r#""object":"#, r#""profile":"#, 1)
-        .replacen(r#""object":"#, r#""slice":"#, 1);
-    for text in [timed, before] {
-        assert_eq!(read_back(text.as_bytes()).evidence, dump());
-    }
 }
 
 /// Rules that need a timeline never meet a version without a time, nor a dump that changes.
@@ -489,16 +486,15 @@ fn a_window_without_times_and_changes_without_a_window_are_refused() {
         refused(&untimed),
         "line 2: no `at`: only a dump, whose header has no window, does not say when a version was received"
     );
-    let told = "a change in a dump: evidence of a run has a window in its header";
+    let told = "`patch` or `deleted` in a dump: evidence of a run has a window in its header";
     let lines: Vec<String> = String::from_utf8(written(&dump()))
         .expect("text")
         .lines()
         .map(str::to_owned)
         .collect();
     for change in [
-        json!({"change": {"at": "2026-01-01T00:00:00Z"}}),
-        json!({"gone": {"at": "2026-01-01T00:00:00Z"}}),
-        json!({"sliceVersion": {"at": "2026-01-01T00:00:00Z", "slice": {}}}),
+        json!({"patch": {"at": "2026-01-01T00:00:00Z", "object": {}}}),
+        json!({"deleted": {"at": "2026-01-01T00:00:00Z"}}),
     ] {
         let changed = [&lines[..3], &[change.to_string()], &lines[3..]]
             .concat()
@@ -553,18 +549,13 @@ fn a_spoilt_line_is_named() {
     assert_eq!(message(&spoilt), "line 2: missing field `kind`");
     assert_eq!(
         message(&joined(&[lines[0], lines[2]])),
-        "line 2: a change, and no profile or slice above it"
+        "line 2: `patch` or `deleted` without a `profile` or `placementDecision` above it"
     );
     let twice = joined(&lines) + &text;
     assert!(
         message(&twice).starts_with("line 5: a record after the end"),
         "{}",
         message(&twice)
-    );
-    let stray = text.replace("[0,{\"same\":1", "[0,{\"same\":9");
-    assert_eq!(
-        message(&stray),
-        "line 3: refers to writer 9 of a version that has 2"
     );
 }
 
@@ -643,6 +634,41 @@ fn what_exceeds_a_limit_is_refused_with_its_line() {
     );
 }
 
+/// On a testbed the run stands in for the manager: its requests stay with the others.
+#[test]
+fn the_suite_s_own_requests_are_kept_apart() {
+    let request: Request = serde_json::from_value(json!({
+        "at": "1970-01-01T00:00:30Z", "verb": "patch", "user": "u", "userAgent": "clusterprofile-conformance/0.1",
+        "namespace": "n", "name": "a", "subresource": "", "code": 200, "dryRun": false, "resourceVersion": "7",
+    }))
+    .expect("a request");
+    let log = |events| {
+        Some(Requests {
+            covers: Window {
+                from: Timestamp::UNIX_EPOCH,
+                until: Timestamp::UNIX_EPOCH,
+            },
+            events,
+        })
+    };
+    let apart = Evidence {
+        requests: log(Vec::new()),
+        own_requests: vec![request.clone()],
+        ..sample()
+    };
+    let on_testbed = Evidence {
+        requests: log(vec![request]),
+        stage: Some(Stage::default()),
+        ..sample()
+    };
+    for evidence in [apart, on_testbed] {
+        let bytes = written(&evidence);
+        let text = String::from_utf8(bytes.clone()).expect("text");
+        assert!(text.contains(r#""resourceVersion":"7"}}"#), "{text}");
+        assert_eq!(read_back(&bytes).evidence, evidence);
+    }
+}
+
 #[test]
 fn few_unknown_kinds_are_told_apart() {
     let mut text = String::from_utf8(written(&Evidence::default())).expect("text");
@@ -683,10 +709,10 @@ fn a_cut_loses_what_came_after_the_window() {
     evidence.later.sort();
     let text = String::from_utf8(written(&evidence)).expect("text");
     assert_eq!(read_back(text.as_bytes()).evidence.later, evidence.later);
-    let last = text.rfind(r#"{"later""#).expect("a line");
+    let last = text.rfind(r#"{"afterWindow""#).expect("a line");
     assert!(read_back(&text.as_bytes()[..last]).evidence.later.is_empty());
     let lines = text.lines().map(|line| match line {
-        line if line.starts_with(r#"{"later":{"profile""#) => {
+        line if line.starts_with(r#"{"afterWindow":{"profile""#) => {
             line.replacen(r#""metadata":{"#, r#""metadata":[],"x":{"#, 1)
         }
         line => line.to_owned(),

@@ -6,12 +6,15 @@ use std::{
     path::Path,
 };
 
+use serde::Serialize;
+use serde_json::Value;
+
 use super::{
-    look::first_and_later,
-    record::{Covers, First, Gone, Record, Recorded},
+    merge_patch::MergePatch,
+    record::{Covers, Deleted, First, Patch, Record, Recorded},
 };
 use crate::{
-    Evidence, FORMAT, Header, History, Log,
+    Evidence, FORMAT, Header, History, Log, Member,
     file::checksum::{Checksum, Summing},
 };
 
@@ -59,7 +62,7 @@ fn packed<T>(
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     let mut lines = Lines {
         writer: BufWriter::new(writer),
-        are_later: false,
+        are_after_window: false,
     };
     lines.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
@@ -73,7 +76,7 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
         lines.put(Record::Driver(Box::new(driver.clone())))?;
     }
     if let Some(stage) = &evidence.stage {
-        lines.put(Record::Stage(Box::new(stage.clone())))?;
+        lines.put(Record::Testbed(Box::new(stage.clone())))?;
     }
     lines.put_all(&evidence.namespaces, Record::Namespace)?;
     lines.put_all(&evidence.secrets, Record::Secret)?;
@@ -82,33 +85,31 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
     lines.put_histories(&evidence.profiles)?;
     lines.put_histories(&evidence.slices)?;
     let later = &evidence.later;
-    lines.are_later = true;
+    lines.are_after_window = true;
     lines.put_all(&later.gaps, Record::Gap)?;
     lines.put_all(&later.missing, Record::Missing)?;
     lines.put_histories(&later.profiles)?;
     lines.put_histories(&later.slices)?;
-    lines.are_later = false;
+    lines.are_after_window = false;
     lines.put_all(&evidence.workloads, Record::Workload)?;
     lines.put_all(&evidence.consumer_access, Record::ConsumerAccess)?;
     lines.put_log(&evidence.requests, Record::Requests, Record::Request)?;
+    lines.put_all(&evidence.own_requests, Record::Request)?;
     lines.put_log(
         &evidence.slice_requests,
-        Record::SliceRequests,
-        Record::SliceRequest,
+        Record::PlacementDecisionRequests,
+        Record::PlacementDecisionRequest,
     )?;
+    lines.put_all(&evidence.own_slice_requests, Record::PlacementDecisionRequest)?;
     for member in &evidence.members {
-        let (first, later) = first_and_later(member);
-        lines.put(Record::Member(Box::new(first)))?;
-        for look in later {
-            lines.put(Record::Look(Box::new(look)))?;
-        }
+        lines.put_member(member)?;
     }
     lines.put_all(&evidence.endpoint_calls, Record::EndpointCall)?;
     lines.put_all(&evidence.logins, Record::Login)?;
     lines.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
     lines.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
     if let Some(notices) = &evidence.notices {
-        lines.put(Record::Notices(Box::new(notices.clone())))?;
+        lines.put(Record::Mentions(Box::new(notices.clone())))?;
     }
     lines.put(Record::End {})?;
     lines.writer.flush()
@@ -116,14 +117,14 @@ pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
 
 struct Lines<W: Write> {
     writer: BufWriter<W>,
-    /// Whether they tell of the time after the window.
-    are_later: bool,
+    /// Whether the records are of the time after the window.
+    are_after_window: bool,
 }
 
 impl<W: Write> Lines<W> {
     fn put(&mut self, record: Record<'_>) -> io::Result<()> {
-        let record = if self.are_later {
-            Record::Later(Box::new(record))
+        let record = if self.are_after_window {
+            Record::AfterWindow(Box::new(record))
         } else {
             record
         };
@@ -141,17 +142,40 @@ impl<W: Write> Lines<W> {
         records.try_for_each(|record| self.put(record))
     }
 
-    /// Writes the first version of each object, what changed in the later ones, and when it was deleted.
+    /// Writes the first version of each object, patches for the later ones, and the deletion.
     fn put_histories<T: Recorded>(&mut self, histories: &[History<T>]) -> io::Result<()> {
         for history in histories {
             let Some(first) = First::of(history) else { continue };
             self.put(T::record(first))?;
-            for (before, after) in history.steps() {
-                let change = before.object.change(&after.object, after.received());
-                self.put(Record::Change(Box::new(change)))?;
+            let mut patches = Patches::default();
+            for version in &history.versions {
+                let patch = patches.next(&version.object)?;
+                if let Some(object) = patch {
+                    let at = version.received();
+                    self.put(Record::Patch(Patch { at, object }))?;
+                }
             }
             if let Some(at) = history.deleted {
-                self.put(Record::Gone(Gone { at }))?;
+                let resource_version = history.deleted_version.clone();
+                let deleted = Deleted { at, resource_version };
+                self.put(Record::Deleted(Cow::Owned(deleted)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a member with its first sample, and patches for the later ones.
+    fn put_member(&mut self, member: &Member) -> io::Result<()> {
+        let Member { profile, way, looks } = member;
+        self.put(Record::Member(Box::new(Member {
+            profile: profile.clone(),
+            way: way.clone(),
+            looks: looks.iter().take(1).cloned().collect(),
+        })))?;
+        let mut patches = Patches::default();
+        for sample in looks {
+            if let Some(patch) = patches.next(sample)? {
+                self.put(Record::MemberSample(patch))?;
             }
         }
         Ok(())
@@ -169,5 +193,24 @@ impl<W: Write> Lines<W> {
         };
         self.put(span(Covers { covers: *covers }))?;
         self.put_all(events, record)
+    }
+}
+
+/// The differences between successive versions.
+#[derive(Default)]
+struct Patches {
+    before: Option<Value>,
+}
+
+impl Patches {
+    /// The patch from the version before; none for the first version.
+    fn next(&mut self, version: &impl Serialize) -> io::Result<Option<MergePatch>> {
+        let value = serde_json::to_value(version)?;
+        let patch = self
+            .before
+            .as_ref()
+            .map(|before| MergePatch::between(before, &value));
+        self.before = Some(value);
+        Ok(patch)
     }
 }

@@ -130,6 +130,7 @@ mod tests {
             origin: Origin::Listed,
             versions: vec![version],
             deleted: None,
+            deleted_version: None,
         };
         of_other_runs(&[history], Some("r4n6d")).len()
     }

@@ -26,6 +26,9 @@ pub struct History<T> {
     /// When the run saw that it was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Timestamp>,
+    /// The `resourceVersion` of the deletion; none if the watch did not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_version: Option<Box<str>>,
 }
 
 /// One version of an object, and when the runner received it.

@@ -22,6 +22,7 @@ pub struct Settled {
     pub profiles: usize,
     /// The number of slices of decisions that it waited for.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(rename = "placementDecisions")]
     pub slices: usize,
     /// True if the run was stopped meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -201,6 +202,7 @@ fn cut<T: Tracked>(histories: &mut Vec<History<T>>, end: Timestamp) -> Vec<Histo
                 origin: history.origin,
                 versions: last.into_iter().chain(versions).collect(),
                 deleted: history.deleted.take(),
+                deleted_version: history.deleted_version.take(),
             });
         }
     }

@@ -13,10 +13,7 @@ use crate::{
 };
 
 /// The version of the evidence format that this suite writes.
-pub const FORMAT: &str = "conformance.clusterprofile/evidence/v2";
-
-/// The format before, which is read too: later versions of slices were whole.
-pub(crate) const FORMAT_BEFORE: &str = "conformance.clusterprofile/evidence/v1";
+pub const FORMAT: &str = "conformance.clusterprofile/evidence/v3";
 
 /// The header of the evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +51,7 @@ pub struct Header {
     /// The runner's permissions on the hub.
     pub permissions: Vec<Permission>,
     /// Which kinds of evidence were requested. An absent kind was not.
+    #[serde(rename = "requested")]
     pub asked: BTreeMap<Kind, Asked>,
     /// Profiles that other conformance runs created, or whose members they joined. They are not judged: those runs may
     /// write to them.

@@ -44,13 +44,13 @@ pub enum Kind {
     /// Workloads that carry a placement key.
     Workloads,
     /// The stage for a consumer: what the run played there.
-    Stage,
+    Testbed,
     /// Calls of the stage's members.
     MemberCalls,
     /// Calls of the stage's credential plugin.
     PluginCalls,
     /// What the consumer says in events and in its log, and where credentials of the stage are found.
-    Notices,
+    Mentions,
     /// What the consumer makes of the stage's profiles.
     Outputs,
 }
@@ -58,6 +58,7 @@ pub enum Kind {
 /// Whether evidence was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Requested")]
 pub enum Asked {
     /// It was requested. A [`Gap`] records what was unavailable.
     Yes,
@@ -128,10 +129,10 @@ impl Kind {
             Kind::PlacementTimeline => "placement-timeline",
             Kind::ConsumerAccess => "consumer-access",
             Kind::Workloads => "workloads",
-            Kind::Stage => "stage",
+            Kind::Testbed => "testbed",
             Kind::MemberCalls => "member-calls",
             Kind::PluginCalls => "plugin-calls",
-            Kind::Notices => "notices",
+            Kind::Mentions => "mentions",
             Kind::Outputs => "outputs",
         }
     }

@@ -23,7 +23,7 @@ pub struct Reason {
 #[serde(rename_all = "kebab-case")]
 pub enum ReasonId {
     /// The hub was looked at once.
-    OneLook,
+    SingleSnapshot,
     /// No audit log was given.
     NoAuditLog,
     /// No member was asked.
@@ -43,13 +43,13 @@ pub enum ReasonId {
     /// The implementation does not claim that it pushes Secrets.
     NoClaim,
     /// The runner lacks a permission to read on the hub.
-    MayNotRead,
+    ReadForbidden,
     /// The runner lacks a permission to change profiles.
-    MayNotChange,
+    ProfileWritesForbidden,
     /// The runner lacks a permission to change placement decisions.
-    MayNotChangeSlices,
+    PlacementDecisionWritesForbidden,
     /// The runner lacks a permission on a member.
-    MemberForbids,
+    MemberForbidden,
     /// The user did not select the rule.
     Deselected,
     /// No evidence can judge the rule yet.
@@ -59,7 +59,7 @@ pub enum ReasonId {
     /// The edition asks for the rule's feature only where it is claimed.
     FeatureNotClaimed,
     /// The evidence that the rule needs was not asked for.
-    NotAsked,
+    NotRequested,
     /// The hub has no object of the kind that the rule is about.
     NoObject,
     /// The rule applies to nothing on the hub.
@@ -67,13 +67,13 @@ pub enum ReasonId {
     /// Nothing happened during the run that the rule judges.
     NothingHappened,
     /// Evidence was asked for, but could not be collected or does not decide.
-    Untold,
+    Unknown,
     /// Every violation is waived.
     Waived,
     /// The hub was restored from a backup: its resourceVersions went back.
     HubRestored,
     /// No kubeconfig of a profile's member was given.
-    NoMemberAsked,
+    NoMemberKubeconfig,
     /// No kubeconfig of a consumer's Secret was tried.
     NoSecretTried,
     /// No namespace stands for a ClusterSet.

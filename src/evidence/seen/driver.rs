@@ -22,18 +22,23 @@ pub struct Driver {
     pub run: String,
     /// True if the members that it joined were stand-ins of the suite. Older suites did not say.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "fakeMembers")]
     pub stand_ins: bool,
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
+    #[serde(rename = "availableActions")]
     pub able: BTreeSet<DriverAction>,
     /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
+    #[serde(rename = "unavailableActions")]
     pub lacking: BTreeMap<DriverAction, Reason>,
     /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
     /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them: they are not the
     /// implementation's work alone.
+    #[serde(rename = "writtenProfiles")]
     pub touched: BTreeSet<ObjectKey>,
     /// The same for slices of decisions. If the run tampered with one slice, all of its decision.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(rename = "writtenPlacementDecisions")]
     pub touched_slices: BTreeSet<ObjectKey>,
 }
 
@@ -80,6 +85,9 @@ pub struct DriverStep {
     /// The member's profile when the step began; for a joining member, the profile found for it. None if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ObjectRef>,
+    /// The member's profile when the step ended; none if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_after: Option<ObjectRef>,
     /// Start, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
     pub from: Timestamp,
@@ -92,16 +100,19 @@ pub struct DriverStep {
     pub patience_seconds: i64,
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
     #[schemars(with = "crate::json_schema::Time")]
+    #[serde(rename = "observedUntil")]
     pub looked_until: Timestamp,
     /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]
+    #[serde(rename = "reactedAt")]
     pub reacted: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementRequest>,
     /// The slice that the step wrote to or created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "placementDecision")]
     pub slice: Option<ObjectRef>,
     /// The change, if the step wrote to a profile or requested another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +142,7 @@ pub struct Change {
 
 /// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", tag = "how")]
+#[serde(rename_all = "camelCase", tag = "result")]
 pub enum StepOutcome {
     /// The step succeeded.
     Done,
@@ -155,7 +166,7 @@ pub enum Scenario {
     /// The run tampers with a profile of the implementation.
     Tampering,
     /// The run creates a profile of another manager, or a slice of another scheduler.
-    Foreigner,
+    ForeignProfile,
     /// Many members join.
     Scale,
     /// The implementation restarts.
@@ -191,7 +202,7 @@ pub enum DriverAction {
     /// Sets the display name, as a consumer would (a write on the hub).
     SetDisplayName,
     /// Creates a profile of another manager (a write on the hub).
-    PutForeigner,
+    PutForeignProfile,
     /// Asks a scheduler for clusters (hook).
     Place,
     /// Asks it for another number of clusters (hook).
@@ -246,7 +257,7 @@ impl Scenario {
             Scenario::Outage => "outage",
             Scenario::Upgrade => "upgrade",
             Scenario::Tampering => "tampering",
-            Scenario::Foreigner => "foreigner",
+            Scenario::ForeignProfile => "foreign-profile",
             Scenario::Scale => "scale",
             Scenario::Restart => "restart",
             Scenario::Placement => "placement",
@@ -268,7 +279,7 @@ impl DriverAction {
         DriverAction::TamperStatus,
         DriverAction::RemoveLabel,
         DriverAction::SetDisplayName,
-        DriverAction::PutForeigner,
+        DriverAction::PutForeignProfile,
         DriverAction::Place,
         DriverAction::Reschedule,
         DriverAction::Unplace,
@@ -316,7 +327,7 @@ impl DriverAction {
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
-            | DriverAction::PutForeigner
+            | DriverAction::PutForeignProfile
             | DriverAction::Work
             | DriverAction::Stop
             | DriverAction::Start
@@ -344,14 +355,14 @@ impl DriverAction {
             | DriverAction::TamperStatus
             | DriverAction::RemoveLabel
             | DriverAction::SetDisplayName
-            | DriverAction::PutForeigner
+            | DriverAction::PutForeignProfile
             | DriverAction::DeleteSlice
             | DriverAction::EmptySlice
             | DriverAction::PutForeignSlice => true,
         }
     }
 
-    /// The name in driver files and reports.
+    /// The name in evidence and reports.
     pub fn name(self) -> &'static str {
         match self {
             DriverAction::Join => "join",
@@ -364,7 +375,7 @@ impl DriverAction {
             DriverAction::TamperStatus => "tamper-status",
             DriverAction::RemoveLabel => "remove-label",
             DriverAction::SetDisplayName => "set-display-name",
-            DriverAction::PutForeigner => "put-foreigner",
+            DriverAction::PutForeignProfile => "put-foreign-profile",
             DriverAction::Place => "place",
             DriverAction::Reschedule => "reschedule",
             DriverAction::Unplace => "unplace",

@@ -18,14 +18,17 @@ pub struct Member {
     /// The profile of the member.
     pub profile: ObjectRef,
     /// The access, for people: `context lisbon of members.yaml`, `Secret consumer/a`.
+    #[serde(rename = "access")]
     pub way: String,
     /// Its answers, oldest first. Empty if it never answered; a gap has the reason.
+    #[serde(rename = "samples")]
     pub looks: Vec<Look>,
 }
 
 /// One round of answers of a member. Equal looks share their parts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MemberSample")]
 pub struct Look {
     /// When the first request was sent, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
@@ -138,6 +141,7 @@ pub struct Login {
     /// The profile of the member.
     pub profile: ObjectRef,
     /// The source of the credential.
+    #[serde(rename = "credential")]
     pub with: LoginWith,
     /// The result.
     pub outcome: LoginOutcome,
@@ -146,6 +150,7 @@ pub struct Login {
 /// The source of a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "LoginCredential")]
 pub enum LoginWith {
     /// A consumer's Secret.
     Secret(ObjectRef),
@@ -162,7 +167,7 @@ pub enum LoginOutcome {
         /// The user.
         user: String,
         /// True if that user has all permissions; none if the member did not answer.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "allPermissions", skip_serializing_if = "Option::is_none")]
         everything: Option<bool>,
     },
     /// The member rejects the credential.

@@ -8,22 +8,27 @@ use serde::{Deserialize, Serialize};
 /// What was found of the run in events, in the log of the consumer, and in objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "Mentions")]
 pub struct Notices {
     /// Whether the consumer's log was read, too: its author says where it is.
     pub log: bool,
     /// What was found, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "items")]
     pub found: Vec<Notice>,
 }
 
 /// A text in which a staged profile is named, or a credential of a stage's member stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Mention")]
 pub struct Notice {
     /// Where it is.
+    #[serde(rename = "location")]
     pub place: NoticePlace,
     /// The names of staged profiles in it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(rename = "profiles")]
     pub names: BTreeSet<String>,
     /// The members whose credentials are in it. The credentials themselves are never kept.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -33,8 +38,10 @@ pub struct Notice {
 /// Where a text is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MentionLocation")]
 pub enum NoticePlace {
     /// A line of the consumer's log.
+    #[serde(rename = "logLine")]
     Line {
         /// Its number, from 1, in all that was read of the log.
         number: u64,

@@ -48,6 +48,9 @@ pub struct Request {
     /// True if the object changed, by its resourceVersion; none if the log does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<bool>,
+    /// `resourceVersion` of the object in the response; none if the log omits it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<Box<str>>,
     /// The body, if the log has it (level Request and above).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<RequestBody>,

@@ -23,6 +23,7 @@ const SETTLE_FACTOR: i64 = 3;
 /// The stage of one run: who was judged on it, which members it had, and when.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schemars(rename = "Testbed")]
 pub struct Stage {
     /// The run's id. Everything that the run created carries it.
     pub run: String,
@@ -31,6 +32,7 @@ pub struct Stage {
     /// The addresses of the members.
     pub addresses: Vec<MemberAddress>,
     /// What was staged, in the order of time.
+    #[serde(rename = "scenarios")]
     pub scenes: Vec<Scene>,
     /// The hooks that its author gives, of those that concern the whole consumer.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -43,12 +45,15 @@ pub struct Stage {
     pub outputs: Vec<OutputSnapshot>,
     /// Objects of the run under names that the consumer would give to what it makes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "nameConflicts")]
     pub taken_names: Vec<TakenName>,
     /// Whether the consumer's way to the hub leads through the run, so that the run can close it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "hubProxy")]
     pub relayed: bool,
     /// When the run had closed that way, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "hubOutages")]
     pub hub_cuts: Vec<HubCut>,
     /// What it read from the hub, in the order of time; none if the audit log knows no read of its user.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,6 +145,7 @@ pub struct MemberAddress {
 /// A span in which the run staged something, beside a control: a new profile without any difficulty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TestbedScenario")]
 pub struct Scene {
     /// What was staged, for people.
     pub name: String,
@@ -154,16 +160,19 @@ pub struct Scene {
     /// When the consumer called the control's member first; none if it never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::json_schema::Time>")]
+    #[serde(rename = "calledAt")]
     pub called: Option<Timestamp>,
     /// Whether it staged what may hold up a consumer that does one thing after the other. Then the control does not tell how long
     /// the consumer takes else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(rename = "mayDelay")]
     pub hindered: bool,
 }
 
 /// A time in which the run had closed the consumer's way to the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "HubOutage")]
 pub struct HubCut {
     /// When it was closed, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
@@ -193,14 +202,17 @@ pub struct MemberCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_name: Option<String>,
     /// What it was.
+    #[serde(rename = "event")]
     pub what: Called,
 }
 
 /// What reached a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MemberCallEvent")]
 pub enum Called {
     /// A connection that was not trusted, or ended in its handshake.
+    #[serde(rename = "failed")]
     Broken {
         /// How it ended.
         reason: String,
@@ -227,16 +239,19 @@ pub enum Called {
         host: String,
     },
     /// No call: the member ended all of its connections.
+    #[serde(rename = "closed")]
     Ended {},
 }
 
 /// A bearer token, known by the members that the run issued it for. The token itself is never kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "MemberCredential")]
 pub enum StagedCredential {
     /// There was none.
     None,
     /// One that the run issued.
+    #[serde(rename = "issued")]
     Of {
         /// The member that it is for.
         member: String,
@@ -312,6 +327,7 @@ pub enum PluginAnswer {
     /// It hung, as it was told to.
     Hung {},
     /// It printed what is no answer, as it was told to.
+    #[serde(rename = "invalidOutput")]
     Garbage {},
     /// It knows no member of that URL and that server name.
     NoMember {},

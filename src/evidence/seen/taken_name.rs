@@ -11,6 +11,7 @@ use crate::OutputReader;
 /// An object that the run created under the name that the consumer would give to what it makes of a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "NameConflict")]
 pub struct TakenName {
     /// How the consumer's own objects are read.
     pub reader: OutputReader,
@@ -20,23 +21,27 @@ pub struct TakenName {
     pub profile: String,
     /// When the run looked at the object, and what it found, in the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "samples")]
     pub looks: Vec<TakenNameLook>,
 }
 
 /// One look at such an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "NameConflictSample")]
 pub struct TakenNameLook {
     /// When, by the runner's clock.
     #[schemars(with = "crate::json_schema::Time")]
     pub at: Timestamp,
     /// What was found.
+    #[serde(rename = "state")]
     pub found: TakenNameFound,
 }
 
 /// What was found under such a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "NameConflictState")]
 pub enum TakenNameFound {
     /// The object as the run created it; labels and annotations may have come to it.
     Unchanged {},
@@ -53,5 +58,6 @@ pub enum TakenNameFound {
         replaced: bool,
     },
     /// Nothing.
+    #[serde(rename = "deleted")]
     Gone {},
 }

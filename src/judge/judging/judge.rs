@@ -221,7 +221,7 @@ fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
         Asked::Yes => None,
         Asked::No(reason) if reason.is_empty() => {
             let told = format!("evidence not asked for: {kind}");
-            Some(Reason::of(ReasonId::NotAsked, told))
+            Some(Reason::of(ReasonId::NotRequested, told))
         }
         Asked::No(reason) => Some(reason.clone()),
     }

@@ -171,9 +171,9 @@ impl RuleVerdict {
     pub fn reason_id(&self) -> Option<ReasonId> {
         let first = self.reasons.first()?;
         first.id.or(match self.verdict {
-            Verdict::Skipped => Some(ReasonId::NotAsked),
+            Verdict::Skipped => Some(ReasonId::NotRequested),
             Verdict::NotApplicable => Some(ReasonId::NotApplicable),
-            Verdict::Inconclusive => Some(ReasonId::Untold),
+            Verdict::Inconclusive => Some(ReasonId::Unknown),
             Verdict::Waived => Some(ReasonId::Waived),
             Verdict::Pass | Verdict::Fail | Verdict::Warn => None,
         })

@@ -181,7 +181,7 @@ impl Profile<'_> {
         let mut versions: Vec<_> = self.lives.iter().flat_map(|life| &life.versions).collect();
         versions.sort_by_key(|version| version.received());
         let touches = self.steps.iter().map(|step| match step.action {
-            DriverAction::PutForeigner => ALWAYS,
+            DriverAction::PutForeignProfile => ALWAYS,
             _ => Touch {
                 from: step.from,
                 until: undone(step, &self.lives, &versions).unwrap_or(Timestamp::MAX),
@@ -240,6 +240,7 @@ fn parts(life: &ProfileHistory, touches: &Touches) -> Vec<ProfileHistory> {
                 origin: if place == 0 { life.origin } else { Origin::Relisted },
                 versions: vec![version.clone()],
                 deleted: None,
+                deleted_version: None,
             }),
             None => {}
         }

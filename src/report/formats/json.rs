@@ -60,7 +60,7 @@ struct Document<'a> {
     window: Option<Window>,
     /// How the run looked on after the window for faults that were open when it ended, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    settled: Option<Settled>,
+    settled: Option<Settling>,
     /// What the run cost the hub; absent for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     traffic: Option<Traffic>,
@@ -92,6 +92,42 @@ struct Document<'a> {
     /// The outcome of each waiver, if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waivers: Vec<Waiving<'a>>,
+}
+
+/// How the run looked on after the window.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "Settled")]
+struct Settling {
+    /// Until when it looked on; the end of the window if it did not.
+    #[schemars(with = "evidence::json_schema::Time")]
+    until: Timestamp,
+    /// The number of profiles that it waited for.
+    #[serde(skip_serializing_if = "is_zero")]
+    profiles: usize,
+    /// The number of slices of decisions that it waited for.
+    #[serde(skip_serializing_if = "is_zero")]
+    slices: usize,
+    /// True if the run was stopped meanwhile.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut_short: bool,
+}
+
+impl Settling {
+    fn of(settled: Settled) -> Self {
+        let Settled {
+            until,
+            profiles,
+            slices,
+            cut_short,
+        } = settled;
+        Self {
+            until,
+            profiles,
+            slices,
+            cut_short,
+        }
+    }
 }
 
 /// The suite that judged.
@@ -226,7 +262,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         scope: &header.scope,
         profiles: coverage.profiles,
         window: header.window,
-        settled: coverage.settled.and(header.settled),
+        settled: coverage.settled.and(header.settled).map(Settling::of),
         traffic: header.traffic,
         reactions: reactions(report),
         watched: coverage.watched.is_some(),

@@ -34,7 +34,7 @@ impl Coverage {
             .filter_map(|kind| match evidence.asked(*kind) {
                 Asked::Yes => None,
                 Asked::No(reason) if reason.is_empty() => {
-                    Some((*kind, Reason::known(ReasonId::NotAsked, "not asked for")))
+                    Some((*kind, Reason::known(ReasonId::NotRequested, "not asked for")))
                 }
                 Asked::No(reason) => Some((*kind, reason.clone())),
             })

@@ -214,7 +214,7 @@ fn the_rest_needs(report: &Report) -> String {
         (ReasonId::NoWorkloads, "the kinds of workloads named"),
         (ReasonId::NoConsumer, "a consumer declared"),
         (ReasonId::NoClusterset, "a ClusterSet declared"),
-        (ReasonId::NoMemberAsked, "members asked"),
+        (ReasonId::NoMemberKubeconfig, "members asked"),
         (ReasonId::NoSecretTried, "the Secrets of consumers tried"),
         (ReasonId::Deselected, "all rules selected"),
     ] {
@@ -223,7 +223,7 @@ fn the_rest_needs(report: &Report) -> String {
         }
     }
     let is_consumer = report.judgement.edition.role() == Role::Consumer;
-    if is_consumer && reasons.contains(&ReasonId::NotAsked) {
+    if is_consumer && reasons.contains(&ReasonId::NotRequested) {
         needs.push("more claims of the consumer".to_owned());
     }
     if report.judgement.extent().confined {

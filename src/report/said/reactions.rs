@@ -70,6 +70,7 @@ mod tests {
             action,
             member: "lisbon".to_owned(),
             profile: None,
+            profile_after: None,
             from: Timestamp::UNIX_EPOCH,
             until: Timestamp::UNIX_EPOCH,
             outcome: StepOutcome::Done,

@@ -170,10 +170,10 @@ fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
             Kind::Probe => whole.probes == less.probes,
             Kind::ConsumerAccess => whole.consumer_access == less.consumer_access,
             Kind::Workloads => whole.workloads == less.workloads,
-            Kind::Stage | Kind::Outputs => whole.stage == less.stage,
+            Kind::Testbed | Kind::Outputs => whole.stage == less.stage,
             Kind::MemberCalls => whole.member_calls == less.member_calls,
             Kind::PluginCalls => whole.plugin_calls == less.plugin_calls,
-            Kind::Notices => whole.notices == less.notices,
+            Kind::Mentions => whole.notices == less.notices,
         }
 }
 

@@ -163,10 +163,11 @@ pub fn from_evidence_file(alone: &Evidence, odd: &Value) -> (Evidence, Evidence)
     file::write_to(&watched, &mut bytes).expect("written");
     let text = String::from_utf8(bytes).expect("text");
     let record = json!({"profile": {"at": "2026-01-01T00:00:00Z", "origin": "listed", "object": odd}});
-    let change = json!({"change": {"at": "2026-01-01T00:00:10Z", "metadata": {"resourceVersion": "9"}}});
-    let gone = json!({"gone": {"at": "2026-01-01T00:00:20Z"}});
+    let patch =
+        json!({"patch": {"at": "2026-01-01T00:00:10Z", "object": {"metadata": {"resourceVersion": "9"}}}});
+    let deleted = json!({"deleted": {"at": "2026-01-01T00:00:20Z"}});
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    lines.splice(2..2, [record.to_string(), change.to_string(), gone.to_string()]);
+    lines.splice(2..2, [record.to_string(), patch.to_string(), deleted.to_string()]);
     let evidence = read((lines.join("\n") + "\n").as_bytes());
     (watched, evidence)
 }

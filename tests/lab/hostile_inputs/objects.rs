@@ -199,8 +199,8 @@ fn a_later_version_in_an_evidence_file() {
     let mut bytes = Vec::new();
     file::write_to(&both, &mut bytes).expect("written");
     let text = String::from_utf8(bytes).expect("text");
-    let change = r#"{"change":{"at":"2026-01-01T00:00:10Z","status":{"conditions":7}}}"#;
-    let spoilt = text.replace("\n{\"end\"", &format!("\n{change}\n{{\"end\""));
+    let patch = r#"{"patch":{"at":"2026-01-01T00:00:10Z","object":7}}"#;
+    let spoilt = text.replace("\n{\"end\"", &format!("\n{patch}\n{{\"end\""));
     assert_ne!(spoilt, text);
     let evidence = read(spoilt.as_bytes());
     let [told] = &reported(&evidence)[..] else {

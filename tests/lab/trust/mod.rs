@@ -575,7 +575,7 @@ fn no_secret_of_a_dump_gets_out() {
         misfit["status"] = status;
         misfit.to_string()
     };
-    let evidence = r#"{"header":{"format":"conformance.clusterprofile/evidence/v1"}}"#;
+    let evidence = r#"{"header":{"format":"conformance.clusterprofile/evidence/v3"}}"#;
     for (number, text) in [
         format!("{head}stringData: {{Config: \"CANARY"),
         format!("{head}stringData:\n  Config: CANARY\n Config: CANARY\n"),

@@ -231,7 +231,7 @@ fn driven_by_commands(world: World) {
         assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{told}");
         let patient = matches!(
             step.action,
-            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeigner
+            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeignProfile
         );
         // An answer that is not seen is waited for to the end of the patience.
         let waited = step.looked_until.duration_since(step.until);

@@ -236,16 +236,28 @@ impl<'de> Deserialize<'de> for Patience {
     }
 }
 
+/// The name of [`DriverAction::PutForeignProfile`] in a driver file.
+const PUT_FOREIGN_PROFILE: &str = "put-foreigner";
+
+/// The name of an action in a driver file.
+fn name_in_file(action: DriverAction) -> &'static str {
+    match action {
+        DriverAction::PutForeignProfile => PUT_FOREIGN_PROFILE,
+        action => action.name(),
+    }
+}
+
 /// What the implementation answers to; none: all the rest.
 struct To(Option<DriverAction>);
 
 impl<'de> Deserialize<'de> for To {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        if name == "default" {
-            return Ok(To(None));
+        match name.as_str() {
+            "default" => Ok(To(None)),
+            PUT_FOREIGN_PROFILE => Ok(To(Some(DriverAction::PutForeignProfile))),
+            name => DriverAction::deserialize(name.into_deserializer()).map(|action| To(Some(action))),
         }
-        DriverAction::deserialize(name.into_deserializer()).map(|action| To(Some(action)))
     }
 }
 
@@ -279,7 +291,7 @@ impl JsonSchema for Patience {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let span = generator.subschema_for::<Span>();
-        let mut names: Vec<&str> = DriverAction::ALL.map(DriverAction::name).into();
+        let mut names: Vec<&str> = DriverAction::ALL.map(name_in_file).into();
         names.push("default");
         json_schema!({
             "description": "One duration for all, or one for each of some actions and `default`",

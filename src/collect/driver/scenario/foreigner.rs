@@ -27,7 +27,7 @@ pub(super) async fn foreigner(
     mut all_are_over: watch::Receiver<bool>,
 ) {
     let (action, first) = match kind {
-        ObjectKind::ClusterProfile => (DriverAction::PutForeigner, DriverAction::Join),
+        ObjectKind::ClusterProfile => (DriverAction::PutForeignProfile, DriverAction::Join),
         ObjectKind::PlacementDecision => (DriverAction::PutForeignSlice, DriverAction::Place),
     };
     if !session.capabilities.support(&[action]) {
@@ -41,7 +41,7 @@ pub(super) async fn foreigner(
     } else {
         None
     };
-    let mut step = session.begin(Scenario::Foreigner, action, "", None);
+    let mut step = session.begin(Scenario::ForeignProfile, action, "", None);
     let Some(namespace) = place.or_else(|| any_place(session, kind)) else {
         let reason = match kind {
             ObjectKind::ClusterProfile => "there is no profile of the implementation to put it beside",

@@ -39,7 +39,7 @@ pub(super) async fn outage(session: &Session<'_>) {
             })
             .await;
         let broken = step.outcome == StepOutcome::Done;
-        session.end(step);
+        member.end(session, step);
         if heal(session, member, broken, before.as_ref()).await {
             session.undone(undo);
         } else {
@@ -89,7 +89,7 @@ async fn heal(
                 })
             })
             .await;
-        session.end(step);
+        member.end(session, step);
     }
     healed
 }

@@ -41,7 +41,7 @@ pub(super) async fn leave_all(session: &Session<'_>, joined: Vec<(ScenarioMember
         if step.outcome == StepOutcome::Done {
             step.looked_until = session.now();
         }
-        session.end(step);
+        member.end(session, step);
         member.leave(session).await;
     });
     join_all(leaving).await;

@@ -54,7 +54,7 @@ pub(super) async fn delete_profile(session: &Session<'_>) {
         session
             .look(&mut step, |record| member.find(session, record).is_some())
             .await;
-        session.end(step);
+        member.end(session, step);
     })
     .await;
 }
@@ -98,7 +98,7 @@ pub(super) async fn change_field(session: &Session<'_>, action: DriverAction) {
                         .is_some_and(|profile| is_right(action, profile, &change))
             })
             .await;
-        session.end(step);
+        member.end(session, step);
         if written {
             set_back(session, member, action, &change, undo).await;
         } else {

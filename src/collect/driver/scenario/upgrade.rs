@@ -31,7 +31,7 @@ pub(super) async fn upgrade(session: &Session<'_>) {
             before,
             after: Some(wanted),
         });
-        session.end(step);
+        member.end(session, step);
     })
     .await;
 }

@@ -98,6 +98,7 @@ pub(super) fn driver() -> impl Strategy<Value = Driver> {
             action,
             member: text.clone(),
             secrets_before: profile.is_some().then_some(2),
+            profile_after: profile.clone(),
             profile,
             from: at,
             until: at,

@@ -60,6 +60,7 @@ fn evidence(asked: &[Kind]) -> Evidence {
             object: profile,
         }],
         deleted: None,
+        deleted_version: None,
     });
     evidence
 }
@@ -335,7 +336,7 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
     };
     for (verdict, reason, expected) in [
         (Verdict::Skipped, ReasonId::NoMembers, Decision::NoViolation),
-        (Verdict::Skipped, ReasonId::NotAsked, Decision::NoViolation),
+        (Verdict::Skipped, ReasonId::NotRequested, Decision::NoViolation),
         (Verdict::Skipped, ReasonId::Deselected, Decision::NoViolation),
         // That an implementation declares something absent does not show that it is.
         (Verdict::Skipped, ReasonId::FeatureAbsent, Decision::NoViolation),
@@ -354,7 +355,7 @@ fn a_must_rule_that_was_not_judged_keeps_a_run_from_being_conformant() {
             ReasonId::NothingHappened,
             Decision::NoViolation,
         ),
-        (Verdict::Inconclusive, ReasonId::Untold, Decision::Inconclusive),
+        (Verdict::Inconclusive, ReasonId::Unknown, Decision::Inconclusive),
     ] {
         assert_eq!(decision(Level::Must, verdict, reason), expected, "{reason:?}");
         assert_eq!(

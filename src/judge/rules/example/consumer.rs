@@ -343,11 +343,11 @@ impl<'e> Staged<'e> {
             .unwrap_or_else(|| json!(&*profile.metadata.name));
         let mut taken = |key: &str| call.remove(key);
         let what = if let Some(reason) = taken("broken") {
-            json!({"broken": {"reason": reason}})
+            json!({"failed": {"reason": reason}})
         } else if let Some(host) = taken("proxied") {
             json!({"proxied": {"host": host}})
         } else if taken("ended").is_some() {
-            json!({"ended": {}})
+            json!({"closed": {}})
         } else if taken("connected").is_some() {
             json!({"connected": {}})
         } else {
@@ -355,8 +355,8 @@ impl<'e> Staged<'e> {
             let credential = match taken("credential").as_ref().and_then(Value::as_str) {
                 Some("none") => json!("none"),
                 Some("unknown") => json!("unknown"),
-                Some(member) => json!({"of": {"member": member, "serial": serial}}),
-                None => json!({"of": {"member": member, "serial": serial}}),
+                Some(member) => json!({"issued": {"member": member, "serial": serial}}),
+                None => json!({"issued": {"member": member, "serial": serial}}),
             };
             json!({"request": {
                 "method": taken("method").unwrap_or_else(|| json!("GET")),
@@ -366,7 +366,7 @@ impl<'e> Staged<'e> {
                 "code": taken("code").unwrap_or_else(|| json!(200)),
             }})
         };
-        let mut whole = json!({"url": url, "member": member, "connection": number, "what": what});
+        let mut whole = json!({"url": url, "member": member, "connection": number, "event": what});
         json_patch::merge(&mut whole, &call.into());
         strictly("member call", &whole)
     }

@@ -97,12 +97,13 @@ impl StepText {
                 .member
                 .clone()
                 .unwrap_or_else(|| match (self.action, &profile) {
-                    (DriverAction::Restart | DriverAction::PutForeigner, _) => String::new(),
+                    (DriverAction::Restart | DriverAction::PutForeignProfile, _) => String::new(),
                     (action, _) if action.is_on_placements() => String::new(),
                     (_, Some(key)) => key.name.clone(),
                     (_, None) => "a".to_owned(),
                 }),
             profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
+            profile_after: None,
             from: moment(self.at),
             until: moment(done),
             outcome: match &self.failed {
@@ -165,7 +166,7 @@ fn scenario(action: DriverAction) -> Scenario {
         DriverAction::Break | DriverAction::Heal => Scenario::Outage,
         DriverAction::Upgrade => Scenario::Upgrade,
         DriverAction::Restart => Scenario::Restart,
-        DriverAction::PutForeigner | DriverAction::PutForeignSlice => Scenario::Foreigner,
+        DriverAction::PutForeignProfile | DriverAction::PutForeignSlice => Scenario::ForeignProfile,
         DriverAction::Place
         | DriverAction::Reschedule
         | DriverAction::Unplace

@@ -16,14 +16,14 @@ use super::{
 pub(super) fn member(overlay: &Value) -> Result<Member, Flaw> {
     let mut fields = overlay.as_object().ok_or("a member is a mapping")?.clone();
     fields.insert("profile".to_owned(), reference(&fields, "profile"));
-    fields.entry("way").or_insert_with(|| "the example".into());
+    fields.entry("access").or_insert_with(|| "the example".into());
     let looks = match fields.remove("looks") {
         None => vec![json!({})],
         Some(Value::Array(looks)) => looks,
         Some(_) => return Err("a member's `looks` are a list".into()),
     };
     let looks = looks.iter().map(look).collect::<Result<Vec<_>, _>>()?.concat();
-    fields.insert("looks".to_owned(), looks.into());
+    fields.insert("samples".to_owned(), looks.into());
     strictly("member", &fields.into())
 }
 
@@ -71,8 +71,8 @@ pub(super) fn login(overlay: &Value) -> Result<Login, Flaw> {
     };
     let outcome = fields.remove("outcome");
     let outcome =
-        outcome.unwrap_or_else(|| json!({"answer": "accepted", "user": "consumer", "everything": false}));
-    let mut whole = json!({"at": moment(at), "with": with, "outcome": outcome});
+        outcome.unwrap_or_else(|| json!({"answer": "accepted", "user": "consumer", "allPermissions": false}));
+    let mut whole = json!({"at": moment(at), "credential": with, "outcome": outcome});
     json_patch::merge(&mut whole, &fields.into());
     strictly("login", &whole)
 }

@@ -182,6 +182,7 @@ impl<T: Staged> Stage<T> {
                 origin,
                 versions: vec![version],
                 deleted: None,
+                deleted_version: None,
             },
         });
         Ok(())

@@ -244,6 +244,8 @@ impl World {
             profiles,
             slices,
             slice_requests,
+            own_requests: Vec::new(),
+            own_slice_requests: Vec::new(),
             consumer_access: read(&self.consumer_access, slices::consumer_access)?,
             workloads: read(&self.workloads, slices::workload)?,
         };
@@ -302,10 +304,10 @@ impl World {
             ),
             (Kind::ConsumerAccess, self.consumer_access.is_some()),
             (Kind::Workloads, self.workloads.is_some()),
-            (Kind::Stage, is_staged),
+            (Kind::Testbed, is_staged),
             (Kind::MemberCalls, is_staged),
             (Kind::PluginCalls, is_staged),
-            (Kind::Notices, is_staged),
+            (Kind::Mentions, is_staged),
             (
                 Kind::Outputs,
                 self.stage.as_ref().is_some_and(StageText::has_outputs),

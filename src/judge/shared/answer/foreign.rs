@@ -51,7 +51,7 @@ impl Touch<'_> {
 /// Judges whether objects of other producers stay as the run created them.
 pub(crate) fn untouched<T: Judged>(evidence: &Evidence, findings: &mut Findings, foreigners: &Foreigners<T>) {
     let who = Who::<T>::of(evidence);
-    for step in steps(evidence, findings, Scenario::Foreigner, foreigners.action) {
+    for step in steps(evidence, findings, Scenario::ForeignProfile, foreigners.action) {
         let seen = (foreigners.object)(step).map(|object| (object, timeline::<T>(evidence, object)));
         let (object, states) = match seen {
             Some((object, Some(timeline))) => (object, states(evidence, &timeline)),

@@ -216,10 +216,10 @@ fn staged() -> Value {
             {"at": "41s", "args": arguments, "expires": "100s"}, {"at": "101s", "args": arguments, "serial": 2},
             {"at": "41s", "of": "named"}, {"at": "41s", "of": "moves"}, {"at": "305s", "of": "fails", "answer": "failed"},
         ],
-        "notices": {"found": [
-            {"place": {"line": {"number": 1}}, "names": ["oldest", "second"]},
-            {"place": {"line": {"number": 2}}, "names": ["tied", "as-old"]},
-            {"place": {"line": {"number": 3}}, "names": ["gone", "next"]},
+        "notices": {"items": [
+            {"location": {"logLine": {"number": 1}}, "profiles": ["oldest", "second"]},
+            {"location": {"logLine": {"number": 2}}, "profiles": ["tied", "as-old"]},
+            {"location": {"logLine": {"number": 3}}, "profiles": ["gone", "next"]},
         ]},
         "requests": [{"at": "10s", "every": "2s", "times": 12, "subresource": "status"}],
     })
@@ -353,7 +353,7 @@ fn driven() -> Value {
                 {"action": "upgrade", "at": "3m", "profile": "upgraded",
                  "change": {"path": "status.version.kubernetes", "before": "v1.34.1", "after": "v1.35.0"}},
                 {"action": "delete-profile", "at": "3m", "profile": "tampered"},
-                {"action": "put-foreigner", "at": "3m", "profile": "foreign"},
+                {"action": "put-foreign-profile", "at": "3m", "profile": "foreign"},
                 {"action": "tamper-status", "at": "5m", "profile": "tampered", "change": tampered},
                 {"action": "remove-label", "at": "7m", "profile": "tampered"},
                 {"action": "set-display-name", "at": "9m", "profile": "tampered",

@@ -313,7 +313,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         }
         Kind::ConsumerAccess => less.consumer_access.clear(),
         Kind::Workloads => less.workloads.clear(),
-        Kind::Stage => less.stage = None,
+        Kind::Testbed => less.stage = None,
         Kind::Outputs => {
             if let Some(stage) = &mut less.stage {
                 stage.outputs.clear();
@@ -322,7 +322,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         }
         Kind::MemberCalls => less.member_calls = None,
         Kind::PluginCalls => less.plugin_calls = None,
-        Kind::Notices => less.notices = None,
+        Kind::Mentions => less.notices = None,
         Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
     }
     if was_asked {

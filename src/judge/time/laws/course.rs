@@ -410,6 +410,7 @@ impl Watch<'_> {
                 origin,
                 versions: vec![version],
                 deleted: None,
+                deleted_version: None,
             });
         }
     }

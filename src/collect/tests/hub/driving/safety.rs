@@ -257,7 +257,7 @@ async fn a_runner_without_rights_is_told_which() {
         lacking[&DriverAction::DeleteProfile],
         "the runner may not delete clusterprofiles: grant delete on clusterprofiles"
     );
-    assert!(lacking[&DriverAction::PutForeigner].contains("may not create clusterprofiles"));
+    assert!(lacking[&DriverAction::PutForeignProfile].contains("may not create clusterprofiles"));
     assert!(lacking[&DriverAction::TamperStatus].contains("may not patch clusterprofiles/status"));
     // The rest is done.
     assert!(!lacking.contains_key(&DriverAction::RemoveLabel));

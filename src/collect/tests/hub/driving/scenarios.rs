@@ -27,7 +27,7 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
         assert_eq!(step.outcome, StepOutcome::Done, "{step:?}");
         let negative = matches!(
             step.action,
-            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeigner
+            DriverAction::SetDisplayName | DriverAction::Restart | DriverAction::PutForeignProfile
         );
         // The manager asks members for their health every 10 s, and for their version every minute; 2 s more are watched. Of many, all are watched until the last has stayed.
         let seconds = took(step);
@@ -41,7 +41,10 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
             },
             "{step:?}"
         );
-        let whole = matches!(step.action, DriverAction::Restart | DriverAction::PutForeigner);
+        let whole = matches!(
+            step.action,
+            DriverAction::Restart | DriverAction::PutForeignProfile
+        );
         assert_eq!(step.member.is_empty(), whole, "{step:?}");
         if step.action != DriverAction::Restart {
             assert!(step.profile.is_some(), "{step:?}");
@@ -79,12 +82,12 @@ async fn everything_is_done_side_by_side_and_its_answers_are_seen() {
     let others = driver
         .steps
         .iter()
-        .filter(|step| !matches!(step.scenario, Scenario::Restart | Scenario::Foreigner));
+        .filter(|step| !matches!(step.scenario, Scenario::Restart | Scenario::ForeignProfile));
     assert!(others.into_iter().all(|step| step.looked_until <= restart.from));
     let window = seen.evidence.header.window.expect("a window");
     assert!(window.seconds() < 2 * 120 + 90, "{window:?}");
     // The foreign profile was there all the time, and saw the restart too.
-    let foreign = seen.step(Scenario::Foreigner, DriverAction::PutForeigner);
+    let foreign = seen.step(Scenario::ForeignProfile, DriverAction::PutForeignProfile);
     assert!(foreign.looked_until >= restart.looked_until);
     // Only so many hooks of the fleet were at work at once, beside one of each other scenario.
     let most = manager.most_at_work.load(std::sync::atomic::Ordering::Relaxed);
@@ -158,7 +161,7 @@ async fn a_manager_that_does_nothing_is_waited_for_to_the_end() {
     let left = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
     assert!(took(left) <= 2, "{left:?}");
     // Beside what is there, a foreign one can be put all the same.
-    let foreign = seen.step(Scenario::Foreigner, DriverAction::PutForeigner);
+    let foreign = seen.step(Scenario::ForeignProfile, DriverAction::PutForeignProfile);
     assert_eq!(reason(foreign), "");
     assert_eq!(manager.joined(), [].into());
     assert!(world.requests().iter().all(|event| event["verb"] != "update"));
@@ -281,7 +284,7 @@ async fn what_cannot_be_done_is_told_with_the_reason() {
     assert_eq!(driver.able, [DriverAction::Restart].into());
     assert_eq!(driver.lacking[&DriverAction::Break], "there is no hook `join`");
     assert_eq!(
-        driver.lacking[&DriverAction::PutForeigner],
+        driver.lacking[&DriverAction::PutForeignProfile],
         "the run may not write to the hub"
     );
     let calls = manager.calls.lock().expect("nobody panics").clone();

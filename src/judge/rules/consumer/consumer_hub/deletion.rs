@@ -57,7 +57,7 @@ pub(in crate::rules) fn deletion_not_blocked(evidence: &Evidence, findings: &mut
             continue;
         }
         // A run that ends early takes the finalizers away itself.
-        if let (Some(after), Some(why)) = (&after, play.why_missed(Kind::Stage))
+        if let (Some(after), Some(why)) = (&after, play.why_missed(Kind::Testbed))
             && !is_left
             && !after.told().is_empty()
         {

@@ -94,7 +94,7 @@ fn warning_reason(notice: &Notice) -> Option<&str> {
 
 /// Why the consumer may have told of it all the same, if so.
 fn why_unclear(play: &Play<'_>, has_log: bool, is_named: bool) -> Option<Reason> {
-    if let Some(why) = play.why_missed(Kind::Notices) {
+    if let Some(why) = play.why_missed(Kind::Mentions) {
         return Some(why);
     }
     if !has_log {

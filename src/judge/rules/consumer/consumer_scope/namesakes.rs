@@ -73,7 +73,7 @@ pub(in crate::rules) fn namespaces_apart(evidence: &Evidence, findings: &mut Fin
                 let message = "the consumer takes profiles of one name in two namespaces for one";
                 let finding = finding(message).observed("no call");
                 // Refusing the second, and saying so, harms nobody.
-                let is_told = is_warned_of(evidence, subject.last) || !evidence.is_whole(Kind::Notices);
+                let is_told = is_warned_of(evidence, subject.last) || !evidence.is_whole(Kind::Mentions);
                 findings.report(if is_told { finding.advisory() } else { finding });
             }
             Err(why) => findings.cannot_tell(why),

@@ -47,7 +47,7 @@ pub(in crate::rules) fn nothing_secret_in_the_open(evidence: &Evidence, findings
         .iter()
         .filter(|member| !places.contains_key(*member))
         .count();
-    match play.why_missed(Kind::Notices) {
+    match play.why_missed(Kind::Mentions) {
         Some(why) if hidden > 0 => findings.cannot_tell_unless_found(why),
         _ => (0..hidden).for_each(|_| findings.examine()),
     }

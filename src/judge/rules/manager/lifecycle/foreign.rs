@@ -18,7 +18,7 @@ pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings
         evidence,
         findings,
         &Foreigners {
-            action: DriverAction::PutForeigner,
+            action: DriverAction::PutForeignProfile,
             object: |step| step.profile.as_ref(),
             changed,
             message_changed: "a profile of another manager was changed",

@@ -233,6 +233,7 @@ impl Watch {
                     code: if event.verb == "create" { 201 } else { 200 },
                     dry_run: false,
                     changed: None,
+                    resource_version: None,
                     body: None,
                 }
             })
@@ -342,6 +343,7 @@ impl Seen<'_> {
                     origin,
                     versions: vec![version],
                     deleted: None,
+                    deleted_version: None,
                 };
                 self.histories.push((life, history));
             }

@@ -21,10 +21,10 @@ const KINDS: [Kind; 17] = [
     Kind::PlacementTimeline,
     Kind::ConsumerAccess,
     Kind::Workloads,
-    Kind::Stage,
+    Kind::Testbed,
     Kind::MemberCalls,
     Kind::PluginCalls,
-    Kind::Notices,
+    Kind::Mentions,
     Kind::Outputs,
 ];
 

@@ -127,6 +127,7 @@ fn request(history: &ProfileHistory, at: Timestamp) -> Request {
         code: 200,
         dry_run: false,
         changed: Some(true),
+        resource_version: None,
         body: Some(RequestBody {
             parts: vec!["metadata.annotations".to_owned()],
             ..RequestBody::default()

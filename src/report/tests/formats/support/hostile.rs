@@ -167,6 +167,7 @@ pub fn evidence(texts: &[String]) -> Evidence {
             action: DriverAction::Leave,
             member: text.clone(),
             profile: Some(object.clone()),
+            profile_after: None,
             placement: Some(PlacementRequest {
                 name: text.clone(),
                 ..PlacementRequest::default()
