@@ -1,12 +1,6 @@
 //! The admission policy in `docs/examples` on a real API server.
 
-use std::{
-    fs,
-    io::Write as _,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-    time::Duration,
-};
+use std::{fs, path::PathBuf, process::Output, time::Duration};
 
 use envtest::Assets;
 use lab::hub::{Hub, envtest_options};
@@ -14,7 +8,10 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-use crate::trials::{assets_or_reason, trial_with};
+use crate::{
+    cluster::kubectl::run_kubectl,
+    trials::{assets_or_reason, trial_with},
+};
 
 const POLICY: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -140,16 +137,7 @@ struct Kubectl {
 
 impl Kubectl {
     fn output(&self, arguments: &[&str], input: &str) -> Output {
-        let mut kubectl = Command::new(&self.program)
-            .args(arguments)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        kubectl.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        kubectl.wait_with_output().unwrap()
+        run_kubectl(&self.program, &self.kubeconfig, arguments, input)
     }
 
     #[track_caller]

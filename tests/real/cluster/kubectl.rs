@@ -3,7 +3,7 @@
 use std::{
     env,
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
@@ -36,18 +36,7 @@ impl Cluster {
 
     /// Runs kubectl.
     pub fn output(&self, arguments: &[&str], input: &str) -> Output {
-        let mut kubectl = Command::new(&self.kubectl)
-            .args(arguments)
-            .env("KUBECONFIG", &self.kubeconfig)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("kubectl runs");
-        let mut stdin = kubectl.stdin.take().expect("a pipe");
-        stdin.write_all(input.as_bytes()).expect("kubectl reads");
-        drop(stdin);
-        kubectl.wait_with_output().expect("kubectl ends")
+        run_kubectl(&self.kubectl, &self.kubeconfig, arguments, input)
     }
 
     /// Runs kubectl, which has to succeed, with text on its standard input.
@@ -68,4 +57,20 @@ impl Cluster {
         let told = self.kubectl(&[&["get", "--output", "json"], arguments].concat());
         serde_json::from_str(&told).expect("JSON")
     }
+}
+
+/// Runs kubectl on the cluster of a kubeconfig, with text on its standard input.
+pub fn run_kubectl(program: &Path, kubeconfig: &Path, arguments: &[&str], input: &str) -> Output {
+    let mut kubectl = Command::new(program)
+        .args(arguments)
+        .env("KUBECONFIG", kubeconfig)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("kubectl runs");
+    let mut stdin = kubectl.stdin.take().expect("a pipe");
+    stdin.write_all(input.as_bytes()).expect("kubectl reads");
+    drop(stdin);
+    kubectl.wait_with_output().expect("kubectl ends")
 }

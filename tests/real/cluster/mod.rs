@@ -4,7 +4,7 @@
 
 mod hub;
 mod job;
-mod kubectl;
+pub mod kubectl;
 mod kustomization;
 mod traces;
 
