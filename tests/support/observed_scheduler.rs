@@ -82,6 +82,7 @@ fn plan(edition: Edition) -> Plan {
             scheduler: Identity {
                 users: vec![Scheduler::NAME.to_owned()],
                 field_managers: vec![Scheduler::NAME.to_owned()],
+                agents: Vec::new(),
             },
             ..Claim::default()
         },

@@ -271,6 +271,7 @@ fn header() -> impl Strategy<Value = Header> {
             scheduler: Identity {
                 users: consumers.clone(),
                 field_managers: consumers.clone(),
+                agents: consumers.clone(),
             },
             consumers,
             clustersets,

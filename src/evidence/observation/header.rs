@@ -109,6 +109,9 @@ pub struct Identity {
     /// Its field managers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub field_managers: Vec<String>,
+    /// Its programs: the user agent up to the first `/`. They narrow a user that several programs share.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
 }
 
 /// The hub, as far as it describes itself.
@@ -207,7 +210,7 @@ pub struct Permission {
 impl Identity {
     /// Returns `true` if it has no name at all.
     pub fn is_unnamed(&self) -> bool {
-        self.users.is_empty() && self.field_managers.is_empty()
+        self.users.is_empty() && self.field_managers.is_empty() && self.agents.is_empty()
     }
 
     /// Returns `true` if that is one of its users.
