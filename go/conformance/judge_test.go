@@ -20,6 +20,14 @@ func TestOptionsBecomeFlags(t *testing.T) {
 	_, err := conformance.Judge(t.Context(), hub(),
 		conformance.Namespace("fleet", "-odd"),
 		conformance.ClusterManager("hangar"),
+		conformance.ClusterManagerUser("admin"),
+		conformance.ClusterManagerAgent("manager", "hub"),
+		conformance.ClusterManagerFieldManager("manager"),
+		conformance.SchedulerUser("s"),
+		conformance.SchedulerAgent("placement"),
+		conformance.SchedulerFieldManager("placement"),
+		conformance.ConsumerAgent("sync"),
+		conformance.ExpectProfiles(3),
 		conformance.Edition("2026-09"),
 		conformance.Observe(90*time.Second),
 		conformance.Role("manager", "consumer"),
@@ -48,7 +56,10 @@ func TestOptionsBecomeFlags(t *testing.T) {
 		t.Fatalf("no --observe=1m30s in %q", arguments)
 	}
 	expected := []string{
-		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar", "--edition=2026-09",
+		"--observe=1m30s", "--namespace=fleet", "--namespace=-odd", "--cluster-manager=hangar",
+		"--cluster-manager-user=admin", "--cluster-manager-agent=manager", "--cluster-manager-agent=hub",
+		"--cluster-manager-field-manager=manager", "--scheduler-user=s", "--scheduler-agent=placement",
+		"--scheduler-field-manager=placement", "--consumer-agent=sync", "--expect-profiles=3", "--edition=2026-09",
 		"--role=manager,consumer", "--driver=driver.yaml", "--allow-mutations", "--strict",
 		"--config=conformance.yaml", "--waivers=waivers.yaml", "--members=from-secrets", "--audit-log=a.log",
 		"--audit-log=b", "identity/", "--skip", "label",

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,6 +40,40 @@ func Namespace(names ...string) Option { return flag("--namespace", names...) }
 
 // ClusterManager judges only the profiles of the cluster manager with this name (spec.clusterManager.name).
 func ClusterManager(name string) Option { return flag("--cluster-manager", name) }
+
+// ClusterManagerUser names the users of the cluster manager, as the hub's audit log names them. Name all.
+func ClusterManagerUser(names ...string) Option { return flag("--cluster-manager-user", names...) }
+
+// ClusterManagerAgent names the programs of the cluster manager: the part of a user agent before the first "/". In
+// envtest several programs share one user, so name them there. Name all.
+func ClusterManagerAgent(programs ...string) Option {
+	return flag("--cluster-manager-agent", programs...)
+}
+
+// ClusterManagerFieldManager names the field managers of the cluster manager, as managedFields names them. Name all.
+func ClusterManagerFieldManager(names ...string) Option {
+	return flag("--cluster-manager-field-manager", names...)
+}
+
+// SchedulerUser names the users of the scheduler, as the hub's audit log names them. Name all.
+func SchedulerUser(names ...string) Option { return flag("--scheduler-user", names...) }
+
+// SchedulerAgent names the programs of the scheduler: the part of a user agent before the first "/". Name all.
+func SchedulerAgent(programs ...string) Option { return flag("--scheduler-agent", programs...) }
+
+// SchedulerFieldManager names the field managers of the scheduler, as managedFields names them. Name all.
+func SchedulerFieldManager(names ...string) Option {
+	return flag("--scheduler-field-manager", names...)
+}
+
+// ConsumerAgent names the programs of a consumer whose user other programs share. It replaces consumer.agents of the
+// driver file.
+func ConsumerAgent(programs ...string) Option { return flag("--consumer-agent", programs...) }
+
+// ExpectProfiles sets how many profiles the cluster manager should publish: one for each member that is joined.
+func ExpectProfiles(count uint) Option {
+	return flag("--expect-profiles", strconv.FormatUint(uint64(count), 10))
+}
 
 // Edition sets the edition of the documents to judge by, such as "2026-07". The default is "standard".
 func Edition(name string) Option { return flag("--edition", name) }

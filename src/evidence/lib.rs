@@ -27,7 +27,8 @@ pub use observation::{
     about::{About, Environment, Implementation, Realness, RealnessError, Submitter},
     gaps::{Gaps, Spans},
     header::{
-        Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window, parse_time,
+        AgentError, Claim, FORMAT, Header, Hub, Identity, Permission, Scope, ServedVersion, Traffic, Window,
+        agent_program, parse_time,
     },
     kind::{Asked, Gap, Kind},
     reason::{Reason, ReasonId},

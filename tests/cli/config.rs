@@ -164,6 +164,7 @@ fn what_is_printed_can_be_read_again_from_anywhere() {
     let folder = Folder::new();
     let config = folder.config(
         "kubeconfig: ../hub.kubeconfig\nmembers: [from-secrets, members.yaml]\nallowMutations: true\nnodeTolerance: 2\n\
+         expectProfiles: 3\nclusterManagerAgent: [manager]\n\
          skip: ['--odd \"text\"', 'no']\nprofileApiVersion: v1alpha1\nedition: 2026-07\ndriver: driver.yaml\n\
          implementation: {project: 'a: b', url: 'https://x.example/#y', version: '1.30'}",
     );
@@ -180,6 +181,8 @@ fn what_is_printed_can_be_read_again_from_anywhere() {
     ]);
     for kept in [
         "nodeTolerance: 2\n",
+        "expectProfiles: 3\n",
+        "clusterManagerAgent: [manager]\n",
         "allowMutations: true\n",
         "driver: reference\n",
         "members: [from-secrets, ",

@@ -39,7 +39,7 @@ use evidence::{Kind, api::Edition};
 use flate2::{Compression, write::GzEncoder};
 use judge::rules::{self, Basis, Rule};
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use self::call::{Done, Folder, call, call_in_80_columns, command, expect, refused};

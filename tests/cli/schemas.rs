@@ -177,7 +177,8 @@ fn they_tell_what_is_right_from_what_is_wrong() {
             vec![
                 example,
                 yaml(&format!(
-                    "{head}namespace: a\nskip: [b]\nstrict: false\nnodeTolerance: 3\nhub: lab"
+                    "{head}namespace: a\nskip: [b]\nstrict: false\nnodeTolerance: 3\nhub: lab\n\
+                     clusterManagerAgent: manager\nexpectProfiles: 3"
                 )),
             ],
             vec![
@@ -186,6 +187,7 @@ fn they_tell_what_is_right_from_what_is_wrong() {
                 format!("{head}clean: true"),
                 format!("{head}strict: 'yes'"),
                 format!("{head}hub: labb"),
+                format!("{head}expectProfiles: -1"),
                 format!("{head}implementation: {{name: x}}"),
             ],
         ),

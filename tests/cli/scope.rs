@@ -82,6 +82,7 @@ fn flags_of_a_role_that_is_not_judged_are_refused() {
     for (flag, value) in [
         ("--scheduler", "s"),
         ("--scheduler-user", "s"),
+        ("--scheduler-agent", "s"),
         ("--scheduler-field-manager", "s"),
         ("--consumer-user", "u"),
         ("--workload", "apps/v1/deployments"),
@@ -94,6 +95,8 @@ fn flags_of_a_role_that_is_not_judged_are_refused() {
     for (flag, value) in [
         ("--cluster-manager", "m"),
         ("--cluster-manager-user", "m"),
+        ("--cluster-manager-agent", "m"),
+        ("--expect-profiles", "3"),
         ("--feature", "consumer-secrets"),
         ("--consumer", "c"),
         ("--clusterset", "n=s"),
@@ -106,6 +109,62 @@ fn flags_of_a_role_that_is_not_judged_are_refused() {
             &[flag, "for the role manager", "--role scheduler,manager"],
         );
     }
+}
+
+#[test]
+fn an_agent_is_the_name_of_a_program() {
+    for flag in ["--cluster-manager-agent", "--scheduler-agent", "--consumer-agent"] {
+        let wrong = ["run", "--from", "conforming.yaml", flag, "manager/v0.0.0 (linux)"];
+        refused(&wrong, &[flag, "before the first `/`: write manager"]);
+        refused(
+            &["run", "--from", "conforming.yaml", flag, "/"],
+            &[flag, "such as manager"],
+        );
+    }
+    refused(
+        &["run", "--from", "conforming.yaml", "--expect-profiles", "some"],
+        &["--expect-profiles"],
+    );
+}
+
+#[test]
+fn the_evidence_keeps_agents_and_the_expected_number_of_profiles() {
+    let folder = Folder::new();
+    let (record, again) = (folder.flag("evidence.jsonl"), folder.flag("again.jsonl"));
+    let flags = [
+        "--cluster-manager-agent",
+        "hub",
+        "--cluster-manager-agent",
+        "agent",
+    ];
+    let count = ["--expect-profiles", "3", "--record", &record];
+    call(&[&["run", "--from", "conforming.yaml"][..], &flags, &count].concat());
+    let header: Value = header_of(&folder.text("evidence.jsonl"));
+    assert_eq!(
+        header["claim"]["clusterManager"]["agents"],
+        json!(["hub", "agent"])
+    );
+    assert_eq!(header["claim"]["expectedProfiles"], 3);
+    // A replay keeps what was recorded, and its own flags win.
+    let other = [
+        "replay",
+        &record,
+        "--cluster-manager-agent",
+        "hub",
+        "--record",
+        &again,
+    ];
+    call(&other);
+    let header: Value = header_of(&folder.text("again.jsonl"));
+    assert_eq!(header["claim"]["clusterManager"]["agents"], json!(["hub"]));
+    assert_eq!(header["claim"]["expectedProfiles"], 3);
+}
+
+/// The header of an evidence file.
+fn header_of(evidence: &str) -> Value {
+    let first = evidence.lines().next().expect("a first line");
+    let line: Value = serde_json::from_str(first).expect("JSON");
+    line["header"].clone()
 }
 
 #[test]

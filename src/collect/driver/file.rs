@@ -11,7 +11,9 @@ use std::{
 };
 
 pub use error::{DriverFileError, DriverFileFlaw, HookFlaw};
-use evidence::{ConsumerClaims, DriverAction, LARGEST_TEXT, Reads, read_text, user_file::UserFileError};
+use evidence::{
+    ConsumerClaims, DriverAction, LARGEST_TEXT, Reads, agent_program, read_text, user_file::UserFileError,
+};
 use schemars::Schema;
 
 use super::{
@@ -49,6 +51,8 @@ pub struct DriverFile {
 pub struct ConsumerFile {
     /// What it claims.
     pub claims: ConsumerClaims,
+    /// Its programs, where other programs use its user, too.
+    pub agents: Vec<String>,
     /// A namespace whose profiles it does not read.
     pub unselected: Option<String>,
     /// Where it makes something of profiles.
@@ -273,7 +277,11 @@ fn consumer(consumer: text::Consumer, folder: &Path) -> Result<ConsumerFile, Dri
     {
         return Err(DriverFileFlaw::Decision(key.clone()));
     }
+    for agent in &consumer.agents {
+        agent_program(agent).map_err(DriverFileFlaw::Agent)?;
+    }
     Ok(ConsumerFile {
+        agents: consumer.agents,
         claims: ConsumerClaims {
             user: consumer.user.unwrap_or_default(),
             namespaces: consumer.namespaces,

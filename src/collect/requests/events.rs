@@ -127,7 +127,9 @@ impl Events {
         let part = |part: Option<&Cow<'_, str>>| part.map_or_else(String::new, ToString::to_string);
         let namespace = self.shared(&part(target.and_then(|target| target.namespace.as_ref())));
         let name = self.shared(&part(target.and_then(|target| target.name.as_ref())));
-        self.reads.take(user, HubRead { at, namespace, name });
+        let agent = event.user_agent.as_deref().unwrap_or_default();
+        let program = agent.split('/').next().unwrap_or_default();
+        self.reads.take(user, program, HubRead { at, namespace, name });
     }
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {

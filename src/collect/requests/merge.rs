@@ -40,7 +40,7 @@ pub fn merge_into(evidence: &mut Evidence, log: AuditLog) {
     let mut reads = evidence
         .stage
         .as_ref()
-        .and_then(|stage| reads.of(&stage.consumer.user));
+        .and_then(|stage| reads.of(&stage.consumer.user, &evidence.header.claim.consumer_agents));
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
         for events in [

@@ -18,8 +18,8 @@ pub(super) struct Reads(HashMap<Arc<str>, Reader>);
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Reader {
     groups: BTreeSet<String>,
-    /// Gets and lists.
-    reads: Vec<HubRead>,
+    /// Gets and lists, each with the program that sent it.
+    reads: Vec<(String, HubRead)>,
 }
 
 impl Reads {
@@ -33,17 +33,20 @@ impl Reads {
         }
     }
 
-    /// Keeps a read.
-    pub(super) fn take(&mut self, user: Arc<str>, read: HubRead) {
+    /// Keeps a read that a program of the user sent.
+    pub(super) fn take(&mut self, user: Arc<str>, program: &str, read: HubRead) {
         let reads = &mut self.0.entry(user).or_default().reads;
         if reads.len() < MOST {
-            reads.push(read);
+            reads.push((program.to_owned(), read));
         }
     }
 
-    /// Those of a user, in the order of time, and the user's groups. None if the log knows no read of that user.
-    pub(super) fn of(mut self, user: &str) -> Option<(Vec<HubRead>, BTreeSet<String>)> {
+    /// The reads that these programs of a user sent, or all if no program is named, in the order of time, and the user's
+    /// groups. None if the log knows no read of that user.
+    pub(super) fn of(mut self, user: &str, agents: &[String]) -> Option<(Vec<HubRead>, BTreeSet<String>)> {
         let Reader { groups, mut reads } = self.0.remove(user)?;
+        reads.retain(|(program, _)| agents.is_empty() || agents.contains(program));
+        let mut reads: Vec<HubRead> = reads.into_iter().map(|(_, read)| read).collect();
         reads.sort_by_key(|read| read.at);
         Some((reads, groups))
     }

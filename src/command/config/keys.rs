@@ -127,6 +127,8 @@ mod tests {
         let kind = |name: &str| keys.iter().find(|key| key.name == name).map(|key| key.kind);
         assert_eq!(kind("allowMutations"), Some(Kind::Switch));
         assert_eq!(kind("nodeTolerance"), Some(Kind::Number));
+        assert_eq!(kind("expectProfiles"), Some(Kind::Number));
+        assert_eq!(kind("clusterManagerAgent"), Some(Kind::List));
         assert_eq!(kind("clusterManager"), Some(Kind::Text));
         assert_eq!(kind("auditLog"), Some(Kind::List));
         assert_eq!(kind("filters"), Some(Kind::List));

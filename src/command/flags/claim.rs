@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use evidence::{
-    About, Claim,
+    About, Claim, agent_program,
     api::{
         Edition, Feature, Role,
         syntax::{is_dns_label, is_label_value},
@@ -43,15 +43,30 @@ pub struct ClaimFlags {
     /// A user of the cluster manager, as the hub names it: name those of all its replicas and components (repeatable)
     #[arg(long = "cluster-manager-user", value_name = "USER")]
     pub cluster_manager_users: Vec<String>,
+    /// A program of the cluster manager: the part of its user agent before the first `/`. Needed where several programs
+    /// share one user: name all (repeatable)
+    #[arg(long = "cluster-manager-agent", value_name = "PROGRAM", value_parser = agent_program)]
+    pub cluster_manager_agents: Vec<String>,
     /// A field manager of the cluster manager, as managedFields name it: name all (repeatable)
     #[arg(long = "cluster-manager-field-manager", value_name = "NAME")]
     pub cluster_manager_field_managers: Vec<String>,
     /// A user of the scheduler, as the hub names it: name those of all its replicas and components (repeatable)
     #[arg(long = "scheduler-user", value_name = "USER")]
     pub scheduler_users: Vec<String>,
+    /// A program of the scheduler: the part of its user agent before the first `/`. Needed where several programs share
+    /// one user: name all (repeatable)
+    #[arg(long = "scheduler-agent", value_name = "PROGRAM", value_parser = agent_program)]
+    pub scheduler_agents: Vec<String>,
     /// A field manager of the scheduler, as managedFields name it: name all (repeatable)
     #[arg(long = "scheduler-field-manager", value_name = "NAME")]
     pub scheduler_field_managers: Vec<String>,
+    /// A program of the consumer: the part of its user agent before the first `/`. Needed where other programs share the
+    /// user that the driver file names: name all (repeatable) [default: consumer.agents of the driver file]
+    #[arg(long = "consumer-agent", value_name = "PROGRAM", value_parser = agent_program)]
+    pub consumer_agents: Vec<String>,
+    /// How many profiles the cluster manager should publish: one for each member that is joined
+    #[arg(long, value_name = "N")]
+    pub expect_profiles: Option<usize>,
     /// Accept a profile's node count if it differs from its member's by at most N [default: 0]
     #[arg(long, value_name = "N")]
     pub node_tolerance: Option<u64>,
@@ -99,12 +114,15 @@ impl ClaimFlags {
         for (claimed, given) in [
             (&mut claim.consumers, &self.consumers),
             (&mut claim.consumer_users, &self.consumer_users),
+            (&mut claim.consumer_agents, &self.consumer_agents),
             (&mut claim.cluster_manager.users, &self.cluster_manager_users),
+            (&mut claim.cluster_manager.agents, &self.cluster_manager_agents),
             (
                 &mut claim.cluster_manager.field_managers,
                 &self.cluster_manager_field_managers,
             ),
             (&mut claim.scheduler.users, &self.scheduler_users),
+            (&mut claim.scheduler.agents, &self.scheduler_agents),
             (
                 &mut claim.scheduler.field_managers,
                 &self.scheduler_field_managers,
@@ -113,6 +131,9 @@ impl ClaimFlags {
             if !given.is_empty() {
                 claimed.clone_from(given);
             }
+        }
+        if self.expect_profiles.is_some() {
+            claim.expected_profiles = self.expect_profiles;
         }
         if let Some(tolerance) = self.node_tolerance {
             claim.node_tolerance = tolerance;
@@ -132,16 +153,20 @@ impl ClaimFlags {
             ("no_features", !self.no_features.is_empty()),
             ("consumers", !self.consumers.is_empty()),
             ("consumer_users", !self.consumer_users.is_empty()),
+            ("consumer_agents", !self.consumer_agents.is_empty()),
             ("cluster_manager_users", !self.cluster_manager_users.is_empty()),
+            ("cluster_manager_agents", !self.cluster_manager_agents.is_empty()),
             (
                 "cluster_manager_field_managers",
                 !self.cluster_manager_field_managers.is_empty(),
             ),
             ("scheduler_users", !self.scheduler_users.is_empty()),
+            ("scheduler_agents", !self.scheduler_agents.is_empty()),
             (
                 "scheduler_field_managers",
                 !self.scheduler_field_managers.is_empty(),
             ),
+            ("expect_profiles", self.expect_profiles.is_some()),
             ("node_tolerance", self.node_tolerance.is_some()),
             ("clustersets", !self.clustersets.is_empty()),
         ]

@@ -257,6 +257,16 @@ impl Driving {
         }))
     }
 
+    /// Adds the consumer's programs that the driver file names, unless a flag names them.
+    pub fn name_consumer(&self, claim: &mut Claim) {
+        if let Driving::File { file, .. } = self
+            && let Some(consumer) = &file.consumer
+            && claim.consumer_agents.is_empty()
+        {
+            claim.consumer_agents.clone_from(&consumer.agents);
+        }
+    }
+
     /// Plans the scenarios for the reference implementations that are there. A scheduler alone has an inventory of its
     /// own.
     pub fn by_remotes(

@@ -66,23 +66,27 @@ pub fn apply(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Res
 }
 
 /// Flags that one role alone has a use for, by their ids.
-const FLAGS: [(&str, Role); 16] = [
+const FLAGS: [(&str, Role); 20] = [
     ("scheduler", Role::Scheduler),
     ("scheduler_users", Role::Scheduler),
+    ("scheduler_agents", Role::Scheduler),
     ("scheduler_field_managers", Role::Scheduler),
     ("consumer_users", Role::Scheduler),
     ("workload", Role::Scheduler),
     ("cluster_manager", Role::Manager),
     ("cluster_manager_users", Role::Manager),
+    ("cluster_manager_agents", Role::Manager),
     ("cluster_manager_field_managers", Role::Manager),
     ("features", Role::Manager),
     ("no_features", Role::Manager),
     ("consumers", Role::Manager),
     ("clustersets", Role::Manager),
+    ("expect_profiles", Role::Manager),
     ("node_tolerance", Role::Manager),
     ("members", Role::Manager),
     ("provider_file", Role::Manager),
     ("probe", Role::Manager),
+    ("consumer_agents", Role::Consumer),
 ];
 
 /// The role that alone has a use for a flag, if it is such a flag.

@@ -77,6 +77,7 @@ async fn observe_kubeconfig(
     match driving {
         Some(driving) if plan.claim.edition_of(Role::Consumer).is_some() => {
             plan.stage = driving.stage_by_file(&hub, clock).await?;
+            driving.name_consumer(&mut plan.claim);
         }
         Some(driving) => plan.driver = driving.by_file(&hub, clock)?,
         None => {}

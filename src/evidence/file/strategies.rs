@@ -273,6 +273,8 @@ fn header() -> impl Strategy<Value = Header> {
                 field_managers: consumers.clone(),
                 agents: consumers.clone(),
             },
+            consumer_agents: consumers.clone(),
+            expected_profiles: Some(consumers.len()),
             consumers,
             clustersets,
             features: [Feature::ConsumerSecrets].into(),

@@ -82,12 +82,18 @@ pub struct Claim {
     /// Users that read placements as consumers, as the hub names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub consumer_users: Vec<String>,
-    /// All users and field managers of the cluster manager.
+    /// Programs of the consumer that is judged: the user agent up to the first `/`. They narrow its user.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub consumer_agents: Vec<String>,
+    /// All users, programs, and field managers of the cluster manager.
     #[serde(skip_serializing_if = "Identity::is_unnamed")]
     pub cluster_manager: Identity,
-    /// All users and field managers of the scheduler.
+    /// All users, programs, and field managers of the scheduler.
     #[serde(skip_serializing_if = "Identity::is_unnamed")]
     pub scheduler: Identity,
+    /// The number of profiles that the cluster manager should publish.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected_profiles: Option<usize>,
     /// Largest accepted difference between a profile's node count and the member's.
     #[serde(skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,
@@ -333,6 +339,30 @@ impl Window {
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// Why a text does not name a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// It names no program.
+    #[error("expected the part of the user agent before the first `/`, such as manager")]
+    Empty,
+    /// It holds more than the program.
+    #[error("expected only the part of the user agent before the first `/`: write {0}")]
+    NotProgram(String),
+}
+
+/// Reads the name of a program, as user agents begin with it.
+///
+/// # Errors
+/// If the text is empty, or holds a `/` or blanks.
+pub fn agent_program(text: &str) -> Result<String, AgentError> {
+    let mut words = text.split(|sign: char| sign == '/' || sign.is_whitespace());
+    match words.find(|word| !word.is_empty()) {
+        None => Err(AgentError::Empty),
+        Some(program) if program == text => Ok(text.to_owned()),
+        Some(program) => Err(AgentError::NotProgram(program.to_owned())),
+    }
 }
 
 /// Reads an RFC 3339 time, as the hub writes it.

@@ -80,6 +80,11 @@ impl Request {
         self.user_agent.starts_with(SUITE)
     }
 
+    /// The program that sent it: the user agent up to the first `/`.
+    pub fn program(&self) -> &str {
+        self.user_agent.split('/').next().unwrap_or_default()
+    }
+
     /// Returns `true` for a write that the hub carried out.
     pub fn is_write(&self) -> bool {
         !self.dry_run && (200..300).contains(&self.code)

@@ -70,7 +70,7 @@ pub struct Stage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ConsumerClaims {
-    /// The user, as the hub names it. Nobody else uses it.
+    /// The user, as the hub names it. No other program uses it, unless the claim names the consumer's programs.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub user: String,
     /// The namespaces whose profiles it reads; empty for all.

@@ -171,6 +171,8 @@ impl Claimed {
             consumers: claim.consumers.clone(),
             cluster_manager: claim.cluster_manager.clone(),
             scheduler: claim.scheduler.clone(),
+            consumer_agents: claim.consumer_agents.clone(),
+            expected_profiles: claim.expected_profiles,
             node_tolerance: claim.node_tolerance,
             clustersets: claim.clustersets.clone(),
         }
@@ -184,6 +186,8 @@ impl Claimed {
         claim.consumers.clone_from(&self.consumers);
         claim.cluster_manager.clone_from(&self.cluster_manager);
         claim.scheduler.clone_from(&self.scheduler);
+        claim.consumer_agents.clone_from(&self.consumer_agents);
+        claim.expected_profiles = self.expected_profiles;
         claim.node_tolerance = self.node_tolerance;
         claim.clustersets.clone_from(&self.clustersets);
     }

@@ -84,6 +84,12 @@ pub struct Claimed {
     /// All users and field managers of the scheduler.
     #[serde(default, skip_serializing_if = "Identity::is_unnamed")]
     pub scheduler: Identity,
+    /// Programs of the consumer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consumer_agents: Vec<String>,
+    /// The number of profiles that the cluster manager should publish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_profiles: Option<usize>,
     /// The tolerated difference between a profile's node count and its member's.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub node_tolerance: u64,

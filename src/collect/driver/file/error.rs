@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use evidence::{DriverAction, user_file::UserFileError};
+use evidence::{AgentError, DriverAction, user_file::UserFileError};
 
 use crate::driver::{hooks::PREFIX, plan::MOST_MEMBERS};
 
@@ -54,6 +54,9 @@ pub enum DriverFileFlaw {
          small letters, digits and `-`"
     )]
     Decision(String),
+    /// A user agent is not the name of a program.
+    #[error("consumer.agents: {0}")]
+    Agent(AgentError),
     /// The consumer has no plugin that the run could be.
     #[error(
         "consumer.providers is empty: name the access provider for which it runs `clusterprofile-conformance plugin`"

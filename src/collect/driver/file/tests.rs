@@ -253,6 +253,16 @@ fn a_consumer_of_decisions_says_which_it_reads() {
 }
 
 #[test]
+fn a_consumer_names_its_programs() {
+    let consumer = |agents: &str| {
+        format!("consumer: {{namespaces: [a], providers: [p], recorder: r.json, user: u, agents: {agents}}}")
+    };
+    let file = parse(&consumer("[sync, gate]")).expect("a driver file");
+    assert_eq!(file.consumer.expect("a consumer").agents, ["sync", "gate"]);
+    assert!(refusal(&consumer("[sync/v1]")).contains("consumer.agents: expected only"));
+}
+
+#[test]
 fn a_consumer_says_where_it_makes_something() {
     let consumer = |outputs: &str| {
         format!("consumer: {{namespaces: [a], providers: [p], recorder: r, outputs: {outputs}}}\n")

@@ -53,6 +53,9 @@ pub(super) struct Text {
 pub(super) struct Consumer {
     /// Its own user, as the hub names it. Without one, its writes are not judged.
     pub user: Option<String>,
+    /// Its programs, where other programs use that user, too: the part of a user agent before the first `/`.
+    #[serde(default)]
+    pub agents: Vec<String>,
     /// The namespaces whose profiles it reads. The run publishes its profiles there, so they should be for this alone.
     pub namespaces: BTreeSet<String>,
     /// A namespace whose profiles it does not read. The run publishes some there, too.

@@ -36,6 +36,7 @@ pub struct World {
     /// What consumers of placements may do.
     consumer_access: Option<Vec<Value>>,
     consumer_users: Vec<String>,
+    consumer_agents: Vec<String>,
     /// The users and field managers that are named with `--cluster-manager-user` and the like.
     cluster_manager: Option<Value>,
     scheduler: Option<Value>,
@@ -46,6 +47,7 @@ pub struct World {
     /// Secrets without the label, as the runner keeps them.
     unlabelled_secrets: Vec<Value>,
     consumers: Vec<String>,
+    expected_profiles: Option<usize>,
     node_tolerance: u64,
     /// ClusterSets that are declared with `--clusterset`, by namespace.
     clustersets: BTreeMap<String, String>,
@@ -331,8 +333,10 @@ impl World {
                 features: self.claims.clone(),
                 consumers: self.consumers.clone(),
                 consumer_users: self.consumer_users.clone(),
+                consumer_agents: self.consumer_agents.clone(),
                 cluster_manager: part("clusterManager", &self.cluster_manager)?,
                 scheduler: part("scheduler", &self.scheduler)?,
+                expected_profiles: self.expected_profiles,
                 node_tolerance: self.node_tolerance,
                 clustersets: self.clustersets.clone(),
                 ..Claim::default()

@@ -18,7 +18,6 @@ use super::{
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
-    who::Sender,
 };
 
 /// A consumer on its stage, with what it could read and whom it called.
@@ -131,12 +130,19 @@ impl<'e> Play<'e> {
         })
     }
 
-    /// The consumer's user, if it is named and none of the run's: then all that it did in a log is the consumer's.
+    /// The consumer's user, if the driver file names it and the suite's own requests are not taken for the consumer's.
     pub(crate) fn own_user(&self, requests: &[Request]) -> Option<&'e str> {
         let user = &*self.stage.consumer.user;
         let mut of_run = requests.iter().filter(|request| request.is_the_suites());
-        let is_shared = of_run.any(|request| Sender::of(request).name == user);
+        let is_shared = of_run.any(|request| self.is_consumers(request));
         (!user.is_empty() && !is_shared).then_some(user)
+    }
+
+    /// Returns `true` if the consumer sent the request: by its user and, if its programs are named, by one of them.
+    pub(crate) fn is_consumers(&self, request: &Request) -> bool {
+        let agents = &self.evidence.header.claim.consumer_agents;
+        let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
+        *request.user == *self.stage.consumer.user && is_its_program
     }
 
     /// The staged profiles.

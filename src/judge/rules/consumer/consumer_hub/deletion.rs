@@ -139,9 +139,9 @@ impl<'e> Holder<'e> {
             return Self::Unknown("others may have set finalizers on a profile before the run looked".into());
         }
         let requests = play.evidence.requests.as_ref().map_or(&[][..], |log| &log.events);
-        let Some(user) = play.own_user(requests) else {
+        if play.own_user(requests).is_none() {
             return Self::Unknown(CONSUMER_NOT_NAMED);
-        };
+        }
         let metadata = &subject.last.metadata;
         let key: Key<'_> = (&metadata.namespace, &metadata.name);
         let counts = |request: &&Request| {
@@ -164,7 +164,7 @@ impl<'e> Holder<'e> {
             parts.into_iter().any(|part| part == FINALIZERS)
         };
         let setters = writes.into_iter().filter(sets);
-        let (own, others): (Vec<_>, Vec<_>) = setters.partition(|write| Sender::of(write).name == user);
+        let (own, others): (Vec<_>, Vec<_>) = setters.partition(|write| play.is_consumers(write));
         match (own.is_empty(), others.is_empty()) {
             (true, _) => Self::Others,
             (false, true) => Self::Consumer(own),

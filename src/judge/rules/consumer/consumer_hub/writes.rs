@@ -107,12 +107,11 @@ fn differ(one: &ClusterProfile, other: &ClusterProfile) -> bool {
 fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec<&'e Request>> {
     let play = Play::of(evidence, findings)?;
     let requests = &evidence.requests.as_ref()?.events;
-    let Some(user) = play.own_user(requests) else {
+    if play.own_user(requests).is_none() {
         findings.not_asked(CONSUMER_NOT_NAMED);
         return None;
-    };
-    let is_known =
-        play.stage.reads.is_some() || requests.iter().any(|request| Sender::of(request).name == user);
+    }
+    let is_known = play.stage.reads.is_some() || requests.iter().any(|request| play.is_consumers(request));
     if !is_known {
         findings.cannot_tell(
             "the audit log has no request of the consumer's user: it may be another one, or the policy leaves its reads out",
@@ -134,7 +133,7 @@ fn its_writes<'e>(evidence: &'e Evidence, findings: &mut Findings) -> Option<Vec
     let staged: BTreeSet<&str> = staged.collect();
     let counts = |request: &&Request| {
         let is_accepted = request.is_write() && request.changed != Some(false);
-        is_accepted && Sender::of(request).name == user && staged.contains(&*request.namespace)
+        is_accepted && play.is_consumers(request) && staged.contains(&*request.namespace)
     };
     Some(requests.iter().filter(counts).collect())
 }

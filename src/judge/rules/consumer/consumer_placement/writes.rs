@@ -11,7 +11,6 @@ use crate::{
     },
     subjects::{Finding, Findings},
     who::{
-        Sender,
         authors::is_by_program,
         logged::{Key, logged_key},
     },
@@ -56,7 +55,7 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
             changes(request) && &*request.verb == "create" && logged_key(request) == *key
         };
         let first = requests.iter().find(is_creation);
-        first.is_some_and(|first| Sender::of(first).name == user)
+        first.is_some_and(|first| play.is_consumers(first))
     };
     let staged: Vec<Key<'_>> = evidence
         .slice_histories()
@@ -78,7 +77,7 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(evidence: &Evidence, fi
         .iter()
         .filter(|request| changes(request))
         .filter(is_on_staged);
-    let writes = writes.filter(|request| Sender::of(request).name == user);
+    let writes = writes.filter(|request| play.is_consumers(request));
     for (key, writes) in by_object(writes) {
         let slice = logged_object(names::PLACEMENT_KIND, key);
         let finding = Finding::on(slice, "the consumer writes a slice of a decision")
