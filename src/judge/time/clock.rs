@@ -59,6 +59,9 @@ pub(crate) struct HubClock {
 }
 
 impl HubClock {
+    /// A clock of which nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { most_ahead: None };
+
     /// The clock of the hub that the evidence is of.
     pub(crate) fn of(evidence: &Evidence) -> Self {
         Self {
@@ -67,9 +70,16 @@ impl HubClock {
     }
 
     /// The earliest moment, by the runner's clock, at which the hub can have written that stamp.
-    pub(super) fn earliest(self, stamp: &str) -> Option<Micros> {
+    pub(crate) fn earliest(self, stamp: &str) -> Option<Micros> {
         let stamp = parse_time(stamp)?.as_microsecond();
         Some(stamp.saturating_sub(self.most_ahead?))
+    }
+
+    /// The latest moment, by the runner's clock, at which the hub can have written that stamp, if no clock was set.
+    pub(crate) fn latest(self, stamp: &str) -> Option<Micros> {
+        // The measured skew may be too small instead of too great, and the stamp has whole seconds.
+        let error = 2 * SKEW_ERROR + SECOND + SERVERS_APART;
+        Some(self.earliest(stamp)?.saturating_add(error))
     }
 
     /// The same hub, if none of an object's stamps, in order, is from after its arrival or from before the last one. Else its

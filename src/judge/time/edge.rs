@@ -64,7 +64,7 @@ impl Edge {
 }
 
 /// Narrows the edges of one object: its changes come in order, so none is before the one before it, nor after the next.
-pub(super) fn put_in_order<'a>(edges: impl DoubleEndedIterator<Item = &'a mut Edge>) {
+pub(crate) fn put_in_order<'a>(edges: impl DoubleEndedIterator<Item = &'a mut Edge>) {
     let mut edges: Vec<&mut Edge> = edges.collect();
     let mut bound = Micros::MAX;
     for edge in edges.iter_mut().rev() {

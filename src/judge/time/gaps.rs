@@ -9,7 +9,7 @@ use super::{LATE, Micros, Set};
 /// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
 /// their own share those of all.
 #[derive(Clone, Default)]
-pub(super) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
+pub(crate) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
 
 impl<'e> Gaps<'e> {
     /// The gaps in the watch of one object, in its window and after it.
@@ -18,7 +18,7 @@ impl<'e> Gaps<'e> {
     }
 
     /// The gaps in the watch of any of these objects.
-    pub(super) fn of_any<'n, T: Tracked>(
+    pub(crate) fn of_any<'n, T: Tracked>(
         evidence: &'e Evidence,
         mut objects: impl Iterator<Item = (&'n str, &'n str)> + Clone,
     ) -> Self {
@@ -49,8 +49,13 @@ impl<'e> Gaps<'e> {
         gap.filter(|(from, _)| *from <= moment)
     }
 
+    /// The gap that began before a moment and ends there or later.
+    pub(crate) fn before(&self, moment: Micros) -> Option<(Micros, Micros)> {
+        self.around(moment).filter(|(from, _)| *from < moment)
+    }
+
     /// The gaps that end in a closed span.
-    pub(super) fn ending_in(&self, since: Micros, until: Micros) -> &[(Micros, Micros)] {
+    pub(crate) fn ending_in(&self, since: Micros, until: Micros) -> &[(Micros, Micros)] {
         let first = self.0.partition_point(|gap| gap.1 < since);
         let last = self.0.partition_point(|gap| gap.1 <= until).max(first);
         &self.0[first..last]

@@ -38,17 +38,19 @@ pub(crate) use answered::{is_after_gap, missed, told_by};
 pub(crate) use arrival::{is_surely_later, surely_between};
 pub(crate) use bucket::Bucket;
 pub(crate) use clock::{
-    CLOCKS_APART, ManagerClock, SERVERS_APART, deletion_began, known_skew, on_our_clock, skew, stamped,
+    CLOCKS_APART, HubClock, ManagerClock, SERVERS_APART, deletion_began, known_skew, new_stamp, on_our_clock,
+    skew, stamped,
 };
-pub(crate) use edge::Edge;
+pub(crate) use edge::{Edge, put_in_order};
 pub(crate) use events::{AtMost, Event, Events, Excess, Series};
+pub(crate) use gaps::Gaps;
 pub(crate) use known::{Known, Why};
 pub(crate) use missed::{was_watched_in_part, why_incomplete, why_missed};
 pub(crate) use set::{Set, Stretch};
-pub(crate) use timeline::{Run, Seen, Timeline};
+pub(crate) use timeline::{Run, Seen, Timeline, stamp_of};
 pub(crate) use together::{Change, Lasting, Look, Together};
 pub(crate) use while_::While;
-pub(crate) use window::{end, timestamp};
+pub(crate) use window::{end, is_watched, timestamp};
 pub(crate) use writes::{Write, is_log_broken, is_logged_around, writes};
 
 /// Microseconds since the epoch, or between two times: with timestamps of a hub, arithmetic may leave the range of a

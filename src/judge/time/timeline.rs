@@ -605,7 +605,7 @@ impl<'e, T: Tracked> Builder<'e, T> {
 }
 
 /// The earliest moment at which a version can have been written by what the hub stamped.
-pub(super) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
+pub(crate) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
     let created = || after.metadata().creation_timestamp.as_deref();
     let written = new_stamp(before, after, |_| true).and_then(|stamp| clock.earliest(stamp));
     match before {

@@ -1,6 +1,6 @@
 //! When the runner stopped looking.
 
-use evidence::Evidence;
+use evidence::{Asked, Evidence, Tracked};
 use jiff::Timestamp;
 
 use super::Micros;
@@ -14,4 +14,9 @@ pub(crate) fn end(evidence: &Evidence) -> Option<Micros> {
 pub(crate) fn timestamp(at: Micros) -> Timestamp {
     let beyond = if at < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_microsecond(at).unwrap_or(beyond)
+}
+
+/// Whether the run watched the objects of a kind. A dump and a single list have no history.
+pub(crate) fn is_watched<T: Tracked>(evidence: &Evidence) -> bool {
+    evidence.header.window.is_some() && matches!(evidence.asked(T::WATCHED), Asked::Yes)
 }

@@ -1,0 +1,316 @@
+//! Builds a timeline from the arrivals and the gaps in the evidence.
+
+use std::{ops::Range, vec};
+
+use evidence::{Evidence, History, Origin, Tracked, Version};
+
+use super::{
+    Moment, Timeline,
+    arrival::{Arrival, Arrivals, put_in_hub_order},
+};
+use crate::time::{Edge, Gaps, LATE, Micros, Set, is_watched, put_in_order};
+
+/// A change, and the place of the moment that it began.
+pub(super) struct ChangeRecord<'e, T> {
+    pub(super) life: &'e History<T>,
+    pub(super) before: Option<&'e Version<T>>,
+    pub(super) after: Option<&'e Version<T>>,
+    pub(super) place: usize,
+    pub(super) is_over_gap: bool,
+}
+
+/// A timeline while it is built.
+pub(super) struct Build<'e, T> {
+    evidence: &'e Evidence,
+    arrivals: Arrivals<'e, T>,
+    /// Whether a rule sees two versions as the same, so that the second one begins no moment.
+    is_same: fn(&T, &T) -> bool,
+    gaps: Gaps<'e>,
+    timeline: Timeline<'e, T>,
+    unobserved: Vec<(Micros, Micros)>,
+    /// The present version of each name.
+    present: Vec<Option<&'e Version<T>>>,
+    /// The names that are present, in the order of their creation.
+    order: Vec<usize>,
+    /// The versions of the last observed moment.
+    last: Range<usize>,
+    /// Whether all that came since then is new objects.
+    is_unchanged: bool,
+}
+
+impl<'e, T: Tracked> Build<'e, T> {
+    pub(super) fn new(
+        evidence: &'e Evidence,
+        arrivals: Arrivals<'e, T>,
+        is_same: fn(&T, &T) -> bool,
+    ) -> Self {
+        let is_watched = is_watched::<T>(evidence);
+        let gaps = if is_watched {
+            Gaps::of_any::<T>(evidence, arrivals.names.iter().copied())
+        } else {
+            Gaps::default()
+        };
+        let present = vec![None; arrivals.names.len()];
+        Self {
+            evidence,
+            arrivals,
+            is_same,
+            gaps,
+            timeline: Timeline {
+                moments: Vec::new(),
+                versions: Vec::new(),
+                changes: Vec::new(),
+                unobserved: Set::default(),
+                end: Micros::MAX,
+                window_end: None,
+                is_watched,
+                is_cut: false,
+            },
+            unobserved: Vec::new(),
+            present,
+            order: Vec::new(),
+            last: 0..0,
+            is_unchanged: true,
+        }
+    }
+
+    /// The timeline of a name. The last write to the object of the first list dates what that list shows.
+    pub(super) fn of_name(self) -> Timeline<'e, T> {
+        let listed = self.arrivals.all.iter().rfind(|arrival| arrival.is_listed);
+        let written = listed.and_then(|listed| self.arrivals.last_write(listed));
+        self.build(written)
+    }
+
+    /// The timeline of a group. An object that was deleted before the first list may have changed the group since the last
+    /// write to any other one.
+    pub(super) fn of_group(self) -> Timeline<'e, T> {
+        self.build(None)
+    }
+
+    fn build(mut self, last_write: Option<Micros>) -> Timeline<'e, T> {
+        let Some(window) = self.evidence.header.window.filter(|_| self.timeline.is_watched) else {
+            return self.snapshot();
+        };
+        self.set_end(window.until.as_microsecond());
+        let end = self.timeline.end;
+        let mut arrivals = std::mem::take(&mut self.arrivals.all);
+        arrivals.retain(|arrival| !arrival.is_later || self.timeline.window_end.is_some());
+        self.push_unobserved(Edge::at(Micros::MIN), Micros::MIN);
+        let listed = arrivals.iter().filter(|arrival| arrival.is_listed);
+        match listed.map(|arrival| arrival.at).max() {
+            Some(read_by) => {
+                let rest = arrivals.split_off(arrivals.partition_point(|arrival| arrival.at <= read_by));
+                let since = self.arrivals.listed_edge(&arrivals, read_by);
+                let latest = last_write.map_or(read_by, |written| written.min(read_by));
+                self.apply_all(arrivals);
+                self.push_objects(Edge::between(since.earliest, latest), read_by);
+                arrivals = rest;
+            }
+            None => self.begin_empty(window.from.as_microsecond(), arrivals.first()),
+        }
+        self.push_batches(arrivals.into_iter());
+        self.hide_while_empty(end);
+        if let Some((from, _)) = self.gaps.before(end) {
+            self.hide(from, end);
+        }
+        self.finish()
+    }
+
+    /// All objects, as they are, from the beginning to the end: a dump or a single list has no history.
+    fn snapshot(mut self) -> Timeline<'e, T> {
+        let arrivals = std::mem::take(&mut self.arrivals.all);
+        self.apply_all(arrivals);
+        self.push_objects(Edge::at(Micros::MIN), Micros::MIN);
+        self.timeline
+    }
+
+    /// The run watched on after the window if it waited for all objects that existed when the window ended.
+    fn set_end(&mut self, window_end: Micros) {
+        self.timeline.end = window_end;
+        let Some(settled) = self.evidence.header.settled else {
+            return;
+        };
+        let names = &self.arrivals.names;
+        let was_awaited: Vec<bool> = names
+            .iter()
+            .map(|(namespace, name)| self.evidence.was_awaited::<T>(namespace, name))
+            .collect();
+        let mut exists = vec![false; names.len()];
+        for arrival in self.arrivals.all.iter().filter(|arrival| !arrival.is_later) {
+            exists[arrival.slot] = arrival.version.is_some();
+        }
+        let is_any_missed = exists
+            .iter()
+            .zip(&was_awaited)
+            .any(|(exists, awaited)| *exists && !awaited);
+        let until = settled.until.as_microsecond();
+        if until > window_end && was_awaited.contains(&true) && !is_any_missed {
+            self.timeline.end = until;
+            self.timeline.window_end = Some(window_end);
+        }
+    }
+
+    /// The first list showed no object of the timeline, unless the window begins with a gap.
+    fn begin_empty(&mut self, window_from: Micros, first: Option<&Arrival<'e, T>>) {
+        let listed = self.gaps.before(window_from.saturating_add(1));
+        let listed = listed.map_or(window_from, |(_, until)| until);
+        if listed < self.timeline.end && first.is_none_or(|first| first.at > listed) {
+            self.push_objects(Edge::between(Micros::MIN, listed), listed);
+        }
+    }
+
+    /// Adds what arrived after the first list. All that arrives in one gap is one moment.
+    fn push_batches(&mut self, arrivals: vec::IntoIter<Arrival<'e, T>>) {
+        let mut arrivals = arrivals.peekable();
+        while let Some(first) = arrivals.next() {
+            self.hide_while_empty(first.at.saturating_sub(1));
+            let gap = self.gaps.before(first.at);
+            let until = gap.map_or(first.at, |(_, until)| until);
+            let mut batch = vec![first];
+            while let Some(next) = arrivals.next_if(|next| next.at <= until) {
+                batch.push(next);
+            }
+            if let Some((from, _)) = gap {
+                self.push_after_gap(from, batch);
+            } else if put_in_hub_order(&mut batch) {
+                batch.into_iter().for_each(|arrival| self.push_change(arrival));
+            } else {
+                self.push_unordered(batch);
+            }
+        }
+    }
+
+    /// Adds one change that the watch reported.
+    fn push_change(&mut self, arrival: Arrival<'e, T>) {
+        let versions = arrival.before.zip(arrival.version);
+        if versions.is_some_and(|(before, after)| (self.is_same)(&before.object, &after.object)) {
+            return;
+        }
+        let (since, seen_at) = (arrival.edge(), arrival.at);
+        self.record(&arrival, false);
+        self.apply(arrival);
+        self.push_objects(since, seen_at);
+    }
+
+    /// Adds changes that arrived after the watch was interrupted. Changes on their way at that time were lost, too.
+    fn push_after_gap(&mut self, from: Micros, batch: Vec<Arrival<'e, T>>) {
+        let seen_at = batch[batch.len() - 1].at;
+        self.hide(from, seen_at);
+        batch.iter().for_each(|arrival| self.record(arrival, true));
+        self.apply_all(batch);
+        self.push_objects(Edge::between(from.saturating_sub(LATE), seen_at), seen_at);
+    }
+
+    /// Adds changes of unknown order that arrived together: the objects between the first and the last are unknown.
+    fn push_unordered(&mut self, batch: Vec<Arrival<'e, T>>) {
+        let seen_at = batch[0].at;
+        let earliest = batch.iter().map(|arrival| arrival.edge().earliest).min();
+        let since = Edge::between(earliest.unwrap_or(seen_at), seen_at);
+        self.unobserved.push((since.earliest, since.latest));
+        self.push_unobserved(since, seen_at);
+        batch.iter().for_each(|arrival| self.record(arrival, false));
+        self.apply_all(batch);
+        self.push_objects(since, seen_at);
+    }
+
+    /// Adds the gaps up to a moment while there is no object: one may have been created and deleted in each.
+    fn hide_while_empty(&mut self, until: Micros) {
+        let Some(last) = self.timeline.moments.last().filter(|last| last.is_observed()) else {
+            return;
+        };
+        if !self.order.is_empty() {
+            return;
+        }
+        let gaps = self
+            .gaps
+            .ending_in(last.seen_at.saturating_add(1), until)
+            .to_vec();
+        for (from, until) in gaps {
+            self.hide(from, until);
+            self.push_objects(Edge::between(from.saturating_sub(LATE), until), until);
+        }
+    }
+
+    /// Adds a gap. What was on its way when it began was lost.
+    fn hide(&mut self, from: Micros, until: Micros) {
+        let lost = from.saturating_sub(LATE);
+        self.unobserved.push((lost, until));
+        let last = self
+            .timeline
+            .moments
+            .last()
+            .map_or(from, |last| last.seen_at.max(from));
+        self.push_unobserved(Edge::between(lost, until), last.min(until));
+    }
+
+    fn push_unobserved(&mut self, since: Edge, seen_at: Micros) {
+        self.timeline.moments.push(Moment {
+            since,
+            seen_at,
+            objects: None,
+        });
+    }
+
+    /// Adds a moment with the present objects. It shares the versions of the last moment if none changed or went.
+    fn push_objects(&mut self, since: Edge, seen_at: Micros) {
+        let versions = &mut self.timeline.versions;
+        if !std::mem::replace(&mut self.is_unchanged, true) {
+            self.last = versions.len()..versions.len();
+        }
+        let present = self.order.iter().filter_map(|slot| self.present[*slot]);
+        versions.extend(present.skip(self.last.len()));
+        self.last.end = versions.len();
+        self.timeline.moments.push(Moment {
+            since,
+            seen_at,
+            objects: Some(self.last.clone()),
+        });
+    }
+
+    fn apply_all(&mut self, batch: Vec<Arrival<'e, T>>) {
+        for arrival in batch {
+            self.apply(arrival);
+        }
+    }
+
+    /// Makes an arrival present. A new object of a name replaces the one before it.
+    fn apply(&mut self, arrival: Arrival<'e, T>) {
+        let uid = |version: &Version<T>| version.object.metadata().uid.clone();
+        let is_replaced = self.present[arrival.slot].map(uid) != arrival.before.map(uid);
+        if arrival.version.is_none() && is_replaced {
+            return;
+        }
+        let before = std::mem::replace(&mut self.present[arrival.slot], arrival.version);
+        match (before, arrival.version) {
+            (None, Some(_)) => self.order.push(arrival.slot),
+            (Some(_), None) => self.order.retain(|slot| *slot != arrival.slot),
+            _ => {}
+        }
+        self.is_unchanged &= before.is_none();
+    }
+
+    /// Records the change that an arrival is, which begins the next moment.
+    fn record(&mut self, arrival: &Arrival<'e, T>, is_over_gap: bool) {
+        let is_creation = arrival.before.is_none();
+        if is_creation && (is_over_gap || arrival.life.origin != Origin::Created) {
+            return;
+        }
+        self.timeline.changes.push(ChangeRecord {
+            life: arrival.life,
+            before: arrival.before,
+            after: arrival.version,
+            place: self.timeline.moments.len(),
+            is_over_gap,
+        });
+    }
+
+    fn finish(mut self) -> Timeline<'e, T> {
+        let mut timeline = self.timeline;
+        put_in_order(timeline.moments.iter_mut().map(|moment| &mut moment.since));
+        let first = timeline.moments.iter().find(|moment| moment.is_observed());
+        let begins = first.map_or(timeline.end, |first| first.since.latest);
+        self.unobserved.push((Micros::MIN, begins));
+        timeline.unobserved = Set::of(self.unobserved);
+        timeline
+    }
+}

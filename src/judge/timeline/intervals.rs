@@ -1,0 +1,244 @@
+//! When something was so, and for how long.
+
+use evidence::Tracked;
+
+use super::{
+    Certainty, Timeline,
+    query::{REPORTED_LATE, UNOBSERVED},
+};
+use crate::{
+    subjects::Length,
+    time::{Micros, Set, Stretch},
+};
+
+/// When something was so, by what the evidence shows and by what it misses.
+#[derive(Clone, Debug)]
+pub(crate) struct Intervals {
+    /// When it was so, whatever the evidence misses.
+    observed: Set,
+    /// When it may have been so, which unobserved time always allows.
+    possible: Set,
+    unobserved: Set,
+    /// As the run saw it, for messages.
+    seen: Vec<(Micros, Micros)>,
+    /// From when on it counts.
+    counts_from: Micros,
+    /// When the run stopped watching, or saw it end after the window.
+    end: Micros,
+    is_open: bool,
+}
+
+/// The moments of a timeline that count, and whether something was so in each; none while unobserved.
+struct Held {
+    by_place: Vec<Option<bool>>,
+    /// How many of them count: what begins after the window does not.
+    count: usize,
+}
+
+impl Held {
+    fn of<T: Tracked>(timeline: &Timeline<'_, T>, holds: impl Fn(usize) -> bool) -> Self {
+        let moments = timeline.moments.iter().enumerate();
+        let by_place = moments.map(|(place, moment)| moment.is_observed().then(|| holds(place)));
+        let by_place: Vec<Option<bool>> = by_place.collect();
+        let mut count = by_place.len();
+        if let Some(window_end) = timeline.window_end {
+            let in_window = timeline
+                .moments
+                .partition_point(|moment| moment.seen_at <= window_end);
+            let last = in_window.saturating_sub(1);
+            let over = (last..count).find(|place| by_place[*place] == Some(false));
+            count = over.unwrap_or(count).max(in_window);
+        }
+        Self { by_place, count }
+    }
+
+    /// The unbroken runs of places at which it was so.
+    fn runs(&self) -> Vec<(usize, usize)> {
+        let mut runs = Vec::new();
+        let mut since = None;
+        for place in 0..=self.count {
+            let is_held = place < self.count && self.by_place[place] == Some(true);
+            match since {
+                None if is_held => since = Some(place),
+                Some(first) if !is_held => {
+                    runs.push((first, place));
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        runs
+    }
+
+    /// How it was last; none if unobserved.
+    fn last(&self) -> Option<bool> {
+        self.count.checked_sub(1).and_then(|last| self.by_place[last])
+    }
+
+    /// When it was over, if that was seen after the window, and else when the run stopped watching for it.
+    fn end<T: Tracked>(&self, timeline: &Timeline<'_, T>) -> Micros {
+        if self.last() == Some(false) {
+            return timeline.window_end.unwrap_or(timeline.end);
+        }
+        let over = timeline.moments.get(self.count);
+        over.map_or(timeline.end, |moment| moment.seen_at)
+    }
+
+    /// The first observed moment.
+    fn first(&self) -> Option<(usize, bool)> {
+        let mut places = self.by_place[..self.count].iter().enumerate();
+        places.find_map(|(place, holds)| Some((place, (*holds)?)))
+    }
+}
+
+impl Intervals {
+    pub(super) fn of<T: Tracked>(timeline: &Timeline<'_, T>, holds: impl Fn(usize) -> bool) -> Self {
+        let held = Held::of(timeline, holds);
+        let window_end = timeline.window_end.unwrap_or(Micros::MAX);
+        let (mut observed, mut possible, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        let first = held.first();
+        let end = held.end(timeline);
+        for (from, until) in held.runs() {
+            let (since, stop) = (timeline.edge(from), timeline.edge(until));
+            let seen_at = timeline.moments[from].seen_at;
+            // After an unobserved end of the window, it may have begun later.
+            if seen_at <= window_end {
+                observed.push((since.latest, stop.earliest));
+            }
+            possible.push((since.earliest, stop.latest));
+            let is_first = first.is_some_and(|(place, _)| place == from);
+            let seen_from = if is_first {
+                seen_at.min(since.latest)
+            } else {
+                seen_at
+            };
+            let seen_until = timeline
+                .moments
+                .get(until)
+                .map_or(timeline.end, |next| next.seen_at);
+            seen.push((seen_from, seen_until.min(end)));
+        }
+        let is_open = !timeline.is_cut && held.count == timeline.moments.len() && held.last() != Some(false);
+        let unobserved = timeline.unobserved.until(end);
+        if is_open && held.last().is_none() {
+            possible.push((end, Micros::MAX));
+        }
+        possible.extend(unobserved.spans());
+        Self {
+            observed: Set::of(observed),
+            possible: Set::of(possible),
+            unobserved,
+            seen,
+            counts_from: counts_from(timeline, first),
+            end,
+            is_open,
+        }
+    }
+
+    /// Whether it lasted for longer than `grace`. Intervals that recur soon add up: see [`Set::lasts`].
+    pub(crate) fn longer_than(&self, grace: Micros) -> Certainty {
+        if self.observed.lasts(grace) {
+            return Certainty::Yes;
+        }
+        let counted = self.possible.and(&Set::of([(self.counts_from, Micros::MAX)]));
+        if !counted.lasts(grace) {
+            return Certainty::No;
+        }
+        let grace_in_words = Length(grace);
+        let is_watched_alone_enough = counted.and(&self.unobserved.not()).lasts(grace);
+        let words = if !counted.until(self.end).lasts(grace) {
+            format!(
+                "too early to tell: a fault that was there at the end is not yet older than the grace of {grace_in_words}"
+            )
+        } else if is_watched_alone_enough {
+            format!(
+                "a watch may tell up to 10 s late: whether a fault lasted for longer than the grace of \
+                 {grace_in_words}, it does not show"
+            )
+        } else {
+            format!(
+                "a violation may have lasted for longer than the grace of {grace_in_words} before the run began, or \
+                 while the watch was interrupted"
+            )
+        };
+        Certainty::Unknown(words.into())
+    }
+
+    /// Whether it was so throughout the last time of that length before the end.
+    pub(crate) fn throughout_the_last(&self, length: Micros) -> Certainty {
+        let last = Set::of([(self.end.saturating_sub(length), self.end)]);
+        if self.observed.and(&last) == last {
+            Certainty::Yes
+        } else if self.possible.and(&last) != last {
+            Certainty::No
+        } else if self.unobserved.and(&last).is_empty() {
+            Certainty::Unknown(REPORTED_LATE)
+        } else {
+            Certainty::Unknown(UNOBSERVED)
+        }
+    }
+
+    /// The part between two moments. Time after the end is unobserved.
+    pub(crate) fn within(&self, from: Micros, until: Micros) -> Self {
+        let time = Set::of([(from, until)]);
+        let after = Set::of([(self.end.max(from), until)]);
+        let seen = self.seen.iter().map(|span| (span.0.max(from), span.1.min(until)));
+        Self {
+            observed: self.observed.and(&time),
+            possible: self.possible.or(&after).and(&time),
+            unobserved: self.unobserved.or(&after).and(&time),
+            seen: seen.filter(|(from, until)| from < until).collect(),
+            counts_from: from,
+            end: self.end.min(until),
+            is_open: self.is_open && until > self.end,
+        }
+    }
+
+    /// When both were so. Changes of one and of the other have no common order.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        let seen = |intervals: &Self| Set::of(intervals.seen.iter().copied());
+        Self {
+            observed: self.observed.and(&other.observed),
+            possible: self.possible.and(&other.possible),
+            unobserved: self.unobserved.or(&other.unobserved),
+            seen: seen(self).and(&seen(other)).spans().to_vec(),
+            counts_from: self.counts_from.max(other.counts_from),
+            end: self.end.min(other.end),
+            is_open: self.is_open && other.is_open,
+        }
+    }
+
+    /// Whether it was still so when last seen, or is not known.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// The intervals as the run saw them.
+    pub(crate) fn seen(&self) -> &[(Micros, Micros)] {
+        &self.seen
+    }
+
+    /// The stretches that lasted for longer than `grace`, as the run saw them.
+    pub(crate) fn stretches(&self, grace: Micros) -> Vec<Stretch> {
+        let seen = Set::of(self.seen.iter().copied());
+        let mut stretches = self.observed.stretches(grace);
+        for stretch in &mut stretches {
+            let last = seen.spans().iter().find(|(_, until)| *until >= stretch.until);
+            stretch.until = last.map_or(stretch.until, |(_, until)| *until);
+            let within = seen.and(&Set::of([(stretch.from, stretch.until)]));
+            stretch.total = within.length();
+            stretch.times = within.spans().len();
+        }
+        stretches
+    }
+}
+
+/// From when on something counts. What the first list shows may be older, what it does not show is over.
+fn counts_from<T: Tracked>(timeline: &Timeline<'_, T>, first: Option<(usize, bool)>) -> Micros {
+    match first {
+        Some((place, true)) => timeline.edge(place).earliest,
+        Some((place, false)) => timeline.edge(place).latest,
+        None if timeline.is_cut => timeline.end,
+        None => Micros::MIN,
+    }
+}

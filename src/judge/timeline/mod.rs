@@ -1,0 +1,218 @@
+//! What the evidence shows of objects over time, and how long something was so.
+//!
+//! A watch reports a change at most [`LATE`](crate::time::LATE) after the API server made it, unless the watch was
+//! interrupted. A list shows the hub at one moment. So each change has an [`Edge`], and each gap is unobserved time.
+//! [`Timeline`] keeps both, [`Intervals`] answers how long a violation lasted, and [`Certainty`] says whether that is
+//! known.
+//!
+//! A timeline of a group assumes in addition that no object of the group came and went within one gap.
+
+mod arrival;
+mod build;
+mod intervals;
+#[cfg(test)]
+mod laws;
+mod query;
+
+use std::ops::Range;
+
+use evidence::{Evidence, History, Reason, Tracked, Version};
+
+pub(crate) use self::intervals::Intervals;
+use self::{
+    arrival::Arrivals,
+    build::{Build, ChangeRecord},
+};
+use crate::time::{Edge, Micros, Set};
+
+/// Whether something is so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    /// It is so, whatever the evidence misses.
+    Yes,
+    /// It is not so, whatever the evidence misses.
+    No,
+    /// The evidence decides neither, for this reason.
+    Unknown(Reason),
+}
+
+/// All versions of the objects that had one namespace and name, or of all objects of a group, in the order of the hub.
+pub(crate) struct Timeline<'e, T> {
+    /// In order. Each lasts until the next one begins.
+    moments: Vec<Moment>,
+    /// The versions that the moments refer to.
+    versions: Vec<&'e Version<T>>,
+    changes: Vec<ChangeRecord<'e, T>>,
+    /// The time before the first list, in gaps, and between changes of unknown order.
+    unobserved: Set,
+    /// When the run stopped watching these objects.
+    end: Micros,
+    /// The end of the window, if the run watched longer to see what becomes of open violations.
+    window_end: Option<Micros>,
+    is_watched: bool,
+    /// Whether it ends with the first write of the run.
+    is_cut: bool,
+}
+
+/// The time between two changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Moment {
+    /// When it began.
+    pub(crate) since: Edge,
+    /// When the run saw it begin.
+    pub(crate) seen_at: Micros,
+    /// None while unobserved.
+    objects: Option<Range<usize>>,
+}
+
+/// A creation, an update, or a deletion.
+pub(crate) struct Change<'e, T> {
+    /// The object.
+    pub(crate) life: &'e History<T>,
+    /// None for a creation.
+    pub(crate) before: Option<&'e Version<T>>,
+    /// None for a deletion.
+    pub(crate) after: Option<&'e Version<T>>,
+    /// When the API server made it.
+    pub(crate) at: Edge,
+    /// When the run saw it.
+    pub(crate) seen_at: Micros,
+    /// Whether the watch was interrupted meanwhile, so that several writes may look like one.
+    pub(crate) is_over_gap: bool,
+}
+
+impl Moment {
+    /// Whether the run knows which objects existed.
+    pub(crate) fn is_observed(&self) -> bool {
+        self.objects.is_some()
+    }
+}
+
+impl<'e, T: Tracked> Timeline<'e, T> {
+    /// The timeline of one namespace and name, by at least one object that had it.
+    ///
+    /// # Panics
+    /// Without any object: see [`Timeline::of_key`].
+    pub(crate) fn of_name(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
+        let metadata = lives[0].first().metadata();
+        Self::of_key(evidence, (&metadata.namespace, &metadata.name), lives)
+    }
+
+    /// The timeline of one namespace and name, by the objects that had it, if any.
+    pub(crate) fn of_key(evidence: &'e Evidence, name: (&'e str, &'e str), lives: &[&'e History<T>]) -> Self {
+        let arrivals = Arrivals::of(evidence, &[name], lives);
+        Build::new(evidence, arrivals, |_, _| false).of_name()
+    }
+
+    /// The timeline of a group of objects. What came after the window is found by the names of these objects.
+    pub(crate) fn of_group(evidence: &'e Evidence, lives: &[&'e History<T>]) -> Self {
+        Self::of_group_by(evidence, lives, |_, _| false)
+    }
+
+    /// The timeline of a group, without the updates between versions that a rule sees as the same.
+    pub(crate) fn of_group_by(
+        evidence: &'e Evidence,
+        lives: &[&'e History<T>],
+        is_same: fn(&T, &T) -> bool,
+    ) -> Self {
+        let names = lives.iter().map(|life| {
+            let metadata = life.first().metadata();
+            (&*metadata.namespace, &*metadata.name)
+        });
+        let names: Vec<(&str, &str)> = names.collect();
+        let arrivals = Arrivals::of(evidence, &names, lives);
+        Build::new(evidence, arrivals, is_same).of_group()
+    }
+
+    /// The timeline up to the run's first write to the object. What is open then is not open, but over.
+    pub(crate) fn until(mut self, first_touch: Micros) -> Self {
+        if first_touch >= self.end {
+            return self;
+        }
+        let count = self
+            .moments
+            .partition_point(|moment| moment.seen_at < first_touch);
+        self.moments.truncate(count);
+        self.changes.retain(|change| change.place < count);
+        self.unobserved = self.unobserved.until(first_touch);
+        self.end = first_touch;
+        self.window_end = self.window_end.filter(|window_end| *window_end < first_touch);
+        self.is_cut = true;
+        self
+    }
+
+    /// The moments, in order. The first one is unobserved, unless the evidence is a dump or a single list.
+    pub(crate) fn moments(&self) -> &[Moment] {
+        &self.moments
+    }
+
+    /// The objects of a moment, in the order of their creation; none while unobserved.
+    pub(crate) fn objects(&self, place: usize) -> Option<&[&'e Version<T>]> {
+        let range = self.moments[place].objects.clone()?;
+        Some(&self.versions[range])
+    }
+
+    /// The object of a moment, in the timeline of a name.
+    pub(crate) fn object(&self, place: usize) -> Option<&'e Version<T>> {
+        self.objects(place)?.first().copied()
+    }
+
+    /// Whether the objects were watched. If not, the evidence is a dump or a single list.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// When the run stopped watching these objects; never for a dump.
+    pub(crate) fn end(&self) -> Micros {
+        self.end
+    }
+
+    /// The changes up to the end of the window. What appears after a gap is not known to have been created in it.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
+        let window_end = self.window_end.unwrap_or(Micros::MAX);
+        let changes = self.changes.iter().map(|record| Change {
+            life: record.life,
+            before: record.before,
+            after: record.after,
+            at: self.moments[record.place].since,
+            seen_at: self.moments[record.place].seen_at,
+            is_over_gap: record.is_over_gap,
+        });
+        changes.filter(move |change| change.seen_at <= window_end)
+    }
+
+    /// Since when the object of a moment has had its value. Equal values on both sides of a gap may be the same one.
+    pub(crate) fn value_since<V: PartialEq>(&self, place: usize, value: impl Fn(&'e T) -> V) -> Edge {
+        let mut since = self.moments[place].since;
+        let Some(version) = self.object(place) else {
+            return since;
+        };
+        let wanted = value(&version.object);
+        let mut is_over_gap = false;
+        for earlier in (0..place).rev() {
+            if !self.moments[earlier].is_observed() {
+                is_over_gap = true;
+                continue;
+            }
+            let version = self.object(earlier);
+            if version.is_none_or(|version| value(&version.object) != wanted) {
+                break;
+            }
+            let begins = self.moments[earlier].since;
+            since = if is_over_gap { since.or(begins) } else { begins };
+        }
+        since
+    }
+
+    /// When something was so. `holds` is asked once for each observed moment, by its place.
+    pub(crate) fn intervals(&self, holds: impl Fn(usize) -> bool) -> Intervals {
+        Intervals::of(self, holds)
+    }
+
+    /// When a moment began. The one after the last begins some time after the run stopped watching.
+    fn edge(&self, place: usize) -> Edge {
+        let latest = if self.is_cut { self.end } else { Micros::MAX };
+        let after = Edge::between(self.end, latest);
+        self.moments.get(place).map_or(after, |moment| moment.since)
+    }
+}
