@@ -80,6 +80,13 @@ impl Request {
         self.user_agent.starts_with(SUITE)
     }
 
+    /// Namespace and name of the object. The name may be in the body only; it is empty if the log omits it.
+    pub fn namespace_and_name(&self) -> (&str, &str) {
+        let in_body = self.body.as_ref().and_then(|body| body.name.as_deref());
+        let name = Some(&*self.name).filter(|name| !name.is_empty());
+        (&self.namespace, name.or(in_body).unwrap_or_default())
+    }
+
     /// The program that sent it: the user agent up to the first `/`.
     pub fn program(&self) -> &str {
         self.user_agent.split('/').next().unwrap_or_default()

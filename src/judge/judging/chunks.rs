@@ -3,14 +3,14 @@
 //! A fleet of 100,000 profiles takes hundreds of megabytes, and a rule that reads all of them waits for the memory most of
 //! the time. So the rules on each profile take turns on a few profiles, which then come from the processor's cache.
 
-use std::{iter, num::NonZero, thread};
+use std::{num::NonZero, ops::Range, thread};
 
-use evidence::{Evidence, ProfileHistory};
+use evidence::Evidence;
 
 use crate::{
+    engine::Hub,
     judging::side_by_side::side_by_side,
     rules::{Findings, Rule},
-    subjects::{Profiles, by_name, name},
 };
 
 /// How many profiles a chunk has. They take half a megabyte.
@@ -23,11 +23,11 @@ const TURN: usize = 20;
 pub(crate) const MANY: usize = 100;
 
 /// What a thread does next.
-enum Work<'p, 'e> {
-    /// One rule, told by its place, examines everything.
+enum Work {
+    /// One rule, by its place, judges everything.
     Whole(usize),
-    /// The rules on each profile examine these.
-    Turn(&'p [&'e ProfileHistory]),
+    /// The rules on each profile judge the profiles at these places.
+    Turn(Range<usize>),
 }
 
 /// What each of the rules finds in the evidence, in their order.
@@ -37,35 +37,41 @@ pub(crate) fn findings(rules: &[&'static Rule], evidence: &Evidence) -> Vec<Find
 
 /// The same, in chunks of so many profiles.
 fn findings_in_chunks(rules: &[&'static Rule], evidence: &Evidence, chunk: usize) -> Vec<Findings> {
-    let mut profiles = Vec::new();
-    if evidence.profiles.len() > chunk {
-        let named = by_name(evidence, evidence.histories()).into_iter();
-        profiles.extend(named.flat_map(|profile| profile.lives));
-    }
-    let of_each = |place: &usize| {
-        let examine = rules[*place].each_profile(evidence)?;
-        (!profiles.is_empty()).then_some((*place, examine))
+    let hub = Hub::of(evidence);
+    let profiles = if evidence.profiles.len() > chunk {
+        hub.profiles().len()
+    } else {
+        0
     };
-    let (each, whole): (Vec<usize>, Vec<usize>) =
-        (0..rules.len()).partition(|place| of_each(place).is_some());
-    let each: Vec<_> = each.iter().filter_map(of_each).collect();
-    let nothing = vec![Findings::default(); rules.len()];
+    let parts_of = |rule: &&'static Rule| {
+        if profiles > 0 {
+            rule.per_profile(evidence)
+        } else {
+            None
+        }
+    };
+    let parts_of_rules: Vec<_> = rules.iter().map(parts_of).collect();
+    let places = 0..rules.len();
+    let whole = places
+        .filter(|place| parts_of_rules[*place].is_none())
+        .map(Work::Whole);
     // What takes longest comes first.
-    let work = whole.into_iter().map(Work::Whole);
-    let work: Vec<Work> = work
-        .chain(parts(&profiles, TURN * chunk).map(Work::Turn))
+    let work: Vec<Work> = whole
+        .chain(ranges(0..profiles, TURN * chunk).map(Work::Turn))
         .collect();
+    let nothing: Vec<Findings> = rules.iter().map(|rule| rule.no_findings()).collect();
     let examine = |work: &Work| {
         let mut found = nothing.clone();
         match work {
-            Work::Whole(place) => found[*place] = rules[*place].findings(evidence),
-            Work::Turn(profiles) => {
-                for part in parts(profiles, chunk) {
-                    let chunk = Profiles::some(evidence, part);
-                    for (place, examine) in &each {
+            Work::Whole(place) => found[*place] = rules[*place].findings_on(&hub),
+            Work::Turn(turn) => {
+                for part in ranges(turn.clone(), chunk) {
+                    for (place, parts) in parts_of_rules.iter().enumerate() {
                         let mut of_chunk = Findings::default();
-                        examine(&chunk, &mut of_chunk);
-                        found[*place].absorb(of_chunk);
+                        for evaluator in parts.iter().flatten() {
+                            evaluator.evaluate_part(&hub, part.clone(), &mut of_chunk);
+                        }
+                        found[place].absorb(of_chunk);
                     }
                 }
             }
@@ -80,21 +86,10 @@ fn findings_in_chunks(rules: &[&'static Rule], evidence: &Evidence, chunk: usize
     side_by_side(&work, threads(evidence), examine, join).unwrap_or(nothing)
 }
 
-/// Parts of so many histories, or a few more: the lives of one profile stay together.
-fn parts<'p, 'e>(
-    mut profiles: &'p [&'e ProfileHistory],
-    size: usize,
-) -> impl Iterator<Item = &'p [&'e ProfileHistory]> {
-    iter::from_fn(move || {
-        let mut end = size.min(profiles.len());
-        while end > 0 && end < profiles.len() && name(profiles[end - 1].last()) == name(profiles[end].last())
-        {
-            end += 1;
-        }
-        let (part, rest) = profiles.split_at(end);
-        profiles = rest;
-        (!part.is_empty()).then_some(part)
-    })
+/// Ranges of at most that length.
+fn ranges(all: Range<usize>, length: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = all.end;
+    all.step_by(length).map(move |from| from..end.min(from + length))
 }
 
 /// How many threads examine the evidence.
@@ -147,7 +142,7 @@ mod tests {
         for rule in rules::all() {
             for example in Example::of(rule).expect("examples").into_iter().take(2) {
                 let evidence = many(&example);
-                if rule.each_profile(&evidence).is_none() {
+                if rule.per_profile(&evidence).is_none() {
                     continue;
                 }
                 let in_chunks = findings_in_chunks(&[rule], &evidence, FEW).remove(0).conclude();

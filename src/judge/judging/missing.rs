@@ -23,7 +23,7 @@ pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
 /// those in the alternatives.
 pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     let of = |kind: &Kind| {
-        let mut missed = gaps(evidence, *kind);
+        let mut missed = gaps(rule, evidence, *kind);
         missed.extend(unreadable(evidence, *kind).map(Reason::from));
         missed
     };
@@ -67,12 +67,19 @@ fn unreadable(evidence: &Evidence, kind: Kind) -> Option<String> {
 }
 
 /// Returns the gaps of one kind, each cause once. Rules report the gaps of single members themselves: a member that its
-/// manager reports as down is no gap.
-fn gaps(evidence: &Evidence, kind: Kind) -> Vec<Reason> {
+/// manager reports as down is no gap. The engine judges what was observed around interruptions of a watch.
+fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     let mut told = HashSet::new();
     let of_one_member = |gap: &&Gap| gap.kind == Kind::Members && gap.object.is_some();
-    for gap in evidence.gaps(kind).filter(|gap| !of_one_member(gap)) {
+    let is_judged_around = |gap: &&Gap| {
+        let is_watch = matches!(kind, Kind::Timeline | Kind::PlacementTimeline);
+        is_watch && gap.from.is_some() && rule.judges_around_gaps()
+    };
+    let missed = evidence
+        .gaps(kind)
+        .filter(|gap| !of_one_member(gap) && !is_judged_around(gap));
+    for gap in missed {
         let reason = match &gap.object {
             Some(object) => gap.reason.after(object),
             None => gap.reason.clone(),

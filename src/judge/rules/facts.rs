@@ -59,6 +59,9 @@ pub struct Facts {
     /// Why no function can judge the rule yet; then its function is not called.
     #[serde(default)]
     pub unjudged: Option<String>,
+    /// What the rule applies to, in the plural, such as `profiles with a location`; none if it is all profiles or slices.
+    #[serde(default)]
+    pub applies_to: Option<String>,
     /// How to fix a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.

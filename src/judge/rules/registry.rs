@@ -2,9 +2,9 @@
 //!
 //! The function of `suite/name` is in the folder `role/suite`. Its documentation begins with the id, so grep finds it.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use evidence::{Evidence, Kind, api::Role};
+use evidence::{DriverAction, Evidence, Scenario, api::Role};
 use jiff::civil::Date;
 
 use super::{
@@ -22,19 +22,9 @@ use super::{
     },
 };
 use crate::{
-    subjects::{Findings, Profiles},
-    who::{before_and_after, strays},
+    engine::{EachProfile, Evaluate, EvaluatePart, Fleet, Hub, step},
+    subjects::Findings,
 };
-
-/// What a rule is asked of, with its function. Cores divide the work by it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Quantifier {
-    /// Each profile, with all of its lives, by itself: what the function finds in some profiles and in others is added
-    /// ([`Findings::absorb`]).
-    EachProfile(fn(&Profiles, &mut Findings)),
-    /// All evidence together.
-    Fleet(fn(&Evidence, &mut Findings)),
-}
 
 /// One rule.
 #[derive(Clone, Debug)]
@@ -43,229 +33,238 @@ pub struct Rule {
     pub id: &'static str,
     /// Its facts.
     pub facts: Facts,
-    /// What it is asked of.
-    pub(crate) quantifier: Quantifier,
+    /// Its functions, and what they are called on.
+    pub(crate) evaluators: Vec<Arc<dyn Evaluate>>,
 }
 
-/// A rule's id, the text of its file and its function.
-type Binding = (&'static str, &'static str, Quantifier);
+/// A rule's id, the text of its file and its evaluators.
+type Binding = (&'static str, &'static str, Vec<Arc<dyn Evaluate>>);
 
-/// Binds ids to functions; the file comes from the role and the id.
+/// Binds ids to evaluators; the file comes from the role and the id.
 macro_rules! rules {
-    ($role:literal: $($id:literal => $quantifier:ident($function:path),)*) => {
-        &[$((
+    ($role:literal: $($id:literal => [$($evaluator:expr),+],)*) => {
+        vec![$((
             $id,
             include_str!(concat!("../suites/", $role, "/", $id, ".yaml")),
-            Quantifier::$quantifier($function),
+            vec![$(Arc::new($evaluator) as Arc<dyn Evaluate>),+],
         )),*]
     };
 }
 
-const MANAGER: &[Binding] = rules! { "manager":
-    "identity/manager-label-present" => EachProfile(identity::manager_label_present),
-    "identity/manager-label-matches" => EachProfile(identity::manager_label_matches),
-    "identity/manager-label-from-creation" => EachProfile(identity::manager_label_from_creation),
-    "identity/manager-name-usable" => EachProfile(identity::manager_name_usable),
-    "identity/manager-immutable" => EachProfile(identity::manager_immutable),
-    "identity/manager-unique" => Fleet(identity::manager_unique),
-    "identity/one-manager-per-profile" => Fleet(identity::one_manager_per_profile),
-    "identity/name-unique" => Fleet(identity::name_unique),
-    "identity/one-profile-per-cluster" => Fleet(identity::one_profile_per_cluster),
-    "identity/name-follows-guidance" => EachProfile(identity::name_follows_guidance),
-    "identity/display-name-kept" => Fleet(identity::display_name_kept),
-    "identity/member-id-non-empty" => EachProfile(identity::member_id_non_empty),
-    "identity/member-id-set" => EachProfile(identity::member_id_set),
-    "identity/member-id-from-creation" => EachProfile(identity::member_id_from_creation),
-    "identity/member-id-stable" => EachProfile(identity::member_id_stable),
-    "identity/member-id-unique" => Fleet(identity::member_id_unique),
-    "identity/member-id-no-tie" => Fleet(identity::member_id_no_tie),
-    "clustersets/namespace-labelled" => Fleet(clustersets::namespace_labelled),
-    "clustersets/one-set-per-namespace" => EachProfile(clustersets::one_set_per_namespace),
-    "clustersets/one-set-per-cluster" => Fleet(clustersets::one_set_per_cluster),
-    "version/reported" => EachProfile(version::reported),
-    "version/well-formed" => EachProfile(version::well_formed),
-    "version/matches-member" => Fleet(version::matches_member),
-    "version/follows-upgrade" => Fleet(version::follows_upgrade),
-    "properties/cluster-endpoints-present" => EachProfile(properties::cluster_endpoints_present),
-    "properties/cluster-endpoints-well-formed" => EachProfile(properties::cluster_endpoints_well_formed),
-    "properties/cluster-endpoints-are-a-list" => EachProfile(properties::cluster_endpoints_are_a_list),
-    "properties/cluster-endpoints-reachable" => Fleet(properties::cluster_endpoints_reachable),
-    "properties/location-immutable" => EachProfile(properties::location_immutable),
-    "properties/node-count-well-formed" => EachProfile(properties::node_count_well_formed),
-    "properties/node-count-matches-member" => Fleet(properties::node_count_matches_member),
-    "properties/node-types-well-formed" => EachProfile(properties::node_types_well_formed),
-    "properties/metrics-endpoints-well-formed" => EachProfile(properties::metrics_endpoints_well_formed),
-    "properties/custom-resource-groups-well-formed" => EachProfile(properties::custom_resource_groups_well_formed),
-    "properties/custom-resource-groups-match-member" => Fleet(properties::custom_resource_groups_match_member),
-    "properties/honours-only-labelled" => Fleet(properties::honours_only_labelled),
-    "properties/cluster-properties-propagated" => Fleet(properties::cluster_properties_propagated),
-    "properties/cluster-properties-verbatim" => Fleet(properties::cluster_properties_verbatim),
-    "properties/cluster-id-well-formed" => EachProfile(properties::cluster_id_well_formed),
-    "properties/cluster-id-stable" => EachProfile(properties::cluster_id_stable),
-    "properties/clusterset-immutable" => EachProfile(properties::clusterset_immutable),
-    "properties/observed-time-sane" => EachProfile(properties::observed_time_sane),
-    "properties/well-known-spelling" => EachProfile(properties::well_known_spelling),
-    "conditions/control-plane-healthy-reported" => EachProfile(conditions::control_plane_healthy_reported),
-    "conditions/joined-reported" => EachProfile(conditions::joined_reported),
-    "conditions/well-formed" => EachProfile(conditions::well_formed),
-    "conditions/transition-time-kept" => EachProfile(conditions::transition_time_kept),
-    "conditions/transition-time-moves" => EachProfile(conditions::transition_time_moves),
-    "conditions/observed-generation-not-ahead" => EachProfile(conditions::observed_generation_not_ahead),
-    "conditions/healthy-needs-joined" => EachProfile(conditions::healthy_needs_joined),
-    "conditions/status-follows-joined" => EachProfile(conditions::status_follows_joined),
-    "conditions/healthy-agrees-with-member" => Fleet(conditions::healthy_agrees_with_member),
-    "conditions/healthy-follows-outage" => Fleet(conditions::healthy_follows_outage),
-    "conditions/joined-follows-leave" => Fleet(conditions::joined_follows_leave),
-    "conditions/not-flapping" => EachProfile(conditions::not_flapping),
-    "access/provider-named" => EachProfile(access::provider_named),
-    "access/server-is-url" => EachProfile(access::server_is_url),
-    "access/ca-data-is-certificates" => Fleet(access::ca_data_is_certificates),
-    "access/ca-data-current" => Fleet(access::ca_data_current),
-    "access/no-secrets" => EachProfile(access::no_secrets),
-    "access/no-secrets-elsewhere" => EachProfile(access::no_secrets_elsewhere),
-    "access/no-local-paths" => EachProfile(access::no_local_paths),
-    "access/server-told" => EachProfile(access::server_told),
-    "access/not-environment-specific" => EachProfile(access::not_environment_specific),
-    "access/portable" => Fleet(access::portable),
-    "access/tls-verified" => EachProfile(access::tls_verified),
-    "access/exec-extension-well-formed" => EachProfile(access::exec_extension_well_formed),
-    "access/additional-args-well-formed" => EachProfile(access::additional_args_well_formed),
-    "access/additional-envs-well-formed" => EachProfile(access::additional_envs_well_formed),
-    "access/proxy-url-well-formed" => EachProfile(access::proxy_url_well_formed),
-    "access/not-deprecated-only" => EachProfile(access::not_deprecated_only),
-    "access/within-v1alpha2-limits" => EachProfile(access::within_v1alpha2_limits),
-    "access/plugin-yields-credential" => Fleet(access::plugin_yields_credential),
-    "consumers/secret-namespace-labelled" => Fleet(consumers::secret_namespace_labelled),
-    "consumers/secret-names-profile" => Fleet(consumers::secret_names_profile),
-    "consumers/secret-has-kubeconfig" => Fleet(consumers::secret_has_kubeconfig),
-    "consumers/secret-single-consumer" => Fleet(consumers::secret_single_consumer),
-    "consumers/consumer-name-unique" => Fleet(consumers::consumer_name_unique),
-    "consumers/kubeconfig-self-contained" => Fleet(consumers::kubeconfig_self_contained),
-    "consumers/kubeconfig-points-at-member" => Fleet(consumers::kubeconfig_points_at_member),
-    "consumers/kubeconfig-works" => Fleet(consumers::kubeconfig_works),
-    "consumers/least-privilege" => Fleet(consumers::least_privilege),
-    "consumers/declared-consumer-served" => Fleet(consumers::declared_consumer_served),
-    "consumers/secrets-retired" => Fleet(consumers::secrets_retired),
-    "consumers/secret-labelled" => Fleet(consumers::secret_labelled),
-    "updates/status-writes-within-budget" => EachProfile(updates::status_writes_within_budget),
-    "updates/average-rate" => EachProfile(updates::average_rate),
-    "updates/writes-within-burst" => EachProfile(updates::writes_within_burst),
-    "updates/no-empty-writes" => Fleet(updates::no_empty_writes),
-    "updates/status-by-subresource" => EachProfile(updates::status_by_subresource),
-    "updates/distinct-appliers" => Fleet(updates::distinct_appliers),
-    "updates/no-dynamic-data" => EachProfile(updates::no_dynamic_data),
-    "updates/restart-within-burst" => Fleet(updates::restart_within_burst),
-    "updates/scale-within-budget" => Fleet(updates::scale_within_budget),
-    "lifecycle/join-creates-profile" => Fleet(lifecycle::join_creates_profile),
-    "lifecycle/join-fills-status" => Fleet(lifecycle::join_fills_status),
-    "lifecycle/deleted-profile-restored" => Fleet(lifecycle::deleted_profile_restored),
-    "lifecycle/status-restored" => Fleet(lifecycle::status_restored),
-    "lifecycle/label-restored" => Fleet(lifecycle::label_restored),
-    "lifecycle/foreign-profiles-untouched" => Fleet(lifecycle::foreign_profiles_untouched),
-    "lifecycle/restart-keeps-profiles" => Fleet(lifecycle::restart_keeps_profiles),
-    "lifecycle/heal-restores-status" => Fleet(lifecycle::heal_restores_status),
-};
+fn manager() -> Vec<Binding> {
+    rules! { "manager":
+    "identity/manager-label-present" => [EachProfile(identity::manager_label_present)],
+    "identity/manager-label-matches" => [EachProfile(identity::manager_label_matches)],
+    "identity/manager-label-from-creation" => [EachProfile(identity::manager_label_from_creation)],
+    "identity/manager-name-usable" => [EachProfile(identity::manager_name_usable)],
+    "identity/manager-immutable" => [EachProfile(identity::manager_immutable)],
+    "identity/manager-unique" => [Fleet(identity::manager_unique)],
+    "identity/one-manager-per-profile" => [Fleet(identity::one_manager_per_profile)],
+    "identity/name-unique" => [Fleet(identity::name_unique)],
+    "identity/one-profile-per-cluster" => [Fleet(identity::one_profile_per_cluster)],
+    "identity/name-follows-guidance" => [EachProfile(identity::name_follows_guidance)],
+    "identity/display-name-kept" => [Fleet(identity::display_name_kept)],
+    "identity/member-id-non-empty" => [EachProfile(identity::member_id_non_empty)],
+    "identity/member-id-set" => [EachProfile(identity::member_id_set)],
+    "identity/member-id-from-creation" => [EachProfile(identity::member_id_from_creation)],
+    "identity/member-id-stable" => [EachProfile(identity::member_id_stable)],
+    "identity/member-id-unique" => [Fleet(identity::member_id_unique)],
+    "identity/member-id-no-tie" => [Fleet(identity::member_id_no_tie)],
+    "clustersets/namespace-labelled" => [Fleet(clustersets::namespace_labelled)],
+    "clustersets/one-set-per-namespace" => [EachProfile(clustersets::one_set_per_namespace)],
+    "clustersets/one-set-per-cluster" => [Fleet(clustersets::one_set_per_cluster)],
+    "version/reported" => [EachProfile(version::reported)],
+    "version/well-formed" => [EachProfile(version::well_formed)],
+    "version/matches-member" => [Fleet(version::matches_member)],
+    "version/follows-upgrade" => [step(Scenario::Upgrade, DriverAction::Upgrade, version::follows_upgrade)],
+    "properties/cluster-endpoints-present" => [EachProfile(properties::cluster_endpoints_present)],
+    "properties/cluster-endpoints-well-formed" => [EachProfile(properties::cluster_endpoints_well_formed)],
+    "properties/cluster-endpoints-are-a-list" => [EachProfile(properties::cluster_endpoints_are_a_list)],
+    "properties/cluster-endpoints-reachable" => [Fleet(properties::cluster_endpoints_reachable)],
+    "properties/location-immutable" => [EachProfile(properties::location_immutable)],
+    "properties/node-count-well-formed" => [EachProfile(properties::node_count_well_formed)],
+    "properties/node-count-matches-member" => [Fleet(properties::node_count_matches_member)],
+    "properties/node-types-well-formed" => [EachProfile(properties::node_types_well_formed)],
+    "properties/metrics-endpoints-well-formed" => [EachProfile(properties::metrics_endpoints_well_formed)],
+    "properties/custom-resource-groups-well-formed" => [EachProfile(properties::custom_resource_groups_well_formed)],
+    "properties/custom-resource-groups-match-member" => [Fleet(properties::custom_resource_groups_match_member)],
+    "properties/honours-only-labelled" => [Fleet(properties::honours_only_labelled)],
+    "properties/cluster-properties-propagated" => [Fleet(properties::cluster_properties_propagated)],
+    "properties/cluster-properties-verbatim" => [Fleet(properties::cluster_properties_verbatim)],
+    "properties/cluster-id-well-formed" => [EachProfile(properties::cluster_id_well_formed)],
+    "properties/cluster-id-stable" => [EachProfile(properties::cluster_id_stable)],
+    "properties/clusterset-immutable" => [EachProfile(properties::clusterset_immutable)],
+    "properties/observed-time-sane" => [EachProfile(properties::observed_time_sane)],
+    "properties/well-known-spelling" => [EachProfile(properties::well_known_spelling)],
+    "conditions/control-plane-healthy-reported" => [EachProfile(conditions::control_plane_healthy_reported)],
+    "conditions/joined-reported" => [EachProfile(conditions::joined_reported)],
+    "conditions/well-formed" => [EachProfile(conditions::well_formed)],
+    "conditions/transition-time-kept" => [EachProfile(conditions::transition_time_kept)],
+    "conditions/transition-time-moves" => [EachProfile(conditions::transition_time_moves)],
+    "conditions/observed-generation-not-ahead" => [EachProfile(conditions::observed_generation_not_ahead)],
+    "conditions/healthy-needs-joined" => [EachProfile(conditions::healthy_needs_joined)],
+    "conditions/status-follows-joined" => [EachProfile(conditions::status_follows_joined)],
+    "conditions/healthy-agrees-with-member" => [Fleet(conditions::healthy_agrees_with_member)],
+    "conditions/healthy-follows-outage" => [
+            step(Scenario::Outage, DriverAction::Break, conditions::unhealthy_after_break),
+            step(Scenario::Outage, DriverAction::Heal, conditions::healthy_after_heal)
+        ],
+    "conditions/joined-follows-leave" => [step(Scenario::JoinAndLeave, DriverAction::Leave, conditions::joined_follows_leave)],
+    "conditions/not-flapping" => [EachProfile(conditions::not_flapping)],
+    "access/provider-named" => [EachProfile(access::provider_named)],
+    "access/server-is-url" => [EachProfile(access::server_is_url)],
+    "access/ca-data-is-certificates" => [Fleet(access::ca_data_is_certificates)],
+    "access/ca-data-current" => [Fleet(access::ca_data_current)],
+    "access/no-secrets" => [EachProfile(access::no_secrets)],
+    "access/no-secrets-elsewhere" => [EachProfile(access::no_secrets_elsewhere)],
+    "access/no-local-paths" => [EachProfile(access::no_local_paths)],
+    "access/server-told" => [EachProfile(access::server_told)],
+    "access/not-environment-specific" => [EachProfile(access::not_environment_specific)],
+    "access/portable" => [Fleet(access::portable)],
+    "access/tls-verified" => [EachProfile(access::tls_verified)],
+    "access/exec-extension-well-formed" => [EachProfile(access::exec_extension_well_formed)],
+    "access/additional-args-well-formed" => [EachProfile(access::additional_args_well_formed)],
+    "access/additional-envs-well-formed" => [EachProfile(access::additional_envs_well_formed)],
+    "access/proxy-url-well-formed" => [EachProfile(access::proxy_url_well_formed)],
+    "access/not-deprecated-only" => [EachProfile(access::not_deprecated_only)],
+    "access/within-v1alpha2-limits" => [EachProfile(access::within_v1alpha2_limits)],
+    "access/plugin-yields-credential" => [Fleet(access::plugin_yields_credential)],
+    "consumers/secret-namespace-labelled" => [Fleet(consumers::secret_namespace_labelled)],
+    "consumers/secret-names-profile" => [Fleet(consumers::secret_names_profile)],
+    "consumers/secret-has-kubeconfig" => [Fleet(consumers::secret_has_kubeconfig)],
+    "consumers/secret-single-consumer" => [Fleet(consumers::secret_single_consumer)],
+    "consumers/consumer-name-unique" => [Fleet(consumers::consumer_name_unique)],
+    "consumers/kubeconfig-self-contained" => [Fleet(consumers::kubeconfig_self_contained)],
+    "consumers/kubeconfig-points-at-member" => [Fleet(consumers::kubeconfig_points_at_member)],
+    "consumers/kubeconfig-works" => [Fleet(consumers::kubeconfig_works)],
+    "consumers/least-privilege" => [Fleet(consumers::least_privilege)],
+    "consumers/declared-consumer-served" => [Fleet(consumers::declared_consumer_served)],
+    "consumers/secrets-retired" => [Fleet(consumers::secrets_retired)],
+    "consumers/secret-labelled" => [Fleet(consumers::secret_labelled)],
+    "updates/status-writes-within-budget" => [EachProfile(updates::status_writes_within_budget)],
+    "updates/average-rate" => [EachProfile(updates::average_rate)],
+    "updates/writes-within-burst" => [EachProfile(updates::writes_within_burst)],
+    "updates/no-empty-writes" => [Fleet(updates::no_empty_writes)],
+    "updates/status-by-subresource" => [EachProfile(updates::status_by_subresource)],
+    "updates/distinct-appliers" => [Fleet(updates::distinct_appliers)],
+    "updates/no-dynamic-data" => [EachProfile(updates::no_dynamic_data)],
+    "updates/restart-within-burst" => [Fleet(updates::restart_within_burst)],
+    "updates/scale-within-budget" => [Fleet(updates::scale_within_budget)],
+    "lifecycle/join-creates-profile" => [Fleet(lifecycle::join_creates_profile)],
+    "lifecycle/join-fills-status" => [Fleet(lifecycle::join_fills_status)],
+    "lifecycle/deleted-profile-restored" => [Fleet(lifecycle::deleted_profile_restored)],
+    "lifecycle/status-restored" => [Fleet(lifecycle::status_restored)],
+    "lifecycle/label-restored" => [Fleet(lifecycle::label_restored)],
+    "lifecycle/foreign-profiles-untouched" => [Fleet(lifecycle::foreign_profiles_untouched)],
+    "lifecycle/restart-keeps-profiles" => [Fleet(lifecycle::restart_keeps_profiles)],
+    "lifecycle/heal-restores-status" => [Fleet(lifecycle::heal_restores_status)],
+    }
+}
 
-const SCHEDULER: &[Binding] = rules! { "scheduler":
-    "placement-slices/size" => Fleet(placement_slices::size),
-    "placement-slices/decisions-present" => Fleet(placement_slices::decisions_present),
-    "placement-slices/key-shared" => Fleet(placement_slices::key_shared),
-    "placement-slices/key-valid" => Fleet(placement_slices::key_valid),
-    "placement-slices/key-one-decision" => Fleet(placement_slices::key_one_decision),
-    "placement-slices/index-is-number" => Fleet(placement_slices::index_is_number),
-    "placement-slices/index-complete" => Fleet(placement_slices::index_complete),
-    "placement-slices/index-all-or-none" => Fleet(placement_slices::index_all_or_none),
-    "placement-slices/no-needless-slices" => Fleet(placement_slices::no_needless_slices),
-    "placement-slices/cluster-once" => Fleet(placement_slices::cluster_once),
-    "placement-slices/name-deterministic" => Fleet(placement_slices::name_deterministic),
-    "placement-references/resolve" => Fleet(placement_references::resolve),
-    "placement-references/resolve-across-time" => Fleet(placement_references::resolve_across_time),
-    "placement-references/name-valid" => Fleet(placement_references::name_valid),
-    "placement-references/namespace-readable" => Fleet(placement_references::namespace_readable),
-    "placement-references/of-one-inventory" => Fleet(placement_references::of_one_inventory),
-    "placement-references/selected-is-alive" => Fleet(placement_references::selected_is_alive),
-    "placement-references/no-legacy-keys" => Fleet(placement_references::no_legacy_keys),
-    "placement-labels/scheduler-named" => Fleet(placement_labels::scheduler_named),
-    "placement-labels/scheduler-stable" => Fleet(placement_labels::scheduler_stable),
-    "placement-labels/placement-key-usable" => Fleet(placement_labels::placement_key_usable),
-    "placement-labels/placement-key-matches-workload" => Fleet(placement_labels::placement_key_matches_workload),
-    "placement-labels/no-unknown-multicluster-labels" => Fleet(placement_labels::no_unknown_multicluster_labels),
-    "placement-labels/reason-is-public" => Fleet(placement_labels::reason_is_public),
-    "placement-ownership/one-writer" => Fleet(placement_ownership::one_writer),
-    "placement-ownership/consumers-read-only" => Fleet(placement_ownership::consumers_read_only),
-    "placement-ownership/consumers-cannot-write" => Fleet(placement_ownership::consumers_cannot_write),
-    "placement-ownership/foreign-decisions-untouched" => Fleet(placement_ownership::foreign_decisions_untouched),
-    "placement-ownership/not-a-conversation" => Fleet(placement_ownership::not_a_conversation),
-    "placement-updates/stable-order" => Fleet(placement_updates::stable_order),
-    "placement-updates/no-empty-writes" => Fleet(placement_updates::no_empty_writes),
-    "placement-updates/not-churning" => Fleet(placement_updates::not_churning),
-    "placement-updates/no-torn-reschedule" => Fleet(placement_updates::no_torn_reschedule),
-    "placement-updates/index-follows-order" => Fleet(placement_updates::index_follows_order),
-    "placement-lifecycle/placed" => Fleet(placement_lifecycle::placed),
-    "placement-lifecycle/crosses-the-limit" => Fleet(placement_lifecycle::crosses_the_limit),
-    "placement-lifecycle/unplaced" => Fleet(placement_lifecycle::unplaced),
-    "placement-lifecycle/none-selected" => Fleet(placement_lifecycle::none_selected),
-    "placement-lifecycle/restored" => Fleet(placement_lifecycle::restored),
-    "placement-lifecycle/restart-keeps" => Fleet(placement_lifecycle::restart_keeps),
-    "placement-lifecycle/owner-collects" => Fleet(placement_lifecycle::owner_collects),
-};
+fn scheduler() -> Vec<Binding> {
+    rules! { "scheduler":
+    "placement-slices/size" => [Fleet(placement_slices::size)],
+    "placement-slices/decisions-present" => [Fleet(placement_slices::decisions_present)],
+    "placement-slices/key-shared" => [Fleet(placement_slices::key_shared)],
+    "placement-slices/key-valid" => [Fleet(placement_slices::key_valid)],
+    "placement-slices/key-one-decision" => [Fleet(placement_slices::key_one_decision)],
+    "placement-slices/index-is-number" => [Fleet(placement_slices::index_is_number)],
+    "placement-slices/index-complete" => [Fleet(placement_slices::index_complete)],
+    "placement-slices/index-all-or-none" => [Fleet(placement_slices::index_all_or_none)],
+    "placement-slices/no-needless-slices" => [Fleet(placement_slices::no_needless_slices)],
+    "placement-slices/cluster-once" => [Fleet(placement_slices::cluster_once)],
+    "placement-slices/name-deterministic" => [Fleet(placement_slices::name_deterministic)],
+    "placement-references/resolve" => [Fleet(placement_references::resolve)],
+    "placement-references/resolve-across-time" => [Fleet(placement_references::resolve_across_time)],
+    "placement-references/name-valid" => [Fleet(placement_references::name_valid)],
+    "placement-references/namespace-readable" => [Fleet(placement_references::namespace_readable)],
+    "placement-references/of-one-inventory" => [Fleet(placement_references::of_one_inventory)],
+    "placement-references/selected-is-alive" => [Fleet(placement_references::selected_is_alive)],
+    "placement-references/no-legacy-keys" => [Fleet(placement_references::no_legacy_keys)],
+    "placement-labels/scheduler-named" => [Fleet(placement_labels::scheduler_named)],
+    "placement-labels/scheduler-stable" => [Fleet(placement_labels::scheduler_stable)],
+    "placement-labels/placement-key-usable" => [Fleet(placement_labels::placement_key_usable)],
+    "placement-labels/placement-key-matches-workload" => [Fleet(placement_labels::placement_key_matches_workload)],
+    "placement-labels/no-unknown-multicluster-labels" => [Fleet(placement_labels::no_unknown_multicluster_labels)],
+    "placement-labels/reason-is-public" => [Fleet(placement_labels::reason_is_public)],
+    "placement-ownership/one-writer" => [Fleet(placement_ownership::one_writer)],
+    "placement-ownership/consumers-read-only" => [Fleet(placement_ownership::consumers_read_only)],
+    "placement-ownership/consumers-cannot-write" => [Fleet(placement_ownership::consumers_cannot_write)],
+    "placement-ownership/foreign-decisions-untouched" => [Fleet(placement_ownership::foreign_decisions_untouched)],
+    "placement-ownership/not-a-conversation" => [Fleet(placement_ownership::not_a_conversation)],
+    "placement-updates/stable-order" => [Fleet(placement_updates::stable_order)],
+    "placement-updates/no-empty-writes" => [Fleet(placement_updates::no_empty_writes)],
+    "placement-updates/not-churning" => [Fleet(placement_updates::not_churning)],
+    "placement-updates/no-torn-reschedule" => [Fleet(placement_updates::no_torn_reschedule)],
+    "placement-updates/index-follows-order" => [Fleet(placement_updates::index_follows_order)],
+    "placement-lifecycle/placed" => [Fleet(placement_lifecycle::placed)],
+    "placement-lifecycle/crosses-the-limit" => [Fleet(placement_lifecycle::crosses_the_limit)],
+    "placement-lifecycle/unplaced" => [Fleet(placement_lifecycle::unplaced)],
+    "placement-lifecycle/none-selected" => [Fleet(placement_lifecycle::none_selected)],
+    "placement-lifecycle/restored" => [Fleet(placement_lifecycle::restored)],
+    "placement-lifecycle/restart-keeps" => [Fleet(placement_lifecycle::restart_keeps)],
+    "placement-lifecycle/owner-collects" => [Fleet(placement_lifecycle::owner_collects)],
+    }
+}
 
-const CONSUMER: &[Binding] = rules! { "consumer":
-    "consumer-hub/status-not-written" => Fleet(consumer_hub::status_not_written),
-    "consumer-hub/profile-not-written" => Fleet(consumer_hub::profile_not_written),
-    "consumer-hub/deletion-not-blocked" => Fleet(consumer_hub::deletion_not_blocked),
-    "consumer-hub/least-privilege" => Fleet(consumer_hub::least_privilege),
-    "consumer-hub/watches" => Fleet(consumer_hub::watches),
-    "consumer-hub/no-missed-event" => Fleet(consumer_hub::no_missed_event),
-    "consumer-scope/namespaces-apart" => Fleet(consumer_scope::namespaces_apart),
-    "consumer-scope/selection-kept" => Fleet(consumer_scope::selection_kept),
-    "consumer-scope/foreign-objects-untouched" => Fleet(consumer_scope::foreign_objects_untouched),
-    "consumer-identity/oldest-wins" => Fleet(consumer_identity::oldest_wins),
-    "consumer-identity/tie-acts-on-none" => Fleet(consumer_identity::tie_acts_on_none),
-    "consumer-identity/empty-is-absent" => Fleet(consumer_identity::empty_is_absent),
-    "consumer-identity/other-inventories-stay" => Fleet(consumer_identity::other_inventories_stay),
-    "consumer-identity/next-takes-over" => Fleet(consumer_identity::next_takes_over),
-    "consumer-identity/warning-surfaced" => Fleet(consumer_identity::warning_surfaced),
-    "consumer-access/picks-known-provider" => Fleet(consumer_access::picks_known_provider),
-    "consumer-access/no-guess" => Fleet(consumer_access::no_guess),
-    "consumer-access/list-by-version" => Fleet(consumer_access::list_by_version),
-    "consumer-access/ca-honoured" => Fleet(consumer_access::ca_honoured),
-    "consumer-access/tls-server-name-honoured" => Fleet(consumer_access::tls_server_name_honoured),
-    "consumer-access/proxy-honoured" => Fleet(consumer_access::proxy_honoured),
-    "consumer-access/no-token-in-the-clear" => Fleet(consumer_access::no_token_in_the_clear),
-    "consumer-exec/config-verbatim" => Fleet(consumer_exec::config_verbatim),
-    "consumer-exec/protocol-as-configured" => Fleet(consumer_exec::protocol_as_configured),
-    "consumer-exec/profile-args-off-by-default" => Fleet(consumer_exec::profile_args_off_by_default),
-    "consumer-exec/profile-args-as-told" => Fleet(consumer_exec::profile_args_as_told),
-    "consumer-exec/nothing-leaks-between-profiles" => Fleet(consumer_exec::nothing_leaks_between_profiles),
-    "consumer-exec/expiry-renewed" => Fleet(consumer_exec::expiry_renewed),
-    "consumer-exec/failure-isolated" => Fleet(consumer_exec::failure_isolated),
-    "consumer-exec/malformed-isolated" => Fleet(consumer_exec::malformed_isolated),
-    "consumer-change/address-followed" => Fleet(consumer_change::address_followed),
-    "consumer-change/access-revoked" => Fleet(consumer_change::access_revoked),
-    "consumer-change/profile-gone" => Fleet(consumer_change::profile_gone),
-    "consumer-change/heartbeats-harmless" => Fleet(consumer_change::heartbeats_harmless),
-    "consumer-change/restart-no-orphans" => Fleet(consumer_change::restart_no_orphans),
-    "consumer-health/unhealthy-not-dispatched" => Fleet(consumer_health::unhealthy_not_dispatched),
-    "consumer-health/unknown-values-tolerated" => Fleet(consumer_health::unknown_values_tolerated),
-    "consumer-placement/all-slices" => Fleet(consumer_placement::all_slices),
-    "consumer-placement/references" => Fleet(consumer_placement::references),
-    "consumer-placement/follows" => Fleet(consumer_placement::follows),
-    "consumer-placement/read-only-and-feedback-elsewhere" => Fleet(consumer_placement::read_only_and_feedback_elsewhere),
-    "consumer-secrets/credential-to-its-member-only" => Fleet(consumer_secrets::credential_to_its_member_only),
-    "consumer-secrets/nothing-secret-in-the-open" => Fleet(consumer_secrets::nothing_secret_in_the_open),
-};
+fn consumer() -> Vec<Binding> {
+    rules! { "consumer":
+    "consumer-hub/status-not-written" => [Fleet(consumer_hub::status_not_written)],
+    "consumer-hub/profile-not-written" => [Fleet(consumer_hub::profile_not_written)],
+    "consumer-hub/deletion-not-blocked" => [Fleet(consumer_hub::deletion_not_blocked)],
+    "consumer-hub/least-privilege" => [Fleet(consumer_hub::least_privilege)],
+    "consumer-hub/watches" => [Fleet(consumer_hub::watches)],
+    "consumer-hub/no-missed-event" => [Fleet(consumer_hub::no_missed_event)],
+    "consumer-scope/namespaces-apart" => [Fleet(consumer_scope::namespaces_apart)],
+    "consumer-scope/selection-kept" => [Fleet(consumer_scope::selection_kept)],
+    "consumer-scope/foreign-objects-untouched" => [Fleet(consumer_scope::foreign_objects_untouched)],
+    "consumer-identity/oldest-wins" => [Fleet(consumer_identity::oldest_wins)],
+    "consumer-identity/tie-acts-on-none" => [Fleet(consumer_identity::tie_acts_on_none)],
+    "consumer-identity/empty-is-absent" => [Fleet(consumer_identity::empty_is_absent)],
+    "consumer-identity/other-inventories-stay" => [Fleet(consumer_identity::other_inventories_stay)],
+    "consumer-identity/next-takes-over" => [Fleet(consumer_identity::next_takes_over)],
+    "consumer-identity/warning-surfaced" => [Fleet(consumer_identity::warning_surfaced)],
+    "consumer-access/picks-known-provider" => [Fleet(consumer_access::picks_known_provider)],
+    "consumer-access/no-guess" => [Fleet(consumer_access::no_guess)],
+    "consumer-access/list-by-version" => [Fleet(consumer_access::list_by_version)],
+    "consumer-access/ca-honoured" => [Fleet(consumer_access::ca_honoured)],
+    "consumer-access/tls-server-name-honoured" => [Fleet(consumer_access::tls_server_name_honoured)],
+    "consumer-access/proxy-honoured" => [Fleet(consumer_access::proxy_honoured)],
+    "consumer-access/no-token-in-the-clear" => [Fleet(consumer_access::no_token_in_the_clear)],
+    "consumer-exec/config-verbatim" => [Fleet(consumer_exec::config_verbatim)],
+    "consumer-exec/protocol-as-configured" => [Fleet(consumer_exec::protocol_as_configured)],
+    "consumer-exec/profile-args-off-by-default" => [Fleet(consumer_exec::profile_args_off_by_default)],
+    "consumer-exec/profile-args-as-told" => [Fleet(consumer_exec::profile_args_as_told)],
+    "consumer-exec/nothing-leaks-between-profiles" => [Fleet(consumer_exec::nothing_leaks_between_profiles)],
+    "consumer-exec/expiry-renewed" => [Fleet(consumer_exec::expiry_renewed)],
+    "consumer-exec/failure-isolated" => [Fleet(consumer_exec::failure_isolated)],
+    "consumer-exec/malformed-isolated" => [Fleet(consumer_exec::malformed_isolated)],
+    "consumer-change/address-followed" => [Fleet(consumer_change::address_followed)],
+    "consumer-change/access-revoked" => [Fleet(consumer_change::access_revoked)],
+    "consumer-change/profile-gone" => [Fleet(consumer_change::profile_gone)],
+    "consumer-change/heartbeats-harmless" => [Fleet(consumer_change::heartbeats_harmless)],
+    "consumer-change/restart-no-orphans" => [Fleet(consumer_change::restart_no_orphans)],
+    "consumer-health/unhealthy-not-dispatched" => [Fleet(consumer_health::unhealthy_not_dispatched)],
+    "consumer-health/unknown-values-tolerated" => [Fleet(consumer_health::unknown_values_tolerated)],
+    "consumer-placement/all-slices" => [Fleet(consumer_placement::all_slices)],
+    "consumer-placement/references" => [Fleet(consumer_placement::references)],
+    "consumer-placement/follows" => [Fleet(consumer_placement::follows)],
+    "consumer-placement/read-only-and-feedback-elsewhere" => [Fleet(consumer_placement::read_only_and_feedback_elsewhere)],
+    "consumer-secrets/credential-to-its-member-only" => [Fleet(consumer_secrets::credential_to_its_member_only)],
+    "consumer-secrets/nothing-secret-in-the-open" => [Fleet(consumer_secrets::nothing_secret_in_the_open)],
+    }
+}
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let bindings = [MANAGER, SCHEDULER, CONSUMER].into_iter().flatten();
+    let bindings = [manager(), scheduler(), consumer()].into_iter().flatten();
     bindings
-        .map(|&(id, text, quantifier)| {
+        .map(|(id, text, evaluators)| {
             // The files are compiled in, and a test parses each of them.
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
             Rule {
                 id,
                 facts,
-                quantifier,
+                evaluators,
             }
         })
         .collect()
@@ -292,7 +291,7 @@ impl Rule {
         Self {
             id,
             facts,
-            quantifier: Quantifier::Fleet(examine),
+            evaluators: vec![Arc::new(Fleet(examine))],
         }
     }
 
@@ -301,47 +300,42 @@ impl Rule {
         self.facts.since.role()
     }
 
-    /// What it examines and finds in the evidence. A rule on single profiles also finds what was wrong with those that the
-    /// run touched, before and after, and with those of the judged manager that name another one.
+    /// What it examines and finds in the evidence.
     pub fn findings(&self, evidence: &Evidence) -> Findings {
-        let mut findings = Findings::default();
-        match self.quantifier {
-            Quantifier::EachProfile(examine) => {
-                examine(&Profiles::all(evidence), &mut findings);
-                for evidence in [before_and_after(evidence), strays(evidence)].iter().flatten() {
-                    let mut found = Findings::default();
-                    examine(&Profiles::all(evidence), &mut found);
-                    // What these do not tell is no doubt: the rule is judged by all others.
-                    if !found.list().is_empty() {
-                        findings.report_all(found);
-                    }
-                }
-            }
-            Quantifier::Fleet(examine) => examine(evidence, &mut findings),
+        self.findings_on(&Hub::of(evidence))
+    }
+
+    /// What it examines and finds on a hub.
+    pub(crate) fn findings_on(&self, hub: &Hub) -> Findings {
+        let mut findings = self.no_findings();
+        for evaluator in &self.evaluators {
+            evaluator.evaluate(hub, &mut findings);
         }
         findings
     }
 
-    /// Its function on each profile, if what it finds in parts of this evidence can be added: an audit log, dry runs and
-    /// what a driver did are of no single profile, and strays are judged beside all others.
-    pub(crate) fn each_profile(&self, evidence: &Evidence) -> Option<fn(&Profiles, &mut Findings)> {
-        let facts = &self.facts;
-        let kinds = facts
-            .needs
+    /// The parts of the rule that are on each profile by itself, if all are and the results add up.
+    pub(crate) fn per_profile(&self, evidence: &Evidence) -> Option<Vec<&dyn EvaluatePart>> {
+        self.evaluators
             .iter()
-            .chain(&facts.needs_one_of)
-            .chain(&facts.helped_by);
-        let is_undivided = |kind: &Kind| match kind {
-            Kind::Requests => evidence.requests.is_some(),
-            Kind::Probe => !evidence.probes.is_empty(),
-            _ => false,
-        };
-        let is_divided =
-            evidence.driver.is_none() && strays(evidence).is_none() && !kinds.into_iter().any(is_undivided);
-        match self.quantifier {
-            Quantifier::EachProfile(examine) if is_divided => Some(examine),
-            Quantifier::EachProfile(_) | Quantifier::Fleet(_) => None,
+            .map(|evaluator| evaluator.per_profile(&self.facts, evidence))
+            .collect()
+    }
+
+    /// Whether the rule itself says what interruptions of a watch hide.
+    pub(crate) fn judges_around_gaps(&self) -> bool {
+        self.evaluators
+            .iter()
+            .all(|evaluator| evaluator.judges_around_gaps())
+    }
+
+    /// Nothing examined yet: says what the rule applies to if there turns out to be no such thing.
+    pub(crate) fn no_findings(&self) -> Findings {
+        let mut findings = Findings::default();
+        if let Some(things) = &self.facts.applies_to {
+            findings.not_applicable(format!("there are no {things}"));
         }
+        findings
     }
 
     /// The path of its file in the repository.

@@ -45,6 +45,11 @@ impl Finding {
         }
     }
 
+    /// A finding at a field of the object that a rule function sees; the engine adds the object.
+    pub(crate) fn at_path(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::on(ObjectRef::default(), message).at(path)
+    }
+
     /// The field that offends.
     pub fn at(mut self, path: impl Into<String>) -> Self {
         self.path = redacted_field(&path.into());

@@ -79,6 +79,8 @@ pub(crate) struct Change<'e, T> {
     pub(crate) seen_at: Micros,
     /// Whether the watch was interrupted meanwhile, so that several writes may look like one.
     pub(crate) is_over_gap: bool,
+    /// The place of the moment that it began.
+    pub(crate) place: usize,
 }
 
 impl Moment {
@@ -167,6 +169,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         self.end
     }
 
+    /// How messages say that the run stopped watching.
+    pub(crate) fn end_in_words(&self) -> &'static str {
+        match self.window_end {
+            Some(_) => ", when the run ended",
+            None => ", when the window ended",
+        }
+    }
+
     /// The changes up to the end of the window. What appears after a gap is not known to have been created in it.
     pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
         let window_end = self.window_end.unwrap_or(Micros::MAX);
@@ -177,6 +187,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             at: self.moments[record.place].since,
             seen_at: self.moments[record.place].seen_at,
             is_over_gap: record.is_over_gap,
+            place: record.place,
         });
         changes.filter(move |change| change.seen_at <= window_end)
     }

@@ -1,0 +1,118 @@
+//! What a rule function answers.
+
+use evidence::Reason;
+
+use crate::subjects::{Finding, Findings};
+
+/// The answer of a rule function about one thing.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    /// The rule does not apply to it.
+    NotApplicable,
+    /// The rule is kept.
+    Kept,
+    /// The evidence hints at violations without proving them. Never empty.
+    Warning(Vec<Finding>),
+    /// The rule is violated. Never empty; may contain warnings as well.
+    Broken(Vec<Finding>),
+    /// The evidence does not decide.
+    Unknown(Reason),
+}
+
+impl Answer {
+    /// A violation.
+    pub(crate) fn broken(finding: Finding) -> Self {
+        Self::all([finding])
+    }
+
+    /// A warning, even for a MUST rule.
+    pub(crate) fn warning(finding: Finding) -> Self {
+        Self::Warning(vec![finding.advisory()])
+    }
+
+    /// A violation if so, else kept.
+    pub(crate) fn broken_if(is_broken: bool, finding: impl FnOnce() -> Finding) -> Self {
+        if is_broken {
+            Self::broken(finding())
+        } else {
+            Self::Kept
+        }
+    }
+
+    /// All findings about one thing; kept if there are none.
+    pub(crate) fn all(findings: impl IntoIterator<Item = Finding>) -> Self {
+        let findings: Vec<Finding> = findings.into_iter().collect();
+        if findings.is_empty() {
+            Self::Kept
+        } else if findings.iter().all(|finding| finding.advisory) {
+            Self::Warning(findings)
+        } else {
+            Self::Broken(findings)
+        }
+    }
+
+    /// The answers about the parts of a thing, merged; not applicable if there are none.
+    pub(crate) fn each<T>(parts: impl IntoIterator<Item = T>, check: impl FnMut(T) -> Self) -> Self {
+        let answers = parts.into_iter().map(check);
+        answers.fold(Self::NotApplicable, Self::and)
+    }
+
+    /// Merges two answers: the first of broken, unknown, warning, kept, and not applicable counts.
+    pub(crate) fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (
+                Self::Broken(mut findings) | Self::Warning(mut findings),
+                Self::Broken(more) | Self::Warning(more),
+            ) => {
+                findings.extend(more);
+                Self::all(findings)
+            }
+            (broken @ Self::Broken(_), _) | (_, broken @ Self::Broken(_)) => broken,
+            (unknown @ Self::Unknown(_), _) | (_, unknown @ Self::Unknown(_)) => unknown,
+            (warning @ Self::Warning(_), _) | (_, warning @ Self::Warning(_)) => warning,
+            (Self::Kept, _) | (_, Self::Kept) => Self::Kept,
+            (Self::NotApplicable, Self::NotApplicable) => Self::NotApplicable,
+        }
+    }
+
+    /// The same, but kept instead of not applicable.
+    pub(crate) fn or_kept(self) -> Self {
+        match self {
+            Self::NotApplicable => Self::Kept,
+            other => other,
+        }
+    }
+
+    /// The same with warnings instead of violations.
+    pub(crate) fn as_warning(&self) -> Self {
+        match self {
+            Self::Broken(findings) => {
+                Self::Warning(findings.iter().cloned().map(Finding::advisory).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The findings; none unless something is wrong.
+    pub(crate) fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Warning(findings) | Self::Broken(findings) => findings,
+            Self::NotApplicable | Self::Kept | Self::Unknown(_) => &[],
+        }
+    }
+}
+
+impl Findings {
+    /// Counts an answer about one thing. The findings in it name their object.
+    pub(super) fn count(&mut self, answer: Answer) {
+        match answer {
+            Answer::NotApplicable => {}
+            Answer::Kept => self.examine(),
+            Answer::Unknown(reason) => self.cannot_tell(reason),
+            Answer::Warning(found) | Answer::Broken(found) => {
+                self.examine();
+                found.into_iter().for_each(|finding| self.report(finding));
+            }
+        }
+    }
+}

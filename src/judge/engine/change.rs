@@ -1,0 +1,225 @@
+//! Evaluates a function on each change of an object: its creation, two successive versions, and its deletion.
+
+use std::{collections::BTreeSet, fmt};
+
+use evidence::api::{ClusterProfile, PlacementDecision};
+
+use super::{
+    Answer, Evaluate, Hub, Judged, attribution::author_of_moment, author::Author, judged::JudgedObject,
+};
+use crate::{
+    subjects::{Finding, Findings},
+    time::Micros,
+    timeline::{self, Timeline},
+};
+
+/// A change of an object, as a rule function sees it.
+pub(crate) struct Change<'c, 'e, T> {
+    /// The version before; none for a creation.
+    pub(crate) before: Option<&'e T>,
+    /// The version after; none for a deletion.
+    pub(crate) after: Option<&'e T>,
+    timeline: &'c Timeline<'e, T>,
+    /// The place of the moment that begins with the change.
+    place: usize,
+}
+
+/// A rule on each change of an object by the judged implementation.
+pub(crate) struct ChangeRule<T> {
+    check: fn(&Change<'_, '_, T>, &Hub) -> Answer,
+    /// Whether only creations are judged.
+    is_creation: bool,
+    /// What did not happen if there was no change.
+    nothing: &'static str,
+}
+
+/// A rule on each pair of successive versions of a profile, without a gap between them.
+pub(crate) fn change(
+    check: fn(&Change<'_, '_, ClusterProfile>, &Hub) -> Answer,
+    nothing: &'static str,
+) -> ChangeRule<ClusterProfile> {
+    ChangeRule {
+        check,
+        is_creation: false,
+        nothing,
+    }
+}
+
+/// The same for slices.
+pub(crate) fn slice_change(
+    check: fn(&Change<'_, '_, PlacementDecision>, &Hub) -> Answer,
+    nothing: &'static str,
+) -> ChangeRule<PlacementDecision> {
+    ChangeRule {
+        check,
+        is_creation: false,
+        nothing,
+    }
+}
+
+/// A rule on the first version of each profile that was created during the watch. The function reads `after`.
+pub(crate) fn creation(
+    check: fn(&Change<'_, '_, ClusterProfile>, &Hub) -> Answer,
+    nothing: &'static str,
+) -> ChangeRule<ClusterProfile> {
+    ChangeRule {
+        check,
+        is_creation: true,
+        nothing,
+    }
+}
+
+impl<'e, T: Judged> Change<'_, 'e, T> {
+    /// Both versions; none for a creation or a deletion.
+    pub(crate) fn both(&self) -> Option<(&'e T, &'e T)> {
+        self.before.zip(self.after)
+    }
+
+    /// Whether a value that held before the change had surely held for longer than a duration.
+    pub(crate) fn had_held_longer_than<V: PartialEq>(
+        &self,
+        duration: Micros,
+        value: impl Fn(&'e T) -> V,
+    ) -> bool {
+        let Some(before) = self.place.checked_sub(1) else {
+            return false;
+        };
+        let since = self.timeline.value_since(before, value);
+        let at = self.timeline.moments()[self.place].since;
+        at.earliest.saturating_sub(since.latest) > duration
+    }
+}
+
+impl<T: Judged> ChangeRule<T> {
+    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
+        findings.nothing_happened(self.nothing);
+        for object in T::judged(hub) {
+            self.judge(hub, object, findings);
+        }
+    }
+
+    fn judge<'e>(&self, hub: &Hub<'e>, object: &JudgedObject<'e, T>, findings: &mut Findings) {
+        let mut timeline = Timeline::of_name(hub.evidence, &object.lives);
+        if let Some(touch) = object.first_touch {
+            timeline = timeline.until(touch);
+        }
+        let mut judging = Judging {
+            rule: self,
+            hub,
+            object,
+            timeline: &timeline,
+            reported: BTreeSet::new(),
+        };
+        for change in timeline.changes() {
+            judging.judge(&change, findings);
+        }
+    }
+}
+
+/// The judging of one object.
+struct Judging<'c, 'e, T> {
+    rule: &'c ChangeRule<T>,
+    hub: &'c Hub<'e>,
+    object: &'c JudgedObject<'e, T>,
+    timeline: &'c Timeline<'e, T>,
+    /// The paths of violations that are reported already.
+    reported: BTreeSet<String>,
+}
+
+impl<'e, T: Judged> Judging<'_, 'e, T> {
+    fn judge(&mut self, observed: &timeline::Change<'e, T>, findings: &mut Findings) {
+        if self.rule.is_creation != observed.before.is_none() {
+            return;
+        }
+        if observed.is_over_gap {
+            findings.cannot_tell_unless_found(OVER_GAP);
+            return;
+        }
+        let change = Change {
+            before: observed.before.map(|version| &version.object),
+            after: observed.after.map(|version| &version.object),
+            timeline: self.timeline,
+            place: observed.place,
+        };
+        let answer = (self.rule.check)(&change, self.hub);
+        if matches!(
+            answer,
+            Answer::Warning(_) | Answer::Broken(_) | Answer::Unknown(_)
+        ) {
+            self.judge_violation(observed, answer, findings);
+        } else if answer == Answer::Kept {
+            findings.examine();
+        }
+    }
+
+    /// Counts what the implementation did. What directly follows a change by another client may revert it.
+    fn judge_violation(
+        &mut self,
+        observed: &timeline::Change<'e, T>,
+        answer: Answer,
+        findings: &mut Findings,
+    ) {
+        let place = observed.place;
+        let path = answer
+            .findings()
+            .first()
+            .map_or(String::new(), |finding| finding.path.clone());
+        let author = |place| author_of_moment(self.hub, self.timeline, &self.object.lives, place, &path);
+        if place > 0 && author(place - 1).is_some_and(|before| before.is_of_others()) {
+            return;
+        }
+        let Some(attribution) = author(place) else { return };
+        match (answer, attribution.author) {
+            (_, Author::Run | Author::Other) => {}
+            (Answer::Unknown(reason), _) => findings.cannot_tell_unless_found(reason),
+            (Answer::Warning(found) | Answer::Broken(found), Author::Implementation) => {
+                findings.examine();
+                self.report(observed, found, &attribution.names, findings);
+            }
+            (Answer::Broken(_), Author::Unknown(reason)) => {
+                findings.examine();
+                findings.cannot_tell_unless_found(reason);
+            }
+            (_, _) => findings.examine(),
+        }
+    }
+
+    fn report(
+        &mut self,
+        observed: &timeline::Change<'e, T>,
+        found: Vec<Finding>,
+        names: &BTreeSet<&str>,
+        findings: &mut Findings,
+    ) {
+        let object = observed
+            .after
+            .or(observed.before)
+            .map(|version| version.object.object_ref());
+        for mut finding in found {
+            if !self.reported.insert(finding.path.clone()) {
+                continue;
+            }
+            if let Some(object) = object.clone().filter(|_| finding.object.kind.is_empty()) {
+                finding.object = object;
+            }
+            findings.report(finding.done_by(names));
+        }
+    }
+}
+
+/// The reason for no verdict if an object changed while it was unobserved.
+const OVER_GAP: &str = "an object changed while the watch was interrupted";
+
+impl<T: Judged> fmt::Debug for ChangeRule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChangeRule")
+            .field("kind", &T::KIND)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Judged> Evaluate for ChangeRule<T> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.judge_all(hub, findings);
+    }
+}

@@ -1,0 +1,237 @@
+//! Evaluates a function on objects that share a key at the same time.
+
+use std::{collections::BTreeMap, fmt, ptr, rc::Rc};
+
+use evidence::{
+    History, Version,
+    api::{ClusterProfile, DecisionId, PlacementDecision},
+};
+
+use super::{
+    Answer, Evaluate, Hub, Judged,
+    snapshot::{self, Settled},
+    state::GRACE,
+    violation::Violations,
+};
+use crate::{
+    hash::HashSet,
+    subjects::Findings,
+    time::{Micros, SECOND},
+    timeline::Timeline,
+};
+
+/// How long the slices of a decision may contradict each other: 30 s.
+pub(crate) const DECISION_GRACE: Micros = 30 * SECOND;
+
+/// A rule on objects that share a key.
+pub(crate) struct Group<T, K> {
+    keys: fn(&T, &Hub) -> Vec<K>,
+    /// The objects are never terminating. Those of the judged implementation come last.
+    check: fn(&K, &[&T], &Hub) -> Answer,
+    grace: Micros,
+    /// Whether two versions have the same keys and get the same answer.
+    same: fn(&T, &T) -> bool,
+    /// The fewest objects that the rule applies to.
+    fewest: usize,
+    /// Whether a violation in a single list is a warning only.
+    is_hint_in_snapshot: bool,
+}
+
+/// The slices of one decision: by its key or, without one, a single slice.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DecisionKey {
+    pub(crate) namespace: String,
+    pub(crate) scheduler: String,
+    pub(crate) key: Option<String>,
+    slice: String,
+}
+
+/// A rule on profiles that share a key, those of other managers included, with a grace period of 2 min.
+pub(crate) fn group<K: Ord>(
+    keys: fn(&ClusterProfile, &Hub) -> Vec<K>,
+    check: fn(&K, &[&ClusterProfile], &Hub) -> Answer,
+) -> Group<ClusterProfile, K> {
+    Group {
+        keys,
+        check,
+        grace: GRACE,
+        same: |one, other| ptr::eq(one, other),
+        fewest: 2,
+        is_hint_in_snapshot: false,
+    }
+}
+
+/// A rule on slices that share a key, with a grace period of 30 s.
+pub(crate) fn slice_group<K: Ord>(
+    keys: fn(&PlacementDecision, &Hub) -> Vec<K>,
+    check: fn(&K, &[&PlacementDecision], &Hub) -> Answer,
+) -> Group<PlacementDecision, K> {
+    Group {
+        keys,
+        check,
+        grace: DECISION_GRACE,
+        same: super::same_slice,
+        fewest: 1,
+        is_hint_in_snapshot: true,
+    }
+}
+
+/// A rule on all slices of one decision, with a grace period of 30 s.
+pub(crate) fn decision(
+    check: fn(&DecisionKey, &[&PlacementDecision], &Hub) -> Answer,
+) -> Group<PlacementDecision, DecisionKey> {
+    slice_group(|slice, _| vec![DecisionKey::of(slice)], check)
+}
+
+impl DecisionKey {
+    fn of(slice: &PlacementDecision) -> Self {
+        let id = DecisionId::of(slice);
+        Self {
+            namespace: id.namespace.to_owned(),
+            scheduler: id.scheduler.to_owned(),
+            key: id.key.map(str::to_owned),
+            slice: id.slice.to_owned(),
+        }
+    }
+}
+
+impl<T, K> Group<T, K> {
+    /// With another grace period.
+    pub(crate) fn grace(self, grace: Micros) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// The parts that the functions read: `same` says whether two versions have the same ones.
+    pub(crate) fn reads(self, same: fn(&T, &T) -> bool) -> Self {
+        Self { same, ..self }
+    }
+
+    /// Applies to groups of one object as well.
+    pub(crate) fn of_one(self) -> Self {
+        Self { fewest: 1, ..self }
+    }
+}
+
+impl<T: Judged, K: Ord + Clone> Group<T, K> {
+    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
+        let judged: HashSet<*const History<T>> = T::judged(hub)
+            .iter()
+            .flat_map(|object| &object.lives)
+            .map(|life| ptr::from_ref(*life))
+            .collect();
+        let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
+        let mut groups: BTreeMap<K, Vec<&History<T>>> = BTreeMap::new();
+        for life in T::comparable(hub) {
+            let mut keys = self.keys_of(life, hub);
+            keys.sort_unstable();
+            keys.dedup();
+            if !keys.is_empty() && is_judged(life) {
+                findings.examine();
+            }
+            for key in keys {
+                groups.entry(key).or_default().push(life);
+            }
+        }
+        for (key, mut lives) in groups {
+            if lives.len() >= self.fewest && lives.iter().any(|life| is_judged(life)) {
+                lives.sort_by_key(|life| is_judged(life));
+                self.judge(hub, &key, &lives, findings);
+            }
+        }
+    }
+
+    /// The keys that an object had in any version.
+    fn keys_of(&self, life: &History<T>, hub: &Hub) -> Vec<K> {
+        let mut keys = Vec::new();
+        let mut last: Option<&T> = None;
+        for version in &life.versions {
+            if last.is_none_or(|last| !(self.same)(last, &version.object)) {
+                keys.extend((self.keys)(&version.object, hub));
+            }
+            last = Some(&version.object);
+        }
+        keys
+    }
+
+    fn judge<'e>(&self, hub: &Hub<'e>, key: &K, lives: &[&'e History<T>], findings: &mut Findings) {
+        let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
+        let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
+        let mut known: Vec<&T> = Vec::new();
+        for place in 0..timeline.moments().len() {
+            let objects = timeline.objects(place).unwrap_or_default();
+            let members = self.members(key, objects, lives, hub);
+            let is_known = members.len() == known.len()
+                && members
+                    .iter()
+                    .zip(&known)
+                    .all(|(one, other)| (self.same)(one, other));
+            let answer = match answers.last().filter(|_| is_known) {
+                Some(answer) => Rc::clone(answer),
+                None if members.len() < self.fewest => Rc::new(Answer::NotApplicable),
+                None => Rc::new((self.check)(key, &members, hub)),
+            };
+            known = members;
+            answers.push(answer);
+        }
+        if !timeline.is_watched() && self.is_too_early(hub, lives) {
+            findings.cannot_tell_unless_found(snapshot::TOO_EARLY);
+            return;
+        }
+        if !timeline.is_watched() && self.is_hint_in_snapshot {
+            answers = answers
+                .iter()
+                .map(|answer| Rc::new(answer.as_warning()))
+                .collect();
+        }
+        let violations = Violations {
+            hub,
+            timeline: &timeline,
+            lives,
+            answers: &answers,
+            grace: self.grace,
+            is_filled_later: false,
+        };
+        violations.judge(findings);
+    }
+
+    /// The objects that have the key and are not terminating, those of the judged implementation last.
+    fn members<'e>(
+        &self,
+        key: &K,
+        objects: &[&'e Version<T>],
+        lives: &[&History<T>],
+        hub: &Hub,
+    ) -> Vec<&'e T> {
+        let place = |object: &T| {
+            let uid = &object.metadata().uid;
+            lives.iter().position(|life| life.last().metadata().uid == *uid)
+        };
+        let mut members: Vec<&T> = objects
+            .iter()
+            .map(|version| &version.object)
+            .filter(|object| !object.is_terminating() && (self.keys)(object, hub).contains(key))
+            .collect();
+        members.sort_by_key(|object| place(object));
+        members
+    }
+
+    fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
+        let objects = lives.iter().map(|life| life.last());
+        snapshot::settled(hub.evidence, objects, self.grace) == Settled::No
+    }
+}
+
+impl<T: Judged, K> fmt::Debug for Group<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group")
+            .field("kind", &T::KIND)
+            .field("grace", &self.grace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.judge_all(hub, findings);
+    }
+}

@@ -1,0 +1,91 @@
+//! What the evidence shows of the hub as a whole.
+
+use std::sync::OnceLock;
+
+use evidence::{
+    Claim, Evidence, Namespace,
+    api::{ClusterProfile, Edition, PlacementDecision, Role},
+};
+
+use super::{
+    author::Authors,
+    judged::{JudgedObject, judged_profiles, judged_slices},
+};
+use crate::subjects::sets::ClusterSets;
+
+/// The hub, as rule functions see it: what does not belong to a single object.
+pub(crate) struct Hub<'e> {
+    /// All that was observed.
+    pub(crate) evidence: &'e Evidence,
+    profiles: OnceLock<Vec<JudgedObject<'e, ClusterProfile>>>,
+    slices: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
+    clustersets: OnceLock<ClusterSets<'e>>,
+    profile_authors: OnceLock<Authors<'e>>,
+    slice_authors: OnceLock<Authors<'e>>,
+}
+
+impl<'e> Hub<'e> {
+    /// The hub that the evidence is about.
+    pub(crate) fn of(evidence: &'e Evidence) -> Self {
+        Self {
+            evidence,
+            profiles: OnceLock::new(),
+            slices: OnceLock::new(),
+            clustersets: OnceLock::new(),
+            profile_authors: OnceLock::new(),
+            slice_authors: OnceLock::new(),
+        }
+    }
+
+    /// The edition that a role is judged by; the role's first one if the claim names none.
+    pub(crate) fn edition(&self, role: Role) -> Edition {
+        let claimed = self.claim().edition_of(role);
+        claimed.or_else(|| role.editions().next()).unwrap_or_default()
+    }
+
+    /// What the user claims of the implementation.
+    pub(crate) fn claim(&self) -> &'e Claim {
+        &self.evidence.header.claim
+    }
+
+    /// The namespace of that name; none if it was not read.
+    pub(crate) fn namespace(&self, name: &str) -> Option<&'e Namespace> {
+        self.evidence.namespace(name)
+    }
+
+    /// The ClusterSet that a namespace stands for, by its label or the user's declaration.
+    pub(crate) fn clusterset_of_namespace(&self, namespace: &str) -> Option<&'e str> {
+        self.clustersets().of_namespace(namespace)
+    }
+
+    /// The ClusterSet of a profile: the one that it names, or that of its namespace.
+    pub(crate) fn clusterset_of<'a>(&'a self, profile: &'a ClusterProfile) -> Option<&'a str> {
+        self.clustersets().of_profile(profile)
+    }
+
+    /// The profiles that are judged, in the order of their first appearance.
+    pub(crate) fn profiles(&self) -> &[JudgedObject<'e, ClusterProfile>] {
+        self.profiles.get_or_init(|| judged_profiles(self.evidence))
+    }
+
+    /// The slices that are judged, in the order of their first appearance.
+    pub(crate) fn slices(&self) -> &[JudgedObject<'e, PlacementDecision>] {
+        self.slices.get_or_init(|| judged_slices(self.evidence))
+    }
+
+    /// Who wrote profiles.
+    pub(crate) fn profile_authors(&self) -> &Authors<'e> {
+        self.profile_authors
+            .get_or_init(|| Authors::of(self.evidence, Role::Manager))
+    }
+
+    /// Who wrote slices.
+    pub(crate) fn slice_authors(&self) -> &Authors<'e> {
+        self.slice_authors
+            .get_or_init(|| Authors::of(self.evidence, Role::Scheduler))
+    }
+
+    fn clustersets(&self) -> &ClusterSets<'e> {
+        self.clustersets.get_or_init(|| ClusterSets::of(self.evidence))
+    }
+}

@@ -1,0 +1,182 @@
+//! Which objects are judged, and from when on they no longer are.
+
+use std::collections::BTreeMap;
+
+use evidence::{
+    DriverStep, Evidence, History, ObjectKey, Tracked,
+    api::{ClusterProfile, PlacementDecision},
+};
+
+use super::{Hub, author::Authors};
+use crate::{hash::HashMap, subjects::Findings, time::Micros};
+
+/// An object that is judged: one namespace and name, which may be deleted and created again.
+pub(crate) struct JudgedObject<'e, T> {
+    /// Its histories, at least one, in the order of their first appearance.
+    pub(crate) lives: Vec<&'e History<T>>,
+    /// The run's first write to the object. It is not judged from then on.
+    pub(crate) first_touch: Option<Micros>,
+}
+
+/// A kind of object that rules judge.
+pub(crate) trait Judged: Tracked {
+    /// The judged objects of this kind.
+    fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>];
+
+    /// The histories that judged objects are compared with: those of other implementations as well, but not what
+    /// a conformance run made.
+    fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>>;
+
+    /// Who changed objects of this kind.
+    fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e>;
+
+    /// Records that an object has a violation that was open at the end.
+    fn wait_for(&self, findings: &mut Findings);
+
+    /// Whether the object waits for its finalizers.
+    fn is_terminating(&self) -> bool {
+        self.metadata().deletion_timestamp.is_some()
+    }
+}
+
+impl Judged for ClusterProfile {
+    fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
+        hub.profiles()
+    }
+
+    fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
+        let evidence = hub.evidence;
+        let is_made_by_run = |life: &&History<Self>| {
+            let metadata = &life.last().metadata;
+            evidence.is_touched(&metadata.namespace, &metadata.name)
+        };
+        evidence
+            .profiles
+            .iter()
+            .filter(|life| !is_made_by_run(life))
+            .collect()
+    }
+
+    fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
+        hub.profile_authors()
+    }
+
+    fn wait_for(&self, findings: &mut Findings) {
+        findings.wait_for_profile(&self.metadata.namespace, &self.metadata.name);
+    }
+}
+
+impl Judged for PlacementDecision {
+    fn judged<'h, 'e>(hub: &'h Hub<'e>) -> &'h [JudgedObject<'e, Self>] {
+        hub.slices()
+    }
+
+    fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
+        hub.slices()
+            .iter()
+            .flat_map(|object| object.lives.iter().copied())
+            .collect()
+    }
+
+    fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e> {
+        hub.slice_authors()
+    }
+
+    fn wait_for(&self, findings: &mut Findings) {
+        findings.wait_for_slice(&self.object_ref());
+    }
+}
+
+impl<T: Judged> JudgedObject<'_, T> {
+    /// Whether a version that arrived then is judged.
+    pub(super) fn judges(&self, received: jiff::Timestamp) -> bool {
+        self.first_touch
+            .is_none_or(|touch| received.as_microsecond() < touch)
+    }
+}
+
+/// The profiles in scope, with those that the run touched up to then.
+pub(super) fn judged_profiles(evidence: &Evidence) -> Vec<JudgedObject<'_, ClusterProfile>> {
+    let scope = &evidence.header.scope;
+    let touches = first_touches(evidence);
+    let lives = evidence.profiles.iter().filter(|life| {
+        let is_in_scope = || life.versions.iter().any(|version| scope.holds(&version.object));
+        evidence.judges_history(life) || (touches.contains_key(&key(life)) && is_in_scope())
+    });
+    by_name(lives, &touches)
+}
+
+/// The profiles of other managers. The run's own foreign profile is one of them.
+pub(super) fn profiles_of_others(evidence: &Evidence) -> Vec<JudgedObject<'_, ClusterProfile>> {
+    let scope = &evidence.header.scope;
+    let others = &evidence.header.other_runs;
+    let lives = evidence.profiles.iter().filter(|life| {
+        let namespace = &life.last().metadata.namespace;
+        let is_in_scope = life.versions.iter().any(|version| scope.holds(&version.object));
+        !is_in_scope && scope.holds_namespace(namespace) && !others.contains(&ObjectKey::of(life.last()))
+    });
+    by_name(lives, &BTreeMap::new())
+}
+
+/// The slices in scope that the run did not touch.
+pub(super) fn judged_slices(evidence: &Evidence) -> Vec<JudgedObject<'_, PlacementDecision>> {
+    by_name(evidence.slice_histories(), &BTreeMap::new())
+}
+
+fn by_name<'e, T: Tracked>(
+    lives: impl Iterator<Item = &'e History<T>>,
+    touches: &BTreeMap<(&str, &str), Micros>,
+) -> Vec<JudgedObject<'e, T>> {
+    let mut objects: Vec<JudgedObject<'e, T>> = Vec::new();
+    let mut places: HashMap<(&str, &str), usize> = HashMap::default();
+    for life in lives {
+        let place = *places.entry(key(life)).or_insert(objects.len());
+        match objects.get_mut(place) {
+            Some(object) => object.lives.push(life),
+            None => objects.push(JudgedObject {
+                lives: vec![life],
+                first_touch: touches.get(&key(life)).copied(),
+            }),
+        }
+    }
+    objects
+}
+
+/// When the run first wrote to each profile that it touched. Profiles that the run created are left out, as are those of
+/// other runs, and those that no step names.
+fn first_touches(evidence: &Evidence) -> BTreeMap<(&str, &str), Micros> {
+    let Some(driver) = &evidence.driver else {
+        return BTreeMap::new();
+    };
+    let mut touches: BTreeMap<(&str, &str), Micros> = BTreeMap::new();
+    for step in driver.steps.iter().filter(|step| step.action.is_mutation()) {
+        let Some(object) = &step.profile else { continue };
+        let name = (&*object.namespace, &*object.name);
+        let at = first_moment(step);
+        touches
+            .entry(name)
+            .and_modify(|first| *first = (*first).min(at))
+            .or_insert(at);
+    }
+    touches.retain(|name, _| {
+        let object = ObjectKey {
+            namespace: name.0.to_owned(),
+            name: name.1.to_owned(),
+        };
+        driver.touched.contains(&object) && !evidence.header.other_runs.contains(&object)
+    });
+    touches
+}
+
+/// When a step began to write. What the run created, it touched from the beginning.
+fn first_moment(step: &DriverStep) -> Micros {
+    match step.action {
+        evidence::DriverAction::PutForeignProfile => Micros::MIN,
+        _ => step.from.as_microsecond(),
+    }
+}
+
+fn key<T: Tracked>(life: &History<T>) -> (&str, &str) {
+    let metadata = life.last().metadata();
+    (&metadata.namespace, &metadata.name)
+}

@@ -1,0 +1,36 @@
+//! The rule engine: calls a rule's function on each thing that the rule is about, and turns the answers into findings.
+//!
+//! A rule function is pure and sees one thing. The engine decides which things are judged, who changed them, how long a
+//! violation lasted, and what the evidence does not show.
+
+mod answer;
+mod attribution;
+mod author;
+mod change;
+mod evaluator;
+mod group;
+mod hub;
+mod judged;
+mod once;
+mod same;
+mod seen;
+mod snapshot;
+mod stable;
+mod state;
+mod step;
+mod violation;
+
+pub(crate) use answer::Answer;
+pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
+pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
+pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};
+pub(crate) use hub::Hub;
+pub(crate) use judged::Judged;
+pub(crate) use once::{Once, once};
+pub(crate) use same::{
+    same_access, same_conditions, same_labels, same_metadata, same_properties, same_slice, same_status,
+};
+pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
+pub(crate) use stable::{Stable, Value, stable};
+pub(crate) use state::{State, slice, state, state_seen};
+pub(crate) use step::{Shortfall, Step, StepRule, action, describe, step};

@@ -1,0 +1,194 @@
+//! Evaluates a value that must not change as long as an object exists.
+
+use std::{fmt, ops::Range, ptr};
+
+use evidence::{Evidence, History, Version, api::ClusterProfile};
+
+use super::{
+    Evaluate, EvaluatePart, Hub, Judged,
+    author::{Author, AuthoredChange, NOTHING_RECORDED},
+    judged::JudgedObject,
+};
+use crate::{
+    rules::Facts,
+    subjects::{Finding, Findings},
+    timeline::Timeline,
+};
+
+/// A value of a profile, with its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Value {
+    /// Where it is.
+    pub(crate) path: String,
+    /// What it is; never empty.
+    pub(crate) value: String,
+}
+
+/// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
+pub(crate) struct Stable {
+    value: fn(&ClusterProfile) -> Option<Value>,
+    /// The value may change with this one; none if it must not change at all.
+    within: Option<fn(&ClusterProfile) -> Option<&str>>,
+    /// Whether it does not matter who changed the value.
+    is_anyone: bool,
+    message: &'static str,
+}
+
+/// The last value that was not empty never changes within one uid. `message` says what is wrong otherwise.
+pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>, message: &'static str) -> Stable {
+    Stable {
+        value,
+        within: None,
+        is_anyone: false,
+        message,
+    }
+}
+
+impl Stable {
+    /// A change counts whoever made it.
+    pub(crate) fn anyone(self) -> Self {
+        Self {
+            is_anyone: true,
+            ..self
+        }
+    }
+
+    /// The value may change when this one does.
+    pub(crate) fn within(self, scope: fn(&ClusterProfile) -> Option<&str>) -> Self {
+        Self {
+            within: Some(scope),
+            ..self
+        }
+    }
+
+    fn judge_all<'e>(
+        &self,
+        hub: &Hub<'e>,
+        objects: &[JudgedObject<'e, ClusterProfile>],
+        findings: &mut Findings,
+    ) {
+        for object in objects {
+            for life in &object.lives {
+                self.judge(hub, object, life, findings);
+            }
+        }
+    }
+
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        object: &JudgedObject<'e, ClusterProfile>,
+        life: &'e History<ClusterProfile>,
+        findings: &mut Findings,
+    ) {
+        let mut known: Option<(Value, &'e Version)> = None;
+        let mut before: Option<&'e Version> = None;
+        let mut is_examined = false;
+        for version in life
+            .versions
+            .iter()
+            .filter(|version| object.judges(version.received()))
+        {
+            let previous = before.replace(version);
+            let Some(value) = (self.value)(&version.object) else {
+                continue;
+            };
+            is_examined = true;
+            let last = known.replace((value.clone(), version));
+            let Some((old, at)) = last.filter(|(old, _)| old.value != value.value) else {
+                continue;
+            };
+            if !self.is_of_one_scope(at, version) {
+                continue;
+            }
+            let change = ValueChange {
+                life,
+                previous: previous.unwrap_or(at),
+                after: version,
+                old,
+                new: value,
+            };
+            self.judge_change(hub, &change, findings);
+        }
+        if is_examined {
+            findings.examine();
+        }
+    }
+
+    fn is_of_one_scope(&self, before: &Version, after: &Version) -> bool {
+        self.within.is_none_or(|scope| {
+            let old = scope(&before.object);
+            old.is_some() && old == scope(&after.object)
+        })
+    }
+
+    fn judge_change<'e>(&self, hub: &Hub<'e>, change: &ValueChange<'e>, findings: &mut Findings) {
+        let timeline = Timeline::of_name(hub.evidence, &[change.life]);
+        let made = timeline
+            .changes()
+            .find(|made| made.after.is_some_and(|after| ptr::eq(after, change.after)));
+        let Some(made) = made else { return };
+        if made.is_over_gap && self.within.is_some() {
+            return findings.cannot_tell(OVER_GAP);
+        }
+        if !self.is_anyone {
+            let attribution = ClusterProfile::authors(hub).of_change(&AuthoredChange {
+                before: Some(change.previous),
+                after: change.after,
+                at: made.at,
+                is_over_gap: made.is_over_gap,
+                field: &change.new.path,
+            });
+            match attribution.author {
+                Author::Implementation => {}
+                // Without any record of writers, the judged implementation is the only known one.
+                Author::Unknown(reason) if reason == NOTHING_RECORDED => {}
+                Author::Run | Author::Other => return,
+                Author::Unknown(reason) => return findings.cannot_tell(reason),
+            }
+        }
+        findings.report(
+            Finding::on(&change.after.object, self.message)
+                .at(&change.new.path)
+                .expected(&change.old.value)
+                .observed(&change.new.value),
+        );
+    }
+}
+
+/// A value that differs from the last one.
+struct ValueChange<'e> {
+    life: &'e History<ClusterProfile>,
+    /// The version before the new value, with the old value or without any.
+    previous: &'e Version,
+    after: &'e Version,
+    old: Value,
+    new: Value,
+}
+
+/// The reason for no verdict if the object was unobserved between two values.
+const OVER_GAP: &str = "the value changed while the watch was interrupted";
+
+impl fmt::Debug for Stable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stable")
+            .field("message", &self.message)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Evaluate for Stable {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        self.judge_all(hub, hub.profiles(), findings);
+    }
+
+    fn per_profile(&self, _facts: &Facts, _evidence: &Evidence) -> Option<&dyn EvaluatePart> {
+        Some(self)
+    }
+}
+
+impl EvaluatePart for Stable {
+    fn evaluate_part(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
+        self.judge_all(hub, &hub.profiles()[places], findings);
+    }
+}

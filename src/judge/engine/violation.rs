@@ -1,0 +1,230 @@
+//! Judges how long each violation lasted.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use evidence::{History, Reason};
+
+use super::{Answer, Hub, Judged, attribution::began_with_others};
+use crate::{
+    subjects::{Finding, Findings, Length},
+    time::{Micros, Stretch, timestamp},
+    timeline::{Certainty, Intervals, Moment, Timeline},
+};
+
+/// The answers about an object, or about objects that share a key, over time.
+pub(super) struct Violations<'v, 'e, T> {
+    pub(super) hub: &'v Hub<'e>,
+    pub(super) timeline: &'v Timeline<'e, T>,
+    /// The histories of the objects.
+    pub(super) lives: &'v [&'e History<T>],
+    /// The answer about each moment of the timeline.
+    pub(super) answers: &'v [Rc<Answer>],
+    /// How long a violation may last; 0 if it must not occur at all.
+    pub(super) grace: Micros,
+    /// Whether a new object needs no remark, since implementations fill the field later.
+    pub(super) is_filled_later: bool,
+}
+
+/// What ended a violation, for messages.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Fixed,
+    Deleted,
+    Gap,
+    Window,
+}
+
+impl<T: Judged> Violations<'_, '_, T> {
+    /// Reports each violation that lasted, and why others may have.
+    pub(super) fn judge(&self, findings: &mut Findings) {
+        let all = self.answers.iter().flat_map(|answer| answer.findings());
+        let paths: BTreeSet<&str> = all.map(|finding| &*finding.path).collect();
+        for path in paths {
+            self.judge_path(path, findings);
+        }
+        let reasons: BTreeSet<&Reason> = self.answers.iter().filter_map(|answer| unknown(answer)).collect();
+        for reason in reasons {
+            let intervals = self
+                .timeline
+                .intervals(|place| unknown(&self.answers[place]) == Some(reason));
+            if self.lasted(&intervals) != Certainty::No {
+                findings.cannot_tell(reason.clone());
+            }
+        }
+    }
+
+    fn judge_path(&self, path: &str, findings: &mut Findings) {
+        let counted = self.counted(path);
+        let is_broken =
+            |place: usize| counted[place] && self.at(place, path).any(|finding| !finding.advisory);
+        let is_wrong = |place: usize| counted[place] && self.at(place, path).next().is_some();
+        let broken = self.timeline.intervals(is_broken);
+        match self.lasted(&broken) {
+            Certainty::Yes => return self.report(path, &broken, &is_broken, findings),
+            Certainty::Unknown(reason) => {
+                findings.cannot_tell(reason);
+                if broken.is_open() {
+                    self.last_life().last().wait_for(findings);
+                }
+                return;
+            }
+            Certainty::No => {}
+        }
+        let wrong = self.timeline.intervals(is_wrong);
+        match self.lasted(&wrong) {
+            Certainty::Yes => self.report(path, &wrong, &is_wrong, findings),
+            Certainty::Unknown(_) | Certainty::No => self.note_short(path, &wrong, findings),
+        }
+    }
+
+    fn lasted(&self, intervals: &Intervals) -> Certainty {
+        match self.grace {
+            0 if !intervals.seen().is_empty() => Certainty::Yes,
+            0 => Certainty::No,
+            grace => intervals.longer_than(grace),
+        }
+    }
+
+    /// The moments with a violation that no other client is known to have begun.
+    fn counted(&self, path: &str) -> Vec<bool> {
+        let mut counted = Vec::with_capacity(self.answers.len());
+        let mut is_of_others = None;
+        for place in 0..self.answers.len() {
+            let is_wrong = self.at(place, path).next().is_some();
+            if is_wrong && is_of_others.is_none() {
+                is_of_others = Some(began_with_others(
+                    self.hub,
+                    self.timeline,
+                    self.lives,
+                    place,
+                    path,
+                ));
+            } else if !is_wrong {
+                is_of_others = None;
+            }
+            counted.push(is_of_others == Some(false));
+        }
+        counted
+    }
+
+    /// What is wrong at a path at a moment.
+    fn at(&self, place: usize, path: &str) -> impl Iterator<Item = &Finding> {
+        self.answers[place]
+            .findings()
+            .iter()
+            .filter(move |finding| finding.path == path)
+    }
+
+    /// Reports what is wrong at the last moment of the last stretch that was longer than the grace period.
+    fn report(
+        &self,
+        path: &str,
+        intervals: &Intervals,
+        holds: &dyn Fn(usize) -> bool,
+        findings: &mut Findings,
+    ) {
+        let stretches = intervals.stretches(self.grace);
+        let last = stretches.last();
+        let is_within = |place: &usize| {
+            let seen = self.timeline.moments()[*place].seen_at;
+            last.is_none_or(|last| (last.from..last.until.max(last.from + 1)).contains(&seen))
+        };
+        let wrong: Vec<usize> = (0..self.answers.len()).filter(|place| holds(*place)).collect();
+        let within: Vec<usize> = wrong.iter().copied().filter(is_within).collect();
+        let places = if within.is_empty() { &wrong } else { &within };
+        let (Some(first), Some(place)) = (places.first(), places.last()) else {
+            return;
+        };
+        let span = self.span(*first, *place, &stretches);
+        let objects = self.timeline.objects(*place).unwrap_or_default();
+        for finding in self.at(*place, path) {
+            let mut finding = finding.clone();
+            if let Some(version) = objects.first().filter(|_| finding.object.kind.is_empty()) {
+                finding.object = version.object.object_ref();
+            }
+            let observed = finding.observed.clone();
+            findings.report(match &span {
+                Some(span) => finding.observed(format!("{observed}; {span}")),
+                None => finding,
+            });
+        }
+    }
+
+    /// From when until when a violation lasted, in words; none if it was there all the time, or is judged by one version.
+    fn span(&self, first: usize, last: usize, stretches: &[Stretch]) -> Option<String> {
+        let stretch = stretches.last()?;
+        let is_all_along = first == self.first_seen() && self.ending(last) == Ending::Window;
+        if self.grace == 0 || !self.timeline.is_watched() || is_all_along {
+            return None;
+        }
+        let is_at_least = first
+            .checked_sub(1)
+            .is_none_or(|before| self.timeline.objects(before).is_none());
+        let least = if is_at_least { "at least " } else { "" };
+        let again = match stretch.times {
+            1 => String::new(),
+            times => format!(" in all, {times} times"),
+        };
+        let last_of = match stretches.len() {
+            1 => String::new(),
+            times => format!(", the last of {times} times"),
+        };
+        let ending = match self.ending(last) {
+            Ending::Fixed => ", then fixed",
+            Ending::Deleted => ", when the profile was deleted",
+            Ending::Gap => ", when the watch was interrupted",
+            Ending::Window => self.timeline.end_in_words(),
+        };
+        let (length, grace) = (Length(stretch.total), Length(self.grace));
+        let (from, until) = (timestamp(stretch.from), timestamp(stretch.until));
+        Some(format!(
+            "wrong for {least}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last_of}"
+        ))
+    }
+
+    fn first_seen(&self) -> usize {
+        let moments = self.timeline.moments();
+        moments.iter().position(Moment::is_observed).unwrap_or_default()
+    }
+
+    fn ending(&self, place: usize) -> Ending {
+        if place + 1 == self.timeline.moments().len() {
+            return Ending::Window;
+        }
+        match self.timeline.objects(place + 1) {
+            None => Ending::Gap,
+            Some([]) => Ending::Deleted,
+            Some(objects) if objects.iter().any(|version| version.object.is_terminating()) => Ending::Deleted,
+            Some(_) => Ending::Fixed,
+        }
+    }
+
+    /// Remarks that a violation lasted no longer than the grace period.
+    fn note_short(&self, path: &str, intervals: &Intervals, findings: &mut Findings) {
+        if self.is_filled_later {
+            return;
+        }
+        let longest = intervals.seen().iter().map(|(from, until)| until - from).max();
+        let wrong = (0..self.answers.len()).find_map(|place| Some((place, self.at(place, path).next()?)));
+        let (Some(length), Some((place, finding))) = (longest, wrong) else {
+            return;
+        };
+        let mut finding = finding.clone();
+        let objects = self.timeline.objects(place).unwrap_or_default();
+        if let Some(version) = objects.first().filter(|_| finding.object.kind.is_empty()) {
+            finding.object = version.object.object_ref();
+        }
+        findings.note_short(&finding, if self.timeline.is_watched() { length } else { 0 });
+    }
+
+    fn last_life(&self) -> &History<T> {
+        self.lives.last().expect("an object has a history")
+    }
+}
+
+fn unknown(answer: &Answer) -> Option<&Reason> {
+    match answer {
+        Answer::Unknown(reason) => Some(reason),
+        _ => None,
+    }
+}
