@@ -51,12 +51,6 @@ pub(crate) const SCHEDULER_NOT_NAMED: Reason = Reason::known(
 /// No consumer was declared to need credentials.
 pub(crate) const NO_CONSUMER: Reason = Reason::known(ReasonId::NoConsumer, "no consumer was declared");
 
-/// By which users consumers read decisions was not said.
-pub(crate) const NO_CONSUMER_USER: Reason = Reason::known(
-    ReasonId::NoConsumerUsers,
-    "no user was named as a consumer of decisions",
-);
-
 /// By which user the consumer reads the hub was not said.
 pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
     ReasonId::NoConsumerUsers,

@@ -3,18 +3,13 @@
 use evidence::Request;
 
 use super::{
-    hand::{Hand, Who},
+    hand::Who,
     logged::Judged,
     program::{name_of, program_of},
     sender::Sender,
 };
 
 impl<'e, T: Judged> Who<'e, T> {
-    /// Whether any user was claimed.
-    pub(crate) fn are_users_claimed(&self) -> bool {
-        !self.said(0).is_empty()
-    }
-
     /// Whether both users and field managers were claimed, so that more names would tell nothing.
     pub(crate) fn is_wholly_claimed(&self) -> bool {
         (0..2).all(|place| !self.said(place).is_empty())
@@ -40,16 +35,6 @@ impl<'e, T: Judged> Who<'e, T> {
     pub(crate) fn is_a_consumers(&self, request: &Request) -> bool {
         let users = &self.evidence.header.claim.consumer_users;
         users.iter().any(|user| user == Sender::of(request).name)
-    }
-
-    /// Whether a request may be a producer's: of users that were claimed, or else of whomever the log does not tell to be
-    /// somebody else.
-    pub(crate) fn may_be_a_producers(&self, request: &Request) -> bool {
-        match self.hand_of(request) {
-            Hand::Run => false,
-            _ if self.are_users_claimed() => self.is_claimed_user(&request.user),
-            hand => hand != Hand::Other && !self.is_a_consumers(request),
-        }
     }
 
     /// Whether the user (0) or the field manager (1) of that name was claimed.

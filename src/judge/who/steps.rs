@@ -45,11 +45,6 @@ impl<'e> Publishing<'e> {
         !self.by.is_empty()
     }
 
-    /// Whether a field manager is one of them.
-    pub(crate) fn holds(&self, name: &str) -> bool {
-        self.by.contains(name)
-    }
-
     /// Whether a step counts as the producer's. `publishes` says if it changed what only a producer sets.
     pub(crate) fn wrote<T: Judged>(&self, before: &T, after: &T, publishes: bool) -> bool {
         let by = authors(before, after);

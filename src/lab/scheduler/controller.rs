@@ -135,16 +135,11 @@ impl Controller {
         let workload = match self.hub.find(&target).await? {
             Some(there) => there,
             None => {
-                let has_key = !self.misbehaviours.has(Misbehaviour::WorkloadsWithoutKey);
-                let object = workload::object(&placement, has_key);
+                let object = workload::object(&placement);
                 self.hub.create(&target, SCHEDULER, &object).await?
             }
         };
-        let mut namespaces: BTreeSet<String> = placement
-            .inventories
-            .iter()
-            .map(|name| (*name).to_owned())
-            .collect();
+        let mut namespaces = BTreeSet::from([placement.inventory.to_owned()]);
         if let Clusters::These(list) = &placement.clusters {
             namespaces.extend(list.iter().map(|cluster| cluster.namespace.to_string()));
         }
@@ -282,7 +277,7 @@ impl Controller {
     /// The clusters that a workload may get, in order.
     fn available(&mut self, placement: &Placement) -> Vec<ClusterProfileReference> {
         let ignores_health = self.misbehaviours.has(Misbehaviour::IgnoresHealth);
-        let mut namespaces: BTreeSet<&str> = placement.inventories.iter().copied().collect();
+        let mut namespaces = BTreeSet::from([placement.inventory]);
         if let Clusters::These(list) = &placement.clusters {
             namespaces.extend(list.iter().map(|cluster| &*cluster.namespace));
         }

@@ -1,9 +1,7 @@
 //! The clusters to select from: profiles in two namespaces, and what the consumer of placements may do there.
 
 use collect::clock::Clock;
-use evidence::api::names::{
-    CONDITION_HEALTHY, CONDITION_JOINED, GROUP, LABEL_MANAGER, LABEL_MEMBER_ID, PLACEMENT_PLURAL, PLURAL,
-};
+use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, GROUP, LABEL_MANAGER, LABEL_MEMBER_ID};
 use jiff::Timestamp;
 use k8s_openapi::api::{
     core::v1::Namespace,
@@ -123,28 +121,13 @@ pub(super) async fn create_namespace(hub: &Hub, name: &str) -> Result<(), Reques
     hub.create(&target, MANAGER, &namespace).await.map(drop)
 }
 
-/// Lets the consumer read the profiles of a namespace.
-pub(super) async fn let_read_profiles(hub: &Hub, namespace: &str) -> Result<(), RequestError> {
-    grant(hub, namespace, PLURAL, &["get", "list", "watch"]).await
-}
-
-/// Lets the consumer use the decisions of a namespace: read them, and no more if the scheduler conforms.
-pub(super) async fn let_use_decisions(
-    hub: &Hub,
-    namespace: &str,
-    further_verbs: &[&str],
-) -> Result<(), RequestError> {
-    let verbs = [&["get", "list", "watch"], further_verbs].concat();
-    grant(hub, namespace, PLACEMENT_PLURAL, &verbs).await
-}
-
-/// Creates a role of the consumer, and binds it.
-async fn grant(hub: &Hub, namespace: &str, plural: &str, verbs: &[&str]) -> Result<(), RequestError> {
+/// Lets the consumer read the objects of a kind in a namespace.
+pub(super) async fn let_read(hub: &Hub, namespace: &str, plural: &str) -> Result<(), RequestError> {
     let name = format!("{CONSUMER}-{plural}");
     let metadata = json!({"namespace": namespace, "name": name});
     let role = json!({
         "metadata": metadata,
-        "rules": [{"apiGroups": [GROUP], "resources": [plural], "verbs": verbs}],
+        "rules": [{"apiGroups": [GROUP], "resources": [plural], "verbs": ["get", "list", "watch"]}],
     });
     let binding = json!({
         "metadata": metadata,

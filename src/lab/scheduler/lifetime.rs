@@ -1,11 +1,11 @@
 //! The scheduler: sets up its world on a hub, then plays the script and follows the remote control.
 
 use collect::clock::Clock;
+use evidence::api::names::{PLACEMENT_PLURAL, PLURAL};
 
 use super::{
     faults::Fault,
-    inventory::{EDGE, MEMBERS, create_namespace, let_read_profiles, let_use_decisions, publish},
-    misbehaviours::Misbehaviour,
+    inventory::{EDGE, MEMBERS, create_namespace, let_read, publish},
     names::{CONSUMER, PLACEMENTS, SCHEDULER},
     remote::{Commands, Remote, channel},
     world::World,
@@ -74,17 +74,10 @@ impl Scheduler {
         if self.world.inventory == MEMBERS {
             publish(&hub, &self.clock).await?;
         }
-        let misbehaviours = &self.world.misbehaviours;
-        let_read_profiles(&hub, MEMBERS).await?;
-        if !misbehaviours.has(Misbehaviour::ClosedInventory) {
-            let_read_profiles(&hub, EDGE).await?;
+        for namespace in [MEMBERS, EDGE] {
+            let_read(&hub, namespace, PLURAL).await?;
         }
-        let further: &[&str] = if misbehaviours.has(Misbehaviour::OpenToConsumers) {
-            &["update", "patch"]
-        } else {
-            &[]
-        };
-        let_use_decisions(&hub, PLACEMENTS, further).await?;
+        let_read(&hub, PLACEMENTS, PLACEMENT_PLURAL).await?;
         let mut controller = self.world.controller(hub, self.clock);
         for placement in self.world.placements.clone() {
             controller.place(placement).await?;

@@ -13,14 +13,8 @@ pub(super) enum Misbehaviour {
     IgnoresHealth,
     /// Slices have no owner.
     OwnsNothing,
-    /// Workloads lack the placement key.
-    WorkloadsWithoutKey,
     /// Every other change is written by a second user and field manager.
     SecondWriter,
-    /// Consumers may write decisions.
-    OpenToConsumers,
-    /// Consumers may not read one of the inventories.
-    ClosedInventory,
     /// A decision by remote control comes too late.
     PlacesLate,
     /// A workload by remote control gets no second slice.

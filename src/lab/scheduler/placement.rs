@@ -26,8 +26,8 @@ pub(super) struct Placement {
     /// The workload's name, and the decision's key.
     pub name: String,
     pub clusters: Clusters,
-    /// The namespaces of the profiles to count.
-    pub inventories: Vec<&'static str>,
+    /// The namespace of the profiles to count.
+    pub inventory: &'static str,
     /// How many clusters of the inventory stand back for other workloads.
     pub skips: usize,
     /// True if the order of the clusters means something: slices then have an index.
@@ -42,7 +42,7 @@ impl Placement {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             clusters,
-            inventories: vec![inventory],
+            inventory,
             skips: 0,
             is_ordered: true,
             edits: Vec::new(),

@@ -2,7 +2,7 @@
 
 use evidence::api::{ClusterProfileReference, Labels, names::GROUP};
 use kube::api::DynamicObject;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::client::{Target, slice_resource};
 
@@ -28,8 +28,6 @@ pub(super) struct Slice {
 pub(super) struct Decision {
     pub reference: ClusterProfileReference,
     pub reason: Option<String>,
-    /// Further keys of the reference, which the hub prunes.
-    pub pruned: Map<String, Value>,
 }
 
 impl Decision {
@@ -37,21 +35,10 @@ impl Decision {
         Self {
             reference,
             reason: None,
-            pruned: Map::new(),
         }
     }
 
-    /// What is sent.
     fn to_json(&self) -> Value {
-        let mut sent = self.stored();
-        if let Some(reference) = sent["clusterProfileRef"].as_object_mut() {
-            reference.extend(self.pruned.clone());
-        }
-        sent
-    }
-
-    /// What the hub keeps of it.
-    fn stored(&self) -> Value {
         let mut kept = json!({"clusterProfileRef": self.reference});
         if let Some(reason) = &self.reason {
             kept["reason"] = json!(reason);
@@ -101,7 +88,7 @@ impl Slice {
         let stored: Option<Value> = self
             .decisions
             .as_ref()
-            .map(|decisions| decisions.iter().map(Decision::stored).collect());
+            .map(|decisions| decisions.iter().map(Decision::to_json).collect());
         let is_same = labels == self.labels
             && uids(&owners) == uids(&self.owners())
             && there.data["schedulerName"] == json!(self.scheduler)

@@ -41,13 +41,10 @@ pub(super) fn target(namespace: &str, name: &str) -> Target {
 }
 
 /// The object to create. It carries the placement key, as its decisions do.
-pub(super) fn object(placement: &Placement, has_key: bool) -> Value {
+pub(super) fn object(placement: &Placement) -> Value {
     let name = &placement.name;
-    let mut object = json!({"metadata": {"namespace": placement.namespace, "name": name}});
-    if has_key {
-        object["metadata"]["labels"] = json!({LABEL_PLACEMENT_KEY: name});
-    }
-    object
+    let labels = json!({LABEL_PLACEMENT_KEY: name});
+    json!({"metadata": {"namespace": placement.namespace, "name": name, "labels": labels}})
 }
 
 /// Refers to the workload as the owner of a slice.

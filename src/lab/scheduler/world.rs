@@ -28,7 +28,7 @@ pub(super) const LARGE: &str = "large";
 /// A workload that grows past the limit of a slice, and shrinks again.
 const GROWING: &str = "growing";
 /// A workload that does not mind the order of its clusters. One of them is deleted.
-pub(super) const UNORDERED: &str = "unordered";
+const UNORDERED: &str = "unordered";
 /// A workload in the second inventory.
 const AT_THE_EDGE: &str = "at-the-edge";
 /// Comes and goes.

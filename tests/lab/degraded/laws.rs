@@ -39,7 +39,7 @@ const ENOUGH: SignedDuration = SignedDuration::from_secs(150);
 const LATE: SignedDuration = SignedDuration::from_secs(10);
 
 /// Rules that compare objects of all namespaces.
-const COMPARES: [&str; 23] = [
+const COMPARES: [&str; 21] = [
     "clustersets/namespace-labelled",
     "clustersets/one-set-per-cluster",
     "consumers/consumer-name-unique",
@@ -57,8 +57,6 @@ const COMPARES: [&str; 23] = [
     "identity/name-unique",
     "identity/one-manager-per-profile",
     "identity/one-profile-per-cluster",
-    "placement-labels/placement-key-matches-workload",
-    "placement-ownership/consumers-read-only",
     "placement-references/resolve",
     "placement-references/resolve-across-time",
     "placement-references/selected-is-alive",

@@ -16,7 +16,7 @@ use crate::time::{Change, Look, Micros, Together};
 type SliceChange<'e> = Change<'e, PlacementDecision>;
 
 /// What happens to a decision.
-pub(crate) enum DecisionChange<'a, 'e> {
+pub(crate) enum DecisionChange<'e> {
     /// A slice changes in its clusters, its index or its life. What comes and leaves by that is told next.
     Changed,
     /// A cluster is in a slice, after it was in none.
@@ -40,10 +40,7 @@ pub(crate) enum DecisionChange<'a, 'e> {
     /// The last slice went.
     Gone,
     /// The decision has rested for the grace.
-    Settled {
-        /// The slices that are not on their way out.
-        slices: &'a [&'e PlacementDecision],
-    },
+    Settled,
     /// The watch was lost: what came before tells nothing of what follows.
     Lost,
     /// The window ended during a reschedule.
@@ -55,7 +52,7 @@ pub(crate) enum DecisionChange<'a, 'e> {
 /// Slices that wait for their finalizers are still there for consumers, so their clusters have not left yet.
 pub(crate) fn each_decision_change<'e>(
     evidence: &'e Evidence,
-    mut tell: impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+    mut tell: impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
 ) {
     let mut namespaces: BTreeMap<&str, Vec<&SliceHistory>> = BTreeMap::new();
     for history in evidence.slice_histories() {
@@ -98,7 +95,7 @@ fn lose<'e>(
     states: &mut BTreeMap<DecisionId<'e>, State<'e>>,
     from: Micros,
     until: Micros,
-    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
 ) {
     for (id, state) in states {
         state.settle(*id, from, tell);
@@ -139,19 +136,13 @@ impl<'e> State<'e> {
         &mut self,
         id: DecisionId<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
     ) {
         if self.is_settled || at - self.changed < RESCHEDULE {
             return;
         }
         self.is_settled = true;
-        let staying = self.slices.iter().copied().filter(|slice| !is_leaving(slice));
-        let staying: Vec<&PlacementDecision> = staying.collect();
-        tell(
-            id,
-            self.changed + RESCHEDULE,
-            DecisionChange::Settled { slices: &staying },
-        );
+        tell(id, self.changed + RESCHEDULE, DecisionChange::Settled);
     }
 
     /// Begins a change.
@@ -159,7 +150,7 @@ impl<'e> State<'e> {
         &mut self,
         id: DecisionId<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
     ) {
         self.settle(id, at, tell);
         if self.is_settled {
@@ -175,7 +166,7 @@ impl<'e> State<'e> {
         id: DecisionId<'e>,
         slice: &'e PlacementDecision,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
     ) {
         self.slices.push(slice);
         if is_leaving(slice) {
@@ -195,7 +186,7 @@ impl<'e> State<'e> {
         id: DecisionId<'e>,
         change: SliceChange<'e>,
         at: Micros,
-        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+        tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
     ) {
         let Some(slice) = change.before else { return };
         self.slices.retain(|known| !std::ptr::eq(*known, slice));
@@ -235,7 +226,7 @@ fn take<'e>(
     states: &mut BTreeMap<DecisionId<'e>, State<'e>>,
     change: SliceChange<'e>,
     at: Micros,
-    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'_, 'e>),
+    tell: &mut impl FnMut(DecisionId<'e>, Micros, DecisionChange<'e>),
 ) {
     let (before, after) = (
         change.before.map(DecisionId::of),

@@ -62,7 +62,10 @@ impl Reads {
             Self::Marks => false,
             Self::Numbers => before.clusters().len() != after.clusters().len(),
             Self::UnkeyedClusters => {
-                let has_key = |slice: &&PlacementDecision| slice.label(names::LABEL_DECISION_KEY).is_some();
+                let has_key = |slice: &&PlacementDecision| {
+                    let key = slice.label(names::LABEL_DECISION_KEY);
+                    key.is_some_and(|key| !key.is_empty())
+                };
                 before.decisions != after.decisions && !beside.values().all(has_key)
             }
             Self::Everything => true,

@@ -1,10 +1,9 @@
 //! Faults of the suite `placement-labels`.
 
 use apiserver::new_token;
-use evidence::api::names::LABEL_PLACEMENT_KEY;
 
 use super::fault::FaultInfo;
-use crate::scheduler::{misbehaviours::Misbehaviour, script::minutes, world::FEW};
+use crate::scheduler::{script::minutes, world::FEW};
 
 pub(super) const FAULTS: &[FaultInfo] = &[
     FaultInfo::new(
@@ -22,16 +21,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 }
             });
         },
-    ),
-    FaultInfo::new(
-        "placement-labels/placement-key-usable",
-        "sets an empty placement key",
-        |world| world.edit(FEW, |slices| slices[0].label(LABEL_PLACEMENT_KEY, "")),
-    ),
-    FaultInfo::new(
-        "placement-labels/placement-key-matches-workload",
-        "does not label workloads with their placement key",
-        |world| world.misbehave(Misbehaviour::WorkloadsWithoutKey),
     ),
     FaultInfo::new(
         "placement-labels/no-unknown-multicluster-labels",

@@ -1,17 +1,13 @@
 //! Faults of the suite `placement-references`.
 
-use evidence::api::Edition;
-use serde_json::{Map, json};
-
 use super::fault::FaultInfo;
 use crate::scheduler::{
-    inventory::{EDGE, MEMBERS},
+    inventory::MEMBERS,
     misbehaviours::Misbehaviour,
-    placement::Clusters,
     script::{Action, Step, minutes},
     selection::reference,
     slice::Decision,
-    world::{FEW, FEW_FROM, LARGE, World},
+    world::{FEW, FEW_FROM, World},
 };
 
 pub(super) const FAULTS: &[FaultInfo] = &[
@@ -42,45 +38,10 @@ pub(super) const FAULTS: &[FaultInfo] = &[
         |world| also_selects(world, "Amsterdam"),
     ),
     FaultInfo::new(
-        "placement-references/namespace-readable",
-        "selects clusters whose profiles the consumer may not read",
-        |world| world.misbehave(Misbehaviour::ClosedInventory),
-    ),
-    FaultInfo::new(
-        "placement-references/of-one-inventory",
-        "selects clusters of two inventories for one workload",
-        |world| {
-            let placement = world.placement(FEW);
-            placement.inventories = vec![MEMBERS, EDGE];
-            placement.clusters = Clusters::Count(4);
-            placement.skips = 0;
-        },
-    )
-    .since(Edition::Placement2026M09),
-    FaultInfo::new(
         "placement-references/selected-is-alive",
         "selects clusters without looking at their conditions",
         |world| world.misbehave(Misbehaviour::IgnoresHealth),
     ),
-    FaultInfo::new(
-        "placement-references/no-legacy-keys",
-        "sends references with the keys of an object reference",
-        |world| {
-            // The log tells of patches what was sent, and of creations what was left of it.
-            world.edit(LARGE, |slices| {
-                let keys = json!({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ClusterProfile"});
-                let keys: Map<_, _> = keys.as_object().cloned().unwrap_or_default();
-                for decision in slices
-                    .iter_mut()
-                    .filter_map(|slice| slice.decisions.as_mut())
-                    .flatten()
-                {
-                    decision.pruned = keys.clone();
-                }
-            });
-        },
-    )
-    .in_audit_log_only(),
 ];
 
 /// Adds a cluster to a decision.

@@ -6,7 +6,6 @@ use super::fault::FaultInfo;
 use crate::{
     fault::HubChange,
     scheduler::{
-        names::SCHEDULER,
         slice::Slice,
         world::{FEW, FULL, LARGE, NONE},
     },
@@ -47,9 +46,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             });
         },
     ),
-    FaultInfo::new("placement-slices/key-valid", "sets an empty key", |world| {
-        world.edit(FEW, |slices| slices[0].label(LABEL_DECISION_KEY, ""));
-    }),
     FaultInfo::new(
         "placement-slices/key-one-decision",
         "gives the decisions of two workloads one key",
@@ -131,17 +127,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
                 let first = slices[0].decisions.iter().flatten().next().cloned();
                 for slice in slices.iter_mut().skip(1) {
                     slice.decisions.get_or_insert_default().extend(first.clone());
-                }
-            });
-        },
-    ),
-    FaultInfo::new(
-        "placement-slices/name-deterministic",
-        "numbers the names of slices from 1 on, and their indices from 0 on",
-        |world| {
-            world.edit(LARGE, |slices| {
-                for (index, slice) in slices.iter_mut().enumerate() {
-                    slice.name = format!("{SCHEDULER}-{LARGE}-{}", index + 1);
                 }
             });
         },

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, Request, Requests};
 
 use crate::who::{
-    Sender, is_at,
+    is_at,
     logged::{Creations, Key, creates, deletes, key_of, logged_key},
 };
 
 /// A slice from its creation to its deletion: one name may have several lives. In doubt, a life ends early.
 #[derive(Default)]
 pub(super) struct Life<'e> {
-    /// The user who created it; none if the log does not tell.
-    pub(super) creator: Option<&'e str>,
     /// All writes that name it.
     pub(super) writes: Vec<&'e Request>,
     has_ended: bool,
@@ -51,12 +49,7 @@ pub(super) fn lives<'e>(evidence: &'e Evidence, requests: &'e Requests) -> BTree
         if !creations.until(key, request.at.as_microsecond()).is_empty() {
             lives.push(Life::default());
         }
-        if creates(request) {
-            lives.push(Life {
-                creator: Some(Sender::of(request).name),
-                ..Life::default()
-            });
-        } else if lives.last().is_none_or(|life| life.has_ended) {
+        if creates(request) || lives.last().is_none_or(|life| life.has_ended) {
             lives.push(Life::default());
         }
         if let Some(life) = lives.last_mut() {

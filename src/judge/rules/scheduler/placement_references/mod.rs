@@ -4,15 +4,11 @@ mod alive;
 mod doubts;
 mod faults;
 mod fleet;
-mod legacy;
 mod names;
-mod namespaces;
 mod naming;
 mod resolve;
 mod selections;
 
 pub(in crate::rules) use alive::selected_is_alive;
-pub(in crate::rules) use legacy::no_legacy_keys;
 pub(in crate::rules) use names::name_valid;
-pub(in crate::rules) use namespaces::{namespace_readable, of_one_inventory};
 pub(in crate::rules) use resolve::{resolve, resolve_across_time};

@@ -1,6 +1,6 @@
 //! The place of a slice among those of its decision.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use evidence::{
     Evidence, ObjectRef,
@@ -10,7 +10,7 @@ use evidence::{
 use crate::{
     shared::placement::{
         Difference, LogicalDecision, Moment, RESCHEDULE, Reads, each_version, faults_that_last,
-        logical_decisions, numbered_name,
+        logical_decisions,
     },
     subjects::{Finding, Findings},
     text::ABSENT,
@@ -111,28 +111,6 @@ pub(in crate::rules) fn index_all_or_none(evidence: &Evidence, findings: &mut Fi
     unless_indexed(evidence, findings);
 }
 
-/// `placement-slices/name-deterministic`
-///
-/// If the names of a decision's slices are numbered, they have the numbers of the indices.
-///
-/// A change of order may give the slices each other's index, as names cannot change: that is no fault.
-pub(in crate::rules) fn name_deterministic(evidence: &Evidence, findings: &mut Findings) {
-    let mut is_any_numbered = false;
-    faults_that_last(evidence, findings, RESCHEDULE, Reads::Marks, |moment| {
-        let decisions = logical_decisions(moment.slices());
-        let numbered = decisions.iter().filter_map(numbers);
-        let found = numbered.filter_map(|(decision, names)| {
-            is_any_numbered = true;
-            misnumbered(decision, &names)
-        });
-        found.collect()
-    });
-    if !is_any_numbered {
-        findings.examined = 0;
-        findings.not_applicable("no decision has slices with both indices and numbered names");
-    }
-}
-
 /// Without a key, the other slices of a decision are unknown: `placement-slices/key-shared` is about those.
 fn unless_indexed(evidence: &Evidence, findings: &mut Findings) {
     let is_examined = |slice: &PlacementDecision| {
@@ -230,59 +208,6 @@ fn without_index(decision: &LogicalDecision) -> Vec<Finding> {
                 .observed(ABSENT)
         })
         .collect()
-}
-
-/// The names of a decision's slices as base and number, and their indices: none if it does not have both, each once.
-fn numbers<'d, 'e>(
-    decision: &'d LogicalDecision<'e>,
-) -> Option<(&'d LogicalDecision<'e>, Vec<Numbered<'e>>)> {
-    if decision.key.is_none() || decision.slices.len() < 2 {
-        return None;
-    }
-    let named = decision.slices.iter().map(|slice| {
-        // The hub numbers no names, but a generated end may look like a number.
-        let is_generated = slice.metadata.generate_name.is_some();
-        let (base, number) = numbered_name(slice).filter(|_| !is_generated)?;
-        Some(Numbered {
-            slice,
-            base,
-            number,
-            index: Index::of(slice)?,
-        })
-    });
-    let named: Vec<Numbered> = named.collect::<Option<_>>()?;
-    let mut indices: Vec<Index> = named.iter().map(|one| one.index).collect();
-    indices.sort_unstable();
-    indices.dedup();
-    let is_one_base = named.iter().all(|one| one.base == named[0].base);
-    (is_one_base && indices.len() == named.len()).then_some((decision, named))
-}
-
-/// A slice whose name ends with a number.
-struct Numbered<'e> {
-    slice: &'e PlacementDecision,
-    base: &'e str,
-    number: &'e str,
-    index: Index<'e>,
-}
-
-fn misnumbered(decision: &LogicalDecision, named: &[Numbered]) -> Option<Finding> {
-    let indices: BTreeSet<&str> = named.iter().map(|one| one.index.text).collect();
-    let odd = named.iter().find(|one| !indices.contains(one.number))?;
-    Some(
-        Finding::on(
-            ObjectRef::from(odd.slice),
-            "the number in the slice's name is no index of its decision",
-        )
-        .at("metadata.name")
-        .expected(format!(
-            "{}-{} in {}",
-            odd.base,
-            odd.index.text,
-            decision.describe()
-        ))
-        .observed(&*odd.slice.metadata.name),
-    )
 }
 
 /// The first entries of a list, and how many more there are.

@@ -9,8 +9,8 @@ use evidence::{
 
 use crate::{
     shared::placement::{
-        Difference, LogicalDecision, RESCHEDULE, Reads, each_version, faults_that_last, logical_decisions,
-        owner_uid, placement_key,
+        Difference, LogicalDecision, RESCHEDULE, Reads, faults_that_last, logical_decisions, owner_uid,
+        placement_key,
     },
     subjects::{Finding, Findings},
     text::redacted,
@@ -20,27 +20,6 @@ use crate::{
 /// The path of the label in findings.
 pub(super) fn path() -> String {
     format!("metadata.labels[{}]", names::LABEL_DECISION_KEY)
-}
-
-/// `placement-slices/key-valid`
-///
-/// A decision key that is set is not empty.
-///
-/// The hub checks the syntax of labels, which allows an empty value.
-pub(in crate::rules) fn key_valid(evidence: &Evidence, findings: &mut Findings) {
-    each_version(evidence, findings, |slice| {
-        let key = slice.label(names::LABEL_DECISION_KEY)?;
-        let finding = key.is_empty().then(|| {
-            Finding::on(ObjectRef::from(slice), "the decision key is empty")
-                .at(path())
-                .expected("the name of the decision, or no such label")
-                .observed(key)
-        });
-        Some(finding.into_iter().collect())
-    });
-    if findings.examined == 0 {
-        findings.not_applicable("no slice has a decision key");
-    }
 }
 
 /// `placement-slices/key-one-decision`

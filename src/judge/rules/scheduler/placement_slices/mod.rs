@@ -8,8 +8,8 @@ mod shared_key;
 mod size;
 
 pub(in crate::rules) use clusters::cluster_once;
-pub(in crate::rules) use index::{index_all_or_none, index_complete, index_is_number, name_deterministic};
-pub(in crate::rules) use key::{key_one_decision, key_valid};
+pub(in crate::rules) use index::{index_all_or_none, index_complete, index_is_number};
+pub(in crate::rules) use key::key_one_decision;
 pub(in crate::rules) use needless::no_needless_slices;
 pub(in crate::rules) use shared_key::key_shared;
 pub(in crate::rules) use size::{decisions_present, size};

@@ -80,13 +80,13 @@ impl<'e> Tie<'e> {
     }
 }
 
-/// The groups of slices that may be of one decision: at least two in each, by name. An empty key is for
-/// `placement-slices/key-valid`, and a slice that waits for its finalizers is on its way out.
+/// The groups of slices that may be of one decision: at least two in each, by name. A slice that waits for its finalizers
+/// is in none.
 fn tied<'e>(moment: &Moment<'_, 'e>) -> BTreeMap<Tie<'e>, Vec<&'e PlacementDecision>> {
     let mut groups: BTreeMap<Tie, Vec<&PlacementDecision>> = BTreeMap::new();
-    let judged = moment.slices().filter(|slice| {
-        slice.metadata.deletion_timestamp.is_none() && slice.label(LABEL_DECISION_KEY) != Some("")
-    });
+    let judged = moment
+        .slices()
+        .filter(|slice| slice.metadata.deletion_timestamp.is_none());
     for slice in judged {
         if let Some(tie) = Tie::of(slice) {
             groups.entry(tie).or_default().push(slice);
@@ -100,7 +100,7 @@ fn tied<'e>(moment: &Moment<'_, 'e>) -> BTreeMap<Tie<'e>, Vec<&'e PlacementDecis
 }
 
 fn key_of(slice: &PlacementDecision) -> Option<&str> {
-    slice.label(LABEL_DECISION_KEY)
+    slice.label(LABEL_DECISION_KEY).filter(|key| !key.is_empty())
 }
 
 /// The slices of a group that have no key.

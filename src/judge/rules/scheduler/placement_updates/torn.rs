@@ -44,7 +44,7 @@ pub(in crate::rules) fn no_torn_reschedule(evidence: &Evidence, findings: &mut F
                 state.leave(cluster, absence, was_announced);
             }
             DecisionChange::Gone => state.gone = Some(at),
-            DecisionChange::Settled { .. } => {
+            DecisionChange::Settled => {
                 if state.has_changed {
                     findings.examine();
                     judge.settled(id, state);

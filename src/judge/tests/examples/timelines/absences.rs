@@ -29,21 +29,15 @@ const KINDS: [Kind; 17] = [
 ];
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 21] = [
+const MISSED: [(Kind, &str); 18] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
     (Kind::Timeline, "identity/manager-label-present"),
     (Kind::Timeline, "properties/cluster-endpoints-present"),
     (Kind::Timeline, "version/reported"),
-    (
-        Kind::PlacementTimeline,
-        "placement-labels/placement-key-matches-workload",
-    ),
     // Only a dump has no time to compare with.
     (Kind::Timeline, "properties/observed-time-sane"),
-    // A scheduler that drops a cluster whose profile goes is excused if the profile was seen to go.
-    (Kind::Timeline, "placement-updates/not-churning"),
     // One id may mean two clusters in two ClusterSets. What has one id is held for one elsewhere, so that it passes.
     (Kind::Namespaces, "identity/one-profile-per-cluster"),
     // Nobody may read the one and not the other.
@@ -54,7 +48,6 @@ const MISSED: [(Kind, &str); 21] = [
     // Only the log or the field managers tell who else wrote.
     (Kind::Writers, "consumer-hub/deletion-not-blocked"),
     (Kind::Writers, "updates/status-writes-within-budget"),
-    (Kind::Requests, "placement-ownership/consumers-cannot-write"),
     (Kind::Requests, "placement-ownership/one-writer"),
     (Kind::Requests, "placement-references/resolve"),
     (Kind::Writers, "placement-lifecycle/unplaced"),

@@ -12,7 +12,7 @@ use crate::examples;
 const GRACE: SignedDuration = SignedDuration::from_secs(120);
 
 /// Examples that turn on what came before.
-const BEFORE: [(&str, &str); 8] = [
+const BEFORE: [(&str, &str); 7] = [
     // Only what came before shows that it changed in a gap: the first list counts as old.
     (
         "placement-slices/index-complete",
@@ -34,11 +34,6 @@ const BEFORE: [(&str, &str); 8] = [
     (
         "placement-references/resolve",
         "all slices get new names long after a profile went",
-    ),
-    // Only the requests that came before show that it is a scheduler.
-    (
-        "placement-ownership/consumers-cannot-write",
-        "a consumer that is a scheduler too",
     ),
     // Only the requests that came before show that others create slices, too.
     (

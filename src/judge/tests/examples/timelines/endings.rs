@@ -6,7 +6,7 @@ use super::{SAMPLE, assert_exceptions, finds, less::as_of, named, sampled, timel
 use crate::examples;
 
 /// Passes that are found broken if the runner looks too soon, as it cannot know better.
-const TOO_SOON: [(&str, &str); 10] = [
+const TOO_SOON: [(&str, &str); 7] = [
     // What is wrong in the first list may have been so for long.
     (
         "identity/manager-label-present",
@@ -38,21 +38,6 @@ const TOO_SOON: [(&str, &str); 10] = [
     (
         "identity/manager-label-from-creation",
         "what the watch saw is believed before what was sent",
-    ),
-    // Only its request shows that it is a scheduler, a while after its rights are read.
-    (
-        "placement-ownership/consumers-cannot-write",
-        "a consumer that is a scheduler too",
-    ),
-    // The evidence has namespaces as they are at the end.
-    (
-        "placement-references/namespace-readable",
-        "the last list is what counts",
-    ),
-    // Advice on slices as they are: a decision that moves is in two inventories on the way.
-    (
-        "placement-references/of-one-inventory",
-        "a decision that has moved to another inventory",
     ),
 ];
 
