@@ -21,6 +21,10 @@ pub const LABEL_DECISION_KEY: &str = "multicluster.x-k8s.io/decision-key";
 pub const LABEL_DECISION_INDEX: &str = "multicluster.x-k8s.io/decision-index";
 /// On a PlacementDecision: named once by KEP-5313, for consumers, and defined nowhere.
 pub const LABEL_DECISION_REVISION: &str = "multicluster.x-k8s.io/decision-revision";
+/// On a PlacementDecision: the place of the slice's decision group, from 0. Proposed, and not in KEP-5313.
+pub const LABEL_DECISION_GROUP_INDEX: &str = "multicluster.x-k8s.io/decision-group-index";
+/// On a PlacementDecision: the name of the slice's decision group. Proposed, and not in KEP-5313.
+pub const LABEL_DECISION_GROUP_NAME: &str = "multicluster.x-k8s.io/decision-group-name";
 /// On a PlacementDecision, on the workload and on its children: the request that it answers (KEP-5313 › Terminology › Placement key).
 pub const LABEL_PLACEMENT_KEY: &str = "multicluster.x-k8s.io/placement-key";
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use evidence::{
     Evidence, ObjectRef,
     api::names::{
-        GROUP, LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_DECISION_REVISION, LABEL_MANAGER,
-        LABEL_PLACEMENT_KEY,
+        GROUP, LABEL_DECISION_GROUP_INDEX, LABEL_DECISION_GROUP_NAME, LABEL_DECISION_INDEX,
+        LABEL_DECISION_KEY, LABEL_DECISION_REVISION, LABEL_MANAGER, LABEL_PLACEMENT_KEY,
     },
 };
 
@@ -17,6 +17,13 @@ use crate::{
 
 /// The labels that the documents define for a slice.
 const DEFINED: [&str; 3] = [LABEL_DECISION_KEY, LABEL_DECISION_INDEX, LABEL_PLACEMENT_KEY];
+
+/// The labels that are proposed for a slice, or that a document mentions without a definition.
+const PROPOSED: [&str; 3] = [
+    LABEL_DECISION_REVISION,
+    LABEL_DECISION_GROUP_INDEX,
+    LABEL_DECISION_GROUP_NAME,
+];
 
 /// `placement-labels/no-unknown-multicluster-labels`
 ///
@@ -50,9 +57,9 @@ enum Unknown {
 }
 
 impl Unknown {
-    /// None for a label that is defined, and for those of others.
+    /// None for a label that is defined or proposed, and for labels of other groups.
     fn of(key: &str) -> Option<Self> {
-        if DEFINED.contains(&key) || key == LABEL_DECISION_REVISION {
+        if DEFINED.contains(&key) || PROPOSED.contains(&key) {
             return None;
         }
         let is_of_group = key.strip_prefix(GROUP).is_some_and(|rest| rest.starts_with('/'));
