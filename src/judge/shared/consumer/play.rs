@@ -18,6 +18,7 @@ use super::{
 use crate::{
     subjects::Findings,
     time::{Edge, Known, Micros, Run, SECOND, Seen, Timeline, While, was_watched_in_part, why_incomplete},
+    who::Sender,
 };
 
 /// A consumer on its stage, with what it could read and whom it called.
@@ -142,7 +143,7 @@ impl<'e> Play<'e> {
     pub(crate) fn is_consumers(&self, request: &Request) -> bool {
         let agents = &self.evidence.header.claim.consumer_agents;
         let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
-        *request.user == *self.stage.consumer.user && is_its_program
+        Sender::of(request).name == self.stage.consumer.user && is_its_program
     }
 
     /// The staged profiles.
