@@ -165,10 +165,16 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     }
 
     /// By when the API server had made the last write to an object of the first list, by the newest time in its
-    /// managedFields.
+    /// managedFields, or its creation. An object that was restored from a backup may have older managedFields.
     pub(super) fn last_write(&self, listed: &Arrival<'e, T>) -> Option<Micros> {
-        let newest = new_stamp(None, &listed.version?.object, |_| true)?;
-        self.clock.latest(newest)
+        let object = &listed.version?.object;
+        let newest = new_stamp(None, object, |_| true)?;
+        let created = object
+            .metadata()
+            .creation_timestamp
+            .as_deref()
+            .unwrap_or_default();
+        self.clock.latest(newest.max(created))
     }
 }
 
