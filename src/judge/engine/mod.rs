@@ -28,7 +28,8 @@ pub(crate) use hub::Hub;
 pub(crate) use judged::Judged;
 pub(crate) use once::{Once, once};
 pub(crate) use same::{
-    same_access, same_conditions, same_labels, same_metadata, same_properties, same_slice, same_status,
+    same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,
+    same_slice, same_status,
 };
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};

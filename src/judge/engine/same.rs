@@ -35,6 +35,11 @@ pub(crate) fn same_access(one: &ClusterProfile, other: &ClusterProfile) -> bool 
         )
 }
 
+/// Whether two versions have the same labels, annotations, spec, and status apart from access providers.
+pub(crate) fn same_outside_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
+    same_metadata(one, other) && same_properties(one, other) && same_conditions(one, other)
+}
+
 /// Whether two versions have the same status.
 pub(crate) fn same_status(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     same_properties(one, other) && same_conditions(one, other) && same_access(one, other)

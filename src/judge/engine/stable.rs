@@ -90,6 +90,7 @@ impl Stable {
             .filter(|version| object.judges(version.received()))
         {
             let previous = before.replace(version);
+            known = known.filter(|(_, at)| self.is_of_one_scope(at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
             };
@@ -98,9 +99,6 @@ impl Stable {
             let Some((old, at)) = last.filter(|(old, _)| old.value != value.value) else {
                 continue;
             };
-            if !self.is_of_one_scope(at, version) {
-                continue;
-            }
             let change = ValueChange {
                 life,
                 previous: previous.unwrap_or(at),

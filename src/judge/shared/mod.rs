@@ -10,6 +10,7 @@ pub(crate) mod empty_writes;
 pub(crate) mod held_against;
 pub(crate) mod lasted;
 pub(crate) mod leak_search;
+pub(crate) mod leaks;
 pub(crate) mod member;
 pub(crate) mod misspelling;
 pub(crate) mod pairs;

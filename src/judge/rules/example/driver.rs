@@ -29,6 +29,9 @@ pub(super) struct DriverText {
     /// The same of slices.
     #[serde(default)]
     touched_slices: Vec<String>,
+    /// Whether the members are fake members of the suite.
+    #[serde(default)]
+    fake_members: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -67,7 +70,7 @@ impl DriverText {
             .filter(|action| !self.lacking.contains_key(action));
         Driver {
             run: "example".to_owned(),
-            stand_ins: false,
+            stand_ins: self.fake_members,
             able: able.collect(),
             lacking: self
                 .lacking

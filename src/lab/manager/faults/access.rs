@@ -177,18 +177,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
     )
     .since(Edition::Y2026M07),
     FaultInfo::new(
-        "access/portable:variable",
-        "publishes a plugin's variable for one member alone",
-        |world| {
-            access(world, |access| {
-                if let Some(variables) = access.extension(EXTENSION_ENVS) {
-                    variables["REGION"] = "north".into();
-                }
-            });
-        },
-    )
-    .since(Edition::Y2026M07),
-    FaultInfo::new(
         "access/tls-verified",
         "tells clients to skip the check of a server's certificate",
         |world| unasked(world, |access| access.unchecked = true),

@@ -1,20 +1,17 @@
-//! Whether an access provider is the same for every consumer (Overview › Plugin configuration).
+//! Whether an access provider means the same to every consumer (Overview › Plugin configuration).
 
-use evidence::api::{
-    Extension,
-    address::{Address, Fault, Schemes, endpoint_fault, without_path},
-    names,
+use evidence::{
+    DriverAction, ObjectRef,
+    api::{ClusterProfile, address::Address, names},
 };
 use serde_json::Value;
 
-use super::entries::{Entry, each_present};
+use super::providers::{Entry, effective_entries};
 use crate::{
-    subjects::{Finding, Findings, Profiles},
+    engine::{Answer, Hub},
+    subjects::Finding,
     text::{redacted, redacted_address},
 };
-
-/// At most so many settings of one entry are told one by one.
-const MOST: usize = 20;
 
 /// The extensions that carry settings of credential plugins.
 const EXTENSIONS: [&str; 3] = [
@@ -23,190 +20,124 @@ const EXTENSIONS: [&str; 3] = [
     names::EXTENSION_ENVS,
 ];
 
-/// First folders of paths on Unix and macOS.
+/// Top-level folders of Unix and macOS. Ids of resources begin with `/`, too.
 const ROOTS: [&str; 21] = [
     "Users", "bin", "boot", "dev", "etc", "home", "lib", "lib64", "media", "mnt", "opt", "private", "proc",
     "root", "run", "sbin", "srv", "sys", "tmp", "usr", "var",
 ];
 
-/// Endings of the files that credential plugins read.
-const ENDINGS: [&str; 16] = [
-    "cfg",
-    "conf",
-    "crt",
-    "der",
-    "env",
-    "ini",
-    "json",
-    "jwt",
-    "key",
-    "kubeconfig",
-    "p12",
-    "pem",
-    "pfx",
-    "toml",
-    "yaml",
-    "yml",
-];
-
-/// Last words in the names of settings that hold a path.
-const OF_PATHS: [&str; 5] = ["dir", "directory", "file", "folder", "kubeconfig"];
-
-/// Last words in the names of settings that hold an address. An audience or an issuer is no address: it only looks so.
-const OF_ADDRESSES: [&str; 7] = ["addr", "address", "endpoint", "host", "proxy", "server", "url"];
-
 /// `access/not-environment-specific`
 ///
-/// What an access provider and its plugin's settings hold is the same for every consumer.
-pub(in crate::rules) fn not_environment_specific(profiles: &Profiles, findings: &mut Findings) {
-    each_present(profiles, findings, |entry| {
-        let mut faults = Vec::new();
+/// What an access provider and its plugin's settings contain is the same for every consumer.
+///
+/// A fake member of the run has a loopback address, which is not the manager's choice.
+pub(in crate::rules) fn not_environment_specific(profile: &ClusterProfile, hub: &Hub) -> Answer {
+    let is_fake = is_fake_member(profile, hub);
+    Answer::each(effective_entries(profile), |entry| {
         let cluster = &entry.provider.cluster;
-        for (field, address) in [("server", &cluster.server), ("proxy-url", &cluster.proxy_url)] {
-            let address = address.as_deref().unwrap_or_default();
-            if let Some(what) = whose(address) {
-                faults.push(
-                    entry
-                        .finding(&format!(".cluster.{field}"), format!("{field} {what}"))
-                        .expected("an address that every consumer reaches")
-                        .observed(redacted_address(address)),
-                );
-            }
+        let mut findings = Vec::new();
+        if let Some(server) = cluster.server.as_deref().filter(|_| !is_fake) {
+            findings.extend(address_violation(&entry, "server", server));
         }
-        let extensions = cluster.extensions.iter();
-        for extension in extensions.filter(|extension| EXTENSIONS.contains(&&*extension.name)) {
-            judge_settings(entry, extension, &mut faults);
+        if let Some(proxy) = cluster.proxy_url.as_deref() {
+            findings.extend(address_violation(&entry, "proxy-url", proxy));
         }
-        faults
-    });
+        for extension in cluster
+            .extensions
+            .iter()
+            .filter(|extension| EXTENSIONS.contains(&&*extension.name))
+        {
+            let path = format!(".cluster.extensions[{}].extension", extension.name);
+            add_setting_violations(&entry, path, &extension.extension.value(), &mut findings);
+        }
+        Answer::all(findings)
+    })
 }
 
-/// What is special about an address that means something else to each reader.
-fn whose(text: &str) -> Option<&'static str> {
+/// Whether the profile describes a fake member that the run joined.
+fn is_fake_member(profile: &ClusterProfile, hub: &Hub) -> bool {
+    let is_same = |object: &ObjectRef| {
+        *object.namespace == *profile.metadata.namespace && *object.name == *profile.metadata.name
+    };
+    hub.evidence.driver.as_ref().is_some_and(|driver| {
+        let mut joins = driver
+            .steps
+            .iter()
+            .filter(|step| step.action == DriverAction::Join);
+        driver.stand_ins && joins.any(|join| join.profile.iter().chain(&join.profile_after).any(is_same))
+    })
+}
+
+/// An address that means another machine to each consumer, or that only pods of one cluster reach.
+fn address_violation(entry: &Entry, field: &str, text: &str) -> Option<Finding> {
     let address = Address::split(text);
-    let what = if address.is_loopback() {
+    let violation = if address.is_loopback() {
         "is the reader's own machine"
     } else if address.is_in_cluster() {
         "is a Service, which only pods of one cluster reach"
     } else {
         return None;
     };
-    // Malformed addresses are another rule's matter.
-    let fault = endpoint_fault(without_path(text), Schemes::Any);
-    matches!(fault, None | Some(Fault::NoPort)).then_some(what)
+    let finding = entry.finding(&format!(".cluster.{field}"), format!("{field} {violation}"));
+    Some(
+        finding
+            .expected("an address that every consumer reaches")
+            .observed(redacted_address(text)),
+    )
 }
 
-fn judge_settings(entry: Entry, extension: &Extension, faults: &mut Vec<Finding>) {
-    // Nearly all settings are plain names.
-    let json = extension.extension.text();
-    let hosts = ["localhost", ".svc", "127.", "::1"];
-    if !json.contains(['/', '\\', '$', '~']) && !hosts.iter().any(|host| json.contains(host)) {
-        return;
-    }
-    let mut settings = Vec::new();
-    collect(String::new(), "", &extension.extension.value(), &mut settings);
-    for setting in settings.iter().take(MOST) {
-        let path = format!(
-            ".cluster.extensions[{}].extension{}",
-            extension.name, setting.path
-        );
-        faults.push(
-            entry
-                .finding(&path, setting.what)
-                .expected("a setting that is the same for every consumer")
-                .observed(redacted(&setting.text)),
-        );
-    }
-}
-
-/// A setting that belongs to one environment.
-struct Setting {
-    path: String,
-    what: &'static str,
-    text: String,
-}
-
-/// Adds the settings of one environment within a value.
-fn collect(path: String, key: &str, value: &Value, settings: &mut Vec<Setting>) {
+/// Adds the strings within a plugin's settings that belong to one environment.
+fn add_setting_violations(entry: &Entry, path: String, value: &Value, findings: &mut Vec<Finding>) {
     match value {
         Value::String(text) => {
-            if let Some(what) = flaw(key, text) {
-                let text = text.clone();
-                settings.push(Setting { path, what, text });
-            }
+            let message = if holds_variable(text) {
+                "setting of a plugin holds an environment variable"
+            } else if is_local_path(text) {
+                "setting of a plugin is a file's path, which other consumers do not have"
+            } else {
+                return;
+            };
+            let finding = entry.finding(&path, message);
+            findings.push(
+                finding
+                    .expected("a setting that is the same for every consumer")
+                    .observed(redacted(text)),
+            );
         }
         Value::Array(items) => {
-            let mut option = None;
             for (index, item) in items.iter().enumerate() {
-                collect(format!("{path}[{index}]"), option.unwrap_or(key), item, settings);
-                // An option's value follows it.
-                option = item
-                    .as_str()
-                    .filter(|item| item.starts_with('-') && !item.contains('='));
+                add_setting_violations(entry, format!("{path}[{index}]"), item, findings);
             }
         }
         Value::Object(fields) => {
             for (name, value) in fields {
-                collect(format!("{path}.{name}"), name, value, settings);
+                add_setting_violations(entry, format!("{path}.{name}"), value, findings);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-/// What ties a setting to one environment.
-fn flaw(key: &str, text: &str) -> Option<&'static str> {
-    let (key, text) = match text.split_once('=') {
-        Some((option, value)) if text.starts_with('-') => (option, value),
-        _ => (key, text),
-    };
-    if holds_variable(text) {
-        Some("setting of a plugin holds an environment variable")
-    } else if is_path(key, text) {
-        Some("setting of a plugin is a file's path, which other consumers do not have")
-    } else if ends_in(key, &OF_ADDRESSES) && whose(text).is_some() {
-        Some("setting of a plugin is an address within one machine or cluster")
-    } else {
-        None
-    }
+/// Whether a setting, or the value of an option such as `--file=/etc/x`, is a path on one machine.
+fn is_local_path(text: &str) -> bool {
+    let option = text.strip_prefix('-').and_then(|option| option.split_once('='));
+    let text = option.map_or(text, |(_, value)| value);
+    let in_root = |rest: &str| ROOTS.contains(&rest.split('/').next().unwrap_or_default());
+    text == "~"
+        || text.starts_with("~/")
+        || text.starts_with("file://")
+        || is_windows_path(text)
+        || text.strip_prefix('/').is_some_and(in_root)
 }
 
-/// Returns `true` if the last word of a name is one of these.
-fn ends_in(key: &str, words: &[&str]) -> bool {
-    let key = key.to_ascii_lowercase();
-    let mut parts = key.rsplit(|c: char| !c.is_ascii_alphanumeric());
-    let last = parts.next().unwrap_or_default();
-    // A profile is no file.
-    !last.ends_with("profile") && words.iter().any(|word| last.ends_with(word))
+/// Whether a text is like `C:\Users` or `\\server\share`. `a://b` is a URL.
+fn is_windows_path(text: &str) -> bool {
+    let has_drive =
+        matches!(text.as_bytes(), [drive, b':', b'\\' | b'/', _, ..] if drive.is_ascii_alphabetic());
+    text.starts_with("\\\\") || (has_drive && !text[2..].starts_with("//"))
 }
 
-/// Returns `true` for an absolute path, or one from somebody's home. Ids of resources and paths of URLs look alike
-/// (`/subscriptions/…`, `/k8s/clusters/…`), so something must tell that a file is meant.
-fn is_path(key: &str, text: &str) -> bool {
-    let (is_file_url, text) = match text.strip_prefix("file://") {
-        Some(path) => (true, path),
-        None => (false, text),
-    };
-    let bytes = text.as_bytes();
-    let is_of_windows = matches!(bytes, [drive, b':', b'\\' | b'/', _, ..] if drive.is_ascii_alphabetic())
-        && !text[2..].starts_with("//");
-    if is_of_windows || text.starts_with("\\\\") || text.starts_with("~/") || text == "~" {
-        return true;
-    }
-    let Some(rest) = text.strip_prefix('/') else {
-        return false;
-    };
-    let root = rest.split('/').next().unwrap_or_default();
-    let name = rest.rsplit('/').next().unwrap_or_default();
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-    is_file_url
-        || ROOTS.contains(&root)
-        || ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
-        || (ends_in(key, &OF_PATHS) && !rest.is_empty())
-}
-
-/// Returns `true` if a text holds `$NAME`, `${NAME}` or `$(NAME)`. Names in small letters are placeholders of plugins
-/// rather than variables.
+/// Whether a text holds `$NAME`, `${NAME}`, or `$(NAME)`. Plugins have placeholders in lower case.
 fn holds_variable(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| {
         let rest = &text[at + 1..];
@@ -229,52 +160,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_of_one_environment_and_of_all() {
-        for (key, text) in [
-            ("tokenFile", "/var/run/secrets/token"),
-            ("x", "/etc/plugin/member.conf"),
-            ("x", "/data/member.kubeconfig"),
-            ("cacheDir", "/cache"),
-            ("--token-file", "/tokens/member"),
-            ("", "--kubeconfig=/secrets/member"),
-            ("x", "~/.kube/config"),
-            ("x", "file:///secrets/member"),
-            ("x", r"C:\Users\fleet\token"),
-            ("x", "$HOME/.kube/config"),
-            ("x", "${CLIENT_ID}"),
-            ("x", "$(NODE_NAME)"),
-            ("x", "${REGION:-north}"),
-            ("", "--tenant=$TENANT"),
-            ("VAULT_ADDR", "http://127.0.0.1:8200"),
-            ("tokenUrl", "https://issuer.auth.svc/token"),
-            ("host", "localhost"),
+    fn settings_of_one_environment() {
+        for text in [
+            "/var/run/secrets/token",
+            "/etc/plugin/member.conf",
+            "--kubeconfig=/home/fleet/config",
+            "~/.kube/config",
+            "file:///secrets/member",
+            r"C:\Users\fleet\token",
+            "C:/Users/fleet/token",
+            r"\\files\fleet\token",
         ] {
-            assert!(flaw(key, text).is_some(), "{key}: {text}");
+            assert!(is_local_path(text), "{text}");
         }
-        for (key, text) in [
-            ("clusterName", "member-1"),
-            (
-                "resourceId",
-                "/subscriptions/6dae42f8/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/a",
-            ),
-            ("path", "/k8s/clusters/c-m-x7k2p9qz"),
-            ("x", "projects/1/locations/global/memberships/m"),
-            ("x", "/"),
-            ("audience", "https://kubernetes.default.svc"),
-            ("--audience", "https://kubernetes.default.svc.cluster.local"),
-            ("issuer", "https://kubernetes.default.svc"),
-            ("url", "https://issuer.example/token"),
-            ("url", "https://api.svc.example"),
-            ("template", "${cluster}"),
-            ("query", "$.items[0]"),
-            ("price", "5$"),
-            ("price", "US$5"),
-            ("x", "a$B"),
-            ("x", ""),
-            ("profile", "/team"),
-            ("scope", "https://management.example/.default"),
+        for text in [
+            "$HOME/.kube/config",
+            "${CLIENT_ID}",
+            "$(NODE_NAME)",
+            "${REGION:-north}",
+            "--tenant=$TENANT",
         ] {
-            assert_eq!(flaw(key, text), None, "{key}: {text}");
+            assert!(holds_variable(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_of_every_environment() {
+        for text in [
+            "member-1",
+            "/subscriptions/6dae42f8/resourceGroups/rg/providers/Microsoft.ContainerService/managedClusters/a",
+            "/k8s/clusters/c-m-x7k2p9qz",
+            "projects/1/locations/global/memberships/m",
+            "/",
+            "",
+            "https://issuer.example/token",
+            "x://host",
+            "${cluster}",
+            "$.items[0]",
+            "5$",
+            "US$5",
+            "a$B",
+        ] {
+            assert!(!is_local_path(text) && !holds_variable(text), "{text}");
         }
     }
 }

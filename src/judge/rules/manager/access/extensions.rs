@@ -1,135 +1,134 @@
 //! Settings of credential plugins (KEP-5339 › Passing plugin configuration via extensions).
 
-use evidence::api::{Extension, names};
+use evidence::api::{ClusterProfile, Extension, names};
 use serde_json::Value;
 
-use super::entries::{Entry, each_entry};
+use super::providers::{Entry, effective_entries};
 use crate::{
-    subjects::{Finding, Findings, Profiles},
+    engine::{Answer, Hub},
+    subjects::Finding,
     text::ABSENT,
 };
-
-/// Maximum number of findings on the items of one extension.
-const MOST: usize = 20;
 
 /// `access/exec-extension-well-formed`
 ///
 /// A provider has at most one exec extension, which is an object.
-pub(in crate::rules) fn exec_extension_well_formed(profiles: &Profiles, findings: &mut Findings) {
-    each(profiles, findings, names::EXTENSION_EXEC, |entry, extension| {
-        let is_object = extension.extension.text().starts_with('{');
-        let message = "exec extension is not an object";
-        let wrong = (!is_object).then(|| wrong_shape(entry, extension, message, "an object"));
-        wrong.into_iter().collect()
-    });
+pub(in crate::rules) fn exec_extension_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    judge_extension(profile, names::EXTENSION_EXEC, |extension| {
+        let is_object = extension.content.is_object();
+        Answer::broken_if(!is_object, || {
+            extension.wrong_type("exec extension is not an object", "an object")
+        })
+    })
 }
 
 /// `access/additional-args-well-formed`
 ///
 /// Additional arguments of a plugin are a list of strings.
-pub(in crate::rules) fn additional_args_well_formed(profiles: &Profiles, findings: &mut Findings) {
-    each(
-        profiles,
-        findings,
-        names::EXTENSION_ARGS,
-        |entry, extension| match extension.extension.value() {
-            Value::Array(items) => {
-                let items = items.iter().enumerate();
-                let items = items.map(|(index, item)| (format!("[{index}]"), item));
-                not_strings(entry, extension, items, "additional argument is not a string")
-            }
+pub(in crate::rules) fn additional_args_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    judge_extension(profile, names::EXTENSION_ARGS, |extension| {
+        match &extension.content {
+            Value::Array(items) => Answer::each(items.iter().enumerate(), |(index, item)| {
+                extension.judge_item(&format!("[{index}]"), item, "additional argument is not a string")
+            })
+            .or_kept(),
             _ => {
                 let message = "additional arguments are not a list of strings";
-                vec![wrong_shape(entry, extension, message, "a list of strings")]
+                Answer::broken(extension.wrong_type(message, "a list of strings"))
             }
-        },
-    );
+        }
+    })
 }
 
 /// `access/additional-envs-well-formed`
 ///
 /// Additional environment variables of a plugin are a map of strings.
-pub(in crate::rules) fn additional_envs_well_formed(profiles: &Profiles, findings: &mut Findings) {
-    each(
-        profiles,
-        findings,
-        names::EXTENSION_ENVS,
-        |entry, extension| match extension.extension.value() {
-            Value::Object(fields) => {
-                let fields = fields.iter().map(|(name, value)| (format!(".{name}"), value));
-                not_strings(entry, extension, fields, "additional variable is not a string")
-            }
+pub(in crate::rules) fn additional_envs_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    judge_extension(profile, names::EXTENSION_ENVS, |extension| {
+        match &extension.content {
+            Value::Object(fields) => Answer::each(fields, |(name, value)| {
+                extension.judge_item(&format!(".{name}"), value, "additional variable is not a string")
+            })
+            .or_kept(),
             _ => {
                 let message = "additional variables are not a map of strings";
-                vec![wrong_shape(entry, extension, message, "a map of strings")]
+                Answer::broken(extension.wrong_type(message, "a map of strings"))
             }
-        },
-    );
-}
-
-/// Judges the extensions with that name. A second one in one provider is a fault: a kubeconfig identifies them by name.
-fn each(
-    profiles: &Profiles,
-    findings: &mut Findings,
-    name: &'static str,
-    faults: impl Fn(Entry, &Extension) -> Vec<Finding>,
-) {
-    findings.not_applicable(format!("no access provider has the extension {name}"));
-    each_entry(profiles, findings, |entry| {
-        let extensions = entry.provider.cluster.extensions.iter();
-        let named: Vec<&Extension> = extensions.filter(|extension| &*extension.name == name).collect();
-        let again = (named.len() > 1).then(|| {
-            entry
-                .finding(&path(name), "an extension occurs more than once")
-                .expected("one extension of that name")
-                .observed(named.len().to_string())
-        });
-        let of_each = named.iter().flat_map(|extension| faults(entry, extension));
-        (!named.is_empty()).then(|| again.into_iter().chain(of_each).collect())
-    });
-}
-
-fn path(name: &str) -> String {
-    format!(".cluster.extensions[{name}]")
-}
-
-/// Finds items that are not strings. Numbers and booleans are a warning: the shared library converts them to text.
-fn not_strings<'v>(
-    entry: Entry,
-    extension: &Extension,
-    items: impl Iterator<Item = (String, &'v Value)>,
-    message: &str,
-) -> Vec<Finding> {
-    let wrong = items.filter(|(_, item)| !item.is_string());
-    let finding = |(place, item): (String, &Value)| {
-        let finding = entry
-            .finding(&format!("{}.extension{place}", path(&extension.name)), message)
-            .expected("a string")
-            .observed(shape(&item.to_string()));
-        match item {
-            Value::Number(_) | Value::Bool(_) => finding.advisory(),
-            _ => finding,
         }
-    };
-    wrong.take(MOST).map(finding).collect()
+    })
 }
 
-/// A finding on an extension of another type. Does not quote its content, which only the plugin understands.
-fn wrong_shape(entry: Entry, extension: &Extension, message: &str, expected: &str) -> Finding {
-    entry
-        .finding(&format!("{}.extension", path(&extension.name)), message)
-        .expected(expected)
-        .observed(shape(extension.extension.text()))
+/// Judges the extension of that name in each entry. A second one is a violation: a kubeconfig identifies them by name.
+fn judge_extension(
+    profile: &ClusterProfile,
+    name: &'static str,
+    check: fn(&NamedExtension) -> Answer,
+) -> Answer {
+    Answer::each(effective_entries(profile), |entry| {
+        let extensions = &entry.provider.cluster.extensions;
+        let same_name: Vec<&Extension> = extensions.iter().filter(|other| &*other.name == name).collect();
+        if same_name.is_empty() {
+            return Answer::NotApplicable;
+        }
+        let once = Answer::broken_if(same_name.len() > 1, || {
+            entry
+                .finding(
+                    &format!(".cluster.extensions[{name}]"),
+                    "an extension occurs more than once",
+                )
+                .expected("one extension of that name")
+                .observed(same_name.len().to_string())
+        });
+        let contents = same_name.iter().map(|extension| extension.extension.value());
+        once.and(Answer::each(contents, |content| {
+            check(&NamedExtension { entry, name, content })
+        }))
+    })
 }
 
-/// Names the type of a JSON text.
-fn shape(json: &str) -> &'static str {
-    match json.as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "a list",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') | None => ABSENT,
-        Some(_) => "a number",
+/// An extension of an access provider.
+struct NamedExtension<'a> {
+    entry: Entry<'a>,
+    name: &'static str,
+    content: Value,
+}
+
+impl NamedExtension<'_> {
+    /// Numbers and booleans are a warning: the shared library converts them to text.
+    fn judge_item(&self, place: &str, item: &Value, message: &str) -> Answer {
+        let finding = || {
+            self.finding(place, message)
+                .expected("a string")
+                .observed(type_name(item))
+        };
+        match item {
+            Value::String(_) => Answer::Kept,
+            Value::Number(_) | Value::Bool(_) => Answer::warning(finding()),
+            Value::Null | Value::Array(_) | Value::Object(_) => Answer::broken(finding()),
+        }
+    }
+
+    /// A finding on content of another type. Does not quote the content, which only the plugin understands.
+    fn wrong_type(&self, message: &str, expected: &str) -> Finding {
+        self.finding("", message)
+            .expected(expected)
+            .observed(type_name(&self.content))
+    }
+
+    fn finding(&self, place: &str, message: &str) -> Finding {
+        let path = format!(".cluster.extensions[{}].extension{place}", self.name);
+        self.entry.finding(&path, message)
+    }
+}
+
+/// The JSON type of a value, in words.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Object(_) => "an object",
+        Value::Array(_) => "a list",
+        Value::String(_) => "a string",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::Null => ABSENT,
     }
 }
