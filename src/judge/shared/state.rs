@@ -236,22 +236,8 @@ pub(crate) fn same_labels(one: &ClusterProfile, other: &ClusterProfile) -> bool 
     Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels) && Arc::ptr_eq(&one.spec, &other.spec)
 }
 
-/// Whether two versions have the same properties.
-pub(crate) fn same_properties(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    Arc::ptr_eq(&one.status.properties, &other.status.properties)
-}
-
 /// Whether two versions have the same conditions and generation.
 pub(crate) fn same_conditions(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     Arc::ptr_eq(&one.status.conditions, &other.status.conditions)
         && one.metadata.generation == other.metadata.generation
-}
-
-/// Whether two versions have the same access providers.
-pub(crate) fn same_access(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    Arc::ptr_eq(&one.status.access_providers, &other.status.access_providers)
-        && Arc::ptr_eq(
-            &one.status.credential_providers,
-            &other.status.credential_providers,
-        )
 }

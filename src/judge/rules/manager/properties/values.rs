@@ -1,77 +1,221 @@
-//! Shared code of the rules on the format of one property.
+//! Formats of standard properties.
 
-use evidence::api::ClusterProfile;
+use std::collections::BTreeMap;
 
-use crate::{
-    shared::state::{Fault, State, each_state, same_properties},
-    subjects::{Finding, Findings, Profiles},
-    text::{redacted_address, redacted_part},
+use evidence::api::{
+    ClusterProfile,
+    address::{Schemes, endpoint_fault, without_path},
+    endpoints::{Endpoints, fault},
+    list::strings,
+    names::{
+        PROPERTY_CLUSTER_ID, PROPERTY_ENDPOINTS, PROPERTY_METRICS_ENDPOINTS, PROPERTY_NODE_COUNT,
+        PROPERTY_NODE_TYPES, PROPERTY_RESOURCE_GROUPS, STANDARD_PROPERTIES,
+    },
+    syntax::is_dns_subdomain,
 };
 
-/// Maximum number of faults that are reported for one value, which may have a hundred thousand entries.
-const MOST: usize = 20;
+use crate::{
+    engine::{Answer, Hub},
+    shared::misspelling::meant,
+    subjects::Finding,
+    text::{ABSENT, redacted, redacted_address, redacted_part},
+};
 
-/// The faults of one value.
-pub(super) struct Faults<'f> {
-    list: Vec<Fault>,
-    profile: &'f ClusterProfile,
-    name: &'f str,
-    value: &'f str,
-    expected: &'f str,
+/// A cluster id has fewer characters.
+const LONG_ID: usize = 128;
+
+/// The value of a property.
+struct PropertyValue<'p> {
+    name: &'static str,
+    text: &'p str,
+    /// The format, for messages.
+    expected: &'static str,
 }
 
-/// Examines the value of a property in each profile that has it. `expected` describes its format.
-pub(super) fn each_value(
-    profiles: &Profiles,
-    findings: &mut Findings,
-    name: &str,
-    expected: &str,
-    judge: impl Fn(&str, &mut Faults),
-) {
-    findings.not_applicable(format!("no profile has the property {name}"));
-    // Often the next profile has the same value.
-    let mut good: Option<&str> = None;
-    let state = State {
-        same: Some(same_properties),
-        ..State::default()
+impl<'p> PropertyValue<'p> {
+    /// The value of that property; none without the property.
+    fn of(profile: &'p ClusterProfile, name: &'static str, expected: &'static str) -> Option<Self> {
+        let text = &profile.property(name)?.value;
+        Some(Self { name, text, expected })
+    }
+
+    /// A violation by the whole value.
+    fn wrong(&self, message: &str) -> Answer {
+        self.wrong_entry(message, self.text)
+    }
+
+    /// A violation by one entry of a list.
+    fn wrong_entry(&self, message: &str, entry: &str) -> Answer {
+        let path = format!("status.properties[{}].value", self.name);
+        let observed = redacted_part(entry, self.text);
+        Answer::broken(
+            Finding::at_path(path, message)
+                .expected(self.expected)
+                .observed(observed),
+        )
+    }
+}
+
+/// `properties/cluster-endpoints-present`
+///
+/// Every profile has the endpoints property.
+pub(in crate::rules) fn cluster_endpoints_present(profile: &ClusterProfile, _: &Hub) -> Answer {
+    Answer::broken_if(profile.property(PROPERTY_ENDPOINTS).is_none(), || {
+        let path = "status.properties[cluster-endpoints.k8s.io]";
+        Finding::at_path(path, "profile has no endpoints of its member")
+            .expected("a list of URLs of the member's API server")
+            .observed(ABSENT)
+    })
+}
+
+/// `properties/cluster-endpoints-well-formed`
+///
+/// The endpoints property contains at least one endpoint, and every entry is one.
+pub(in crate::rules) fn cluster_endpoints_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = "URLs with a host, `host:port`, IP addresses or `IP:port`";
+    let Some(value) = PropertyValue::of(profile, PROPERTY_ENDPOINTS, expected) else {
+        return Answer::NotApplicable;
     };
-    each_state(profiles, findings, state, |profile| {
-        let property = profile.property(name)?;
-        if good == Some(&property.value) {
-            return Some(Vec::new());
-        }
-        let mut faults = Faults {
-            list: Vec::new(),
-            profile,
-            name,
-            value: &property.value,
-            expected,
-        };
-        judge(&property.value, &mut faults);
-        if faults.list.is_empty() {
-            good = Some(&property.value);
-        }
-        Some(faults.list)
-    });
+    let endpoints = Endpoints::read(value.text);
+    if endpoints.entries().is_empty() {
+        return value.wrong("the property contains no endpoint");
+    }
+    Answer::each(endpoints.entries(), |endpoint| match fault(endpoint) {
+        None => Answer::Kept,
+        Some(fault) => value.wrong_entry(&format!("endpoint {fault}"), &redacted_address(endpoint)),
+    })
 }
 
-impl Faults<'_> {
-    /// Adds a fault of the whole value or of one entry, which is `observed`.
-    pub(super) fn add(&mut self, message: &str, observed: &str) {
-        let (message, observed) = match self.list.len() {
-            count if count < MOST => (message, redacted_part(observed, self.value)),
-            MOST => ("there are more such entries", "…".to_owned()),
-            _ => return,
-        };
-        let finding = Finding::on(self.profile, message)
-            .at(format!("status.properties[{}].value", self.name))
-            .expected(self.expected)
-            .observed(observed);
-        self.list.push(finding.into());
+/// `properties/cluster-endpoints-are-a-list`
+///
+/// The endpoints property is a JSON list of strings.
+pub(in crate::rules) fn cluster_endpoints_are_a_list(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = r#"a JSON list of strings, such as ["a.example:6443"]"#;
+    let Some(value) = PropertyValue::of(profile, PROPERTY_ENDPOINTS, expected) else {
+        return Answer::NotApplicable;
+    };
+    match Endpoints::read(value.text) {
+        Endpoints::List(_) => Answer::Kept,
+        _ => value.wrong("endpoints are not a JSON list of strings"),
     }
+}
 
-    /// Adds a fault of an endpoint. Text before an `@` is a credential, even without a scheme.
-    pub(super) fn add_endpoint(&mut self, message: &str, endpoint: &str) {
-        self.add(message, &redacted_address(endpoint));
+/// `properties/node-count-well-formed`
+///
+/// The node count is a non-negative integer. White space around it does not matter.
+pub(in crate::rules) fn node_count_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = "a non-negative integer, such as 120";
+    let Some(value) = PropertyValue::of(profile, PROPERTY_NODE_COUNT, expected) else {
+        return Answer::NotApplicable;
+    };
+    let digits = value.text.trim();
+    if digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.parse::<u64>().is_ok() {
+        Answer::Kept
+    } else {
+        value.wrong("node count is not a non-negative integer")
     }
+}
+
+/// `properties/node-types-well-formed`
+///
+/// The node types are a JSON list of non-empty strings.
+pub(in crate::rules) fn node_types_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = r#"a JSON list of non-empty strings, such as ["standard-8","highmem-16"]"#;
+    let Some(value) = PropertyValue::of(profile, PROPERTY_NODE_TYPES, expected) else {
+        return Answer::NotApplicable;
+    };
+    match strings(value.text) {
+        None => value.wrong("node types are not a JSON list of strings"),
+        Some(types) if types.iter().any(|name| name.trim().is_empty()) => value.wrong("node type is empty"),
+        Some(_) => Answer::Kept,
+    }
+}
+
+/// `properties/metrics-endpoints-well-formed`
+///
+/// The metrics endpoints are a JSON list of pairs, each a type and a URL of any scheme: the types are an open list.
+pub(in crate::rules) fn metrics_endpoints_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected =
+        r#"a JSON list of objects with one key each, such as [{"Prometheus":"https://a.example:9090"}]"#;
+    let Some(value) = PropertyValue::of(profile, PROPERTY_METRICS_ENDPOINTS, expected) else {
+        return Answer::NotApplicable;
+    };
+    let Ok(entries) = serde_json::from_str::<Vec<BTreeMap<String, String>>>(value.text) else {
+        return value.wrong("metrics endpoints are not a JSON list of objects with strings");
+    };
+    Answer::each(&entries, |entry| judge_metrics_endpoint(&value, entry)).or_kept()
+}
+
+fn judge_metrics_endpoint(value: &PropertyValue, entry: &BTreeMap<String, String>) -> Answer {
+    let mut pairs = entry.iter();
+    let (Some((kind, url)), None) = (pairs.next(), pairs.next()) else {
+        let keys = entry.keys().cloned().collect::<Vec<_>>().join(", ");
+        let message = "entry of the metrics endpoints does not have exactly one key";
+        return value.wrong_entry(message, &format!("{{{keys}}}"));
+    };
+    if kind.trim().is_empty() {
+        return value.wrong_entry(
+            "entry of the metrics endpoints names no type",
+            &redacted_address(url),
+        );
+    }
+    match endpoint_fault(without_path(url), Schemes::Any) {
+        None => Answer::Kept,
+        Some(fault) => value.wrong_entry(&format!("endpoint {fault}"), &redacted_address(url)),
+    }
+}
+
+/// `properties/custom-resource-groups-well-formed`
+///
+/// The custom resource groups are a JSON list of API groups.
+pub(in crate::rules) fn custom_resource_groups_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = r#"a JSON list of API groups, such as ["argoproj.io","kueue.x-k8s.io"]"#;
+    let Some(value) = PropertyValue::of(profile, PROPERTY_RESOURCE_GROUPS, expected) else {
+        return Answer::NotApplicable;
+    };
+    let Some(groups) = strings(value.text) else {
+        return value.wrong("custom resource groups are not a JSON list of strings");
+    };
+    let wrong = groups.iter().filter(|group| !is_dns_subdomain(group));
+    Answer::each(wrong, |group| {
+        value.wrong_entry("custom resource group is not a DNS subdomain", group)
+    })
+    .or_kept()
+}
+
+/// `properties/cluster-id-well-formed`
+///
+/// The cluster id is a DNS subdomain of fewer than 128 characters.
+pub(in crate::rules) fn cluster_id_well_formed(profile: &ClusterProfile, _: &Hub) -> Answer {
+    let expected = "a DNS subdomain of fewer than 128 characters, such as cluster-1";
+    let Some(id) = PropertyValue::of(profile, PROPERTY_CLUSTER_ID, expected) else {
+        return Answer::NotApplicable;
+    };
+    if !is_dns_subdomain(id.text) {
+        id.wrong("cluster id is not a DNS subdomain")
+    } else if id.text.len() >= LONG_ID {
+        id.wrong("cluster id has 128 or more characters")
+    } else {
+        Answer::Kept
+    }
+}
+
+/// `properties/well-known-spelling`
+///
+/// No property's name is a likely misspelling of a standard one.
+pub(in crate::rules) fn well_known_spelling(profile: &ClusterProfile, _: &Hub) -> Answer {
+    Answer::each(profile.status.properties.iter(), |property| {
+        let name = &*property.name;
+        match meant(name, &STANDARD_PROPERTIES).filter(|standard| *standard != name) {
+            None => Answer::Kept,
+            Some(standard) => Answer::broken(
+                Finding::at_path(
+                    format!("status.properties[{}].name", redacted(name)),
+                    "name of a property is a likely misspelling of a standard one",
+                )
+                .expected(standard)
+                .observed(redacted(name)),
+            ),
+        }
+    })
 }
