@@ -12,15 +12,19 @@ mod writers;
 use std::{collections::BTreeSet, sync::OnceLock};
 
 use evidence::{
-    Evidence, History, Kind, Origin, Reason, ReasonId, Request, Tracked, Version,
+    Evidence, History, Origin, Reason, ReasonId, Request, Tracked, Version,
     api::{Metadata, ObjectKind, Role},
     parse_time,
 };
 
-pub(crate) use self::writers::{Candidate, WriterName};
+pub(crate) use self::writers::{WriterName, Written};
 use self::{
     names::ImplementationNames,
-    sources::{HubSpan, RequestIndex, moved_entries, owners, recorded_managers},
+    sources::{
+        HubSpan, RequestIndex, creates, deletes, entries, field_managers, is_touched, moved_entries, owners,
+        updates,
+    },
+    writers::Writers,
 };
 use crate::time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew};
 
@@ -87,28 +91,20 @@ pub(crate) struct Authors<'e> {
     evidence: &'e Evidence,
     kind: ObjectKind,
     names: ImplementationNames<'e>,
-    writers: Vec<Candidate<'e>>,
+    writers: Writers<'e>,
     log: OnceLock<Option<RequestIndex<'e>>>,
 }
 
-/// The sources of an author, in the order in which they are asked.
-const SOURCES: [Source; 4] = [
-    Source::ResponseVersion,
-    Source::MovedEntry,
-    Source::FieldOwner,
-    Source::RequestTime,
-];
-
-#[derive(Clone, Copy)]
-enum Source {
-    /// The request with the resourceVersion of the new version in its response.
-    ResponseVersion,
-    /// The managedFields entry that is new, has a new timestamp, or gained a field.
-    MovedEntry,
-    /// The owner of the changed field.
-    FieldOwner,
-    /// The requests at the time of the change.
-    RequestTime,
+/// A writer of the role's objects.
+pub(crate) struct Candidate<'e> {
+    /// Its name.
+    pub(crate) name: WriterName<'e>,
+    /// Its author.
+    pub(crate) author: Author,
+    /// What it wrote.
+    pub(crate) written: Written<'e>,
+    /// The flags that name it.
+    pub(crate) flags: String,
 }
 
 impl<'e> Attribution<'e> {
@@ -118,10 +114,6 @@ impl<'e> Attribution<'e> {
             names: BTreeSet::new(),
             is_inferred: false,
         }
-    }
-
-    fn is_known(&self) -> bool {
-        !matches!(self.author, Author::Unknown(_))
     }
 
     /// The common author of several; unknown if they differ, none if there are none.
@@ -142,15 +134,11 @@ impl<'e> Attribution<'e> {
 impl<'e> Authors<'e> {
     /// Reads the configured names, and infers those that are missing.
     pub(crate) fn of(evidence: &'e Evidence, role: Role) -> Self {
-        let mut writers = writers::all(evidence, role);
-        let names = ImplementationNames::of(evidence, role, &writers);
-        for writer in &mut writers {
-            writer.author = names.of_writer(writer.name).author;
-        }
+        let writers = writers::all(evidence, role);
         Self {
             evidence,
             kind: role.objects(),
-            names,
+            names: ImplementationNames::of(evidence, role, &writers),
             writers,
             log: OnceLock::new(),
         }
@@ -158,126 +146,152 @@ impl<'e> Authors<'e> {
 
     /// The sender of a request.
     pub(crate) fn of_request(&self, request: &'e Request) -> Attribution<'e> {
-        self.names.of_request(request)
+        self.names.of_writer(WriterName::sent(request))
     }
 
-    /// The author of a change: the first source that knows it.
+    /// The author of a change: the first source that knows it. Over a gap, only the owner of the field counts.
     pub(crate) fn of_change<T: Tracked>(&self, change: &AuthoredChange<'e, '_, T>) -> Attribution<'e> {
+        let before = change.before.map(|before| &before.object);
+        let after = &change.after.object;
+        let by_owner = self.of_field_managers(owners(after, change.field));
         if change.is_over_gap {
-            let owner = self.ask(Source::FieldOwner, change);
-            return owner.unwrap_or_else(|| Attribution::unknown(GAP));
+            return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
-        let answers = SOURCES.into_iter().filter_map(|source| self.ask(source, change));
-        self.first_known(answers)
+        self.first_known([
+            self.of_version(after.metadata()),
+            self.of_field_managers(moved_entries(before, after)),
+            // The owner did not write if another client removed a part of the field.
+            self.written_during(before.map(T::metadata), after.metadata(), change.at),
+            by_owner,
+        ])
     }
 
     /// The only owner of a field in a first list or a dump.
     pub(crate) fn of_listed<T: Tracked>(&self, version: &'e T, field: &str) -> Attribution<'e> {
-        let has_entries = version.metadata().writers.is_some();
-        self.of_field_managers(owners(version, field)).unwrap_or_else(|| {
-            Attribution::unknown(match self.log() {
-                None if !has_entries => NOTHING_RECORDED,
-                _ => NO_OWNER,
-            })
-        })
+        let is_nothing_recorded = version.metadata().writers.is_none() && self.log().is_none();
+        let missing = if is_nothing_recorded {
+            NOTHING_RECORDED
+        } else {
+            NO_OWNER
+        };
+        let owner = self.of_field_managers(owners(version, field));
+        owner.unwrap_or_else(|| Attribution::unknown(missing))
     }
 
     /// The author of an object's creation.
     pub(crate) fn of_creation<T: Tracked>(&self, life: &'e History<T>) -> Attribution<'e> {
         let metadata = life.first().metadata();
-        let is_first_version = life.origin == Origin::Created;
-        let by_version = is_first_version.then(|| self.of_version(metadata)).flatten();
         let created = metadata.creation_timestamp.as_deref().and_then(parse_time);
-        let requests = self.log().into_iter().zip(created).flat_map(|(log, created)| {
-            log.creations(metadata, HubSpan::second(created.as_microsecond(), LOG_TOLERANCE))
+        let by_time = self.log().zip(created).and_then(|(log, created)| {
+            let span = HubSpan::second(created.as_microsecond(), LOG_TOLERANCE);
+            self.of_requests(log.during(metadata, span, creates))
         });
-        let by_time = Attribution::common(requests.map(|request| self.of_request(request)));
-        let by_entries = is_first_version.then(|| self.of_field_managers(recorded_managers(life.first())));
-        self.first_known([by_version, by_time, by_entries.flatten()].into_iter().flatten())
+        if life.origin != Origin::Created {
+            return self.first_known([by_time]);
+        }
+        let managers = field_managers(entries(life.first()).iter());
+        self.first_known([
+            self.of_version(metadata),
+            by_time,
+            self.of_field_managers(managers),
+        ])
     }
 
     /// The author of an object's deletion, which only an audit log shows. `gone` is when the watch reported it.
     pub(crate) fn of_deletion<T: Tracked>(&self, life: &'e History<T>, gone: Edge) -> Attribution<'e> {
-        let objects = life.versions.iter().map(|version| version.object.metadata());
-        let terminating = objects
-            .into_iter()
-            .find(|object| object.deletion_timestamp.is_some());
-        let by_version = terminating.and_then(|object| self.of_version(object));
-        let metadata = terminating.unwrap_or(life.last().metadata());
-        let requested = metadata.deletion_timestamp.as_deref().and_then(parse_time);
+        let mut objects = life.versions.iter().map(|version| version.object.metadata());
+        let terminating = objects.find(|object| object.deletion_timestamp.is_some());
+        let object = terminating.unwrap_or(life.last().metadata());
+        let requested = object.deletion_timestamp.as_deref().and_then(parse_time);
         let span = match requested {
             Some(at) => HubSpan::second(at.as_microsecond(), LOG_TOLERANCE),
             None => self.hub_span(gone, LOG_TOLERANCE),
         };
-        let requests = self
-            .complete_log(metadata, None)
-            .map(|log| log.deletions(metadata, span));
-        let by_time = requests.map_or_else(
-            |reason| Some(Attribution::unknown(reason)),
-            |requests| Attribution::common(requests.into_iter().map(|request| self.of_request(request))),
-        );
-        self.first_known([by_version, by_time].into_iter().flatten())
+        let by_version = terminating.and_then(|object| self.of_version(object));
+        self.first_known([by_version, self.deleted_during(object, span)])
     }
 
-    /// All writers of the judged objects, for `doctor`.
-    pub(crate) fn candidates(&self) -> &[Candidate<'e>] {
-        &self.writers
+    /// All writers of the role's objects, for `doctor`.
+    pub(crate) fn candidates(&self) -> Vec<Candidate<'e>> {
+        let writers = self.writers.iter();
+        let candidates = writers.map(|(name, written)| Candidate {
+            name: *name,
+            author: self.names.of_writer(*name).author,
+            written: written.clone(),
+            flags: self.names.flags(*name, &self.writers),
+        });
+        candidates.collect()
     }
 
-    /// The flags that are missing, with their values; none if each kind of name is configured.
+    /// The flags that are missing, with their values; none if each sort of name is configured or has no candidate.
     pub(crate) fn advice(&self) -> Option<Reason> {
         self.names.advice(&self.writers)
     }
 
-    fn ask<T: Tracked>(&self, source: Source, change: &AuthoredChange<'e, '_, T>) -> Option<Attribution<'e>> {
-        let after = &change.after.object;
-        match source {
-            Source::ResponseVersion => self.of_version(after.metadata()),
-            Source::MovedEntry => {
-                let before = change.before.map(|before| &before.object);
-                self.of_field_managers(moved_entries(before, after))
-            }
-            Source::FieldOwner => self.of_field_managers(owners(after, change.field)),
-            Source::RequestTime => Some(self.of_time(change)),
-        }
-    }
-
     /// The sender of the request with this resourceVersion in its response.
-    fn of_version(&self, metadata: &'e Metadata) -> Option<Attribution<'e>> {
-        let requests = self.log()?.with_version(metadata);
+    fn of_version(&self, object: &'e Metadata) -> Option<Attribution<'e>> {
+        self.of_requests(self.log()?.with_version(object))
+    }
+
+    fn of_requests(&self, requests: Vec<&'e Request>) -> Option<Attribution<'e>> {
         Attribution::common(requests.into_iter().map(|request| self.of_request(request)))
     }
 
-    /// The common author of these managedFields entries.
     fn of_field_managers(&self, managers: BTreeSet<&'e str>) -> Option<Attribution<'e>> {
-        let managers = managers.into_iter();
-        Attribution::common(managers.map(|name| self.names.of_writer(WriterName::FieldManager(name))))
+        let names = managers.into_iter().map(WriterName::FieldManager);
+        Attribution::common(names.map(|name| self.names.of_writer(name)))
     }
 
-    /// The common sender of all writes that the log has at the time of a change.
-    fn of_time<T: Tracked>(&self, change: &AuthoredChange<'e, '_, T>) -> Attribution<'e> {
-        let metadata = change.after.object.metadata();
-        let was_terminating = change
-            .before
-            .is_some_and(|before| before.object.metadata().deletion_timestamp.is_some());
-        let starts_deletion = metadata.deletion_timestamp.is_some() && !was_terminating;
-        let log = match self.complete_log(metadata, Some(change.at)) {
-            Ok(log) => log,
-            Err(reason) => return Attribution::unknown(reason),
-        };
-        let span = self.hub_span(change.at, LOG_TOLERANCE);
-        let requests = match starts_deletion {
-            true => log.deletions(metadata, span),
-            false => log.writes(metadata, span),
-        };
-        Attribution::common(requests.into_iter().map(|request| self.of_request(request)))
-            .unwrap_or_else(|| Attribution::unknown(NOT_IN_LOG))
+    /// The common sender of all requests that may have made a version.
+    fn written_during(
+        &self,
+        before: Option<&Metadata>,
+        object: &'e Metadata,
+        at: Edge,
+    ) -> Option<Attribution<'e>> {
+        let log = self.log()?;
+        let span = self.hub_span(at, LOG_TOLERANCE);
+        let was_terminating = before.is_some_and(|before| before.deletion_timestamp.is_some());
+        if object.deletion_timestamp.is_some() && !was_terminating {
+            return self.deleted_during(object, span);
+        }
+        let is_complete = log.covers(self.hub_span(at, 0))
+            && !is_log_broken(self.evidence, at.earliest, at.latest)
+            && self.has_suite_requests(object);
+        if !is_complete {
+            return Some(Attribution::unknown(NOT_IN_LOG));
+        }
+        let mut requests = log.during(object, span, updates);
+        requests.retain(|request| {
+            let version = request.resource_version.as_deref();
+            version.is_none_or(|version| version == object.resource_version)
+        });
+        self.of_requests(requests)
     }
 
-    fn first_known(&self, answers: impl IntoIterator<Item = Attribution<'e>>) -> Attribution<'e> {
+    /// The common sender of all requests that may have deleted an object.
+    fn deleted_during(&self, object: &'e Metadata, span: HubSpan) -> Option<Attribution<'e>> {
+        let created = object.creation_timestamp.as_deref().and_then(parse_time);
+        let mut requests = self.log()?.during(object, span, deletes);
+        // The name may have been deleted and created again just before.
+        requests.retain(|request| created.is_none_or(|created| created <= request.at));
+        // A collection may have a selector, unless its namespace is deleted.
+        let is_certain =
+            |request: &&Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
+        let is_certain = requests.iter().any(is_certain);
+        let attribution = self.of_requests(requests)?;
+        let is_doubtful = attribution.author == Author::Other && !is_certain;
+        Some(if is_doubtful {
+            Attribution::unknown(NOT_IN_LOG)
+        } else {
+            attribution
+        })
+    }
+
+    fn first_known(&self, answers: impl IntoIterator<Item = Option<Attribution<'e>>>) -> Attribution<'e> {
         let mut unknown = None;
-        for answer in answers {
-            if answer.is_known() {
+        for answer in answers.into_iter().flatten() {
+            if !matches!(answer.author, Author::Unknown(_)) {
                 return answer;
             }
             unknown.get_or_insert(answer);
@@ -292,23 +306,10 @@ impl<'e> Authors<'e> {
             .as_ref()
     }
 
-    /// The log, if it has every request on an object: those of the suite too, and those at the time of a change.
-    fn complete_log(&self, object: &Metadata, at: Option<Edge>) -> Result<&RequestIndex<'e>, Reason> {
-        let log = self.log().ok_or(NO_LOG)?;
-        let is_touched = || match self.kind {
-            ObjectKind::ClusterProfile => self.evidence.is_touched(&object.namespace, &object.name),
-            ObjectKind::PlacementDecision => self
-                .evidence
-                .is_slice_touched((&object.namespace, &object.name), []),
-        };
-        let is_covered = at.is_none_or(|at| {
-            log.covers(self.hub_span(at, 0)) && !is_log_broken(self.evidence, at.earliest, at.latest)
-        });
-        if is_covered && (log.has_suite_requests || !is_touched()) {
-            Ok(log)
-        } else {
-            Err(NOT_IN_LOG)
-        }
+    /// Whether the log has all that the suite wrote to an object.
+    fn has_suite_requests(&self, object: &Metadata) -> bool {
+        let has_requests = self.log().is_some_and(|log| log.has_suite_requests);
+        has_requests || !is_touched(self.evidence, self.kind, object)
     }
 
     /// A time of the runner's clock on the hub's clock, with a tolerance on both sides.
