@@ -6,7 +6,7 @@ use evidence::{Evidence, History, Origin, Tracked, Version};
 
 use crate::{
     hash::HashMap,
-    time::{Edge, HubClock, LATE, Micros, is_watched, new_stamp, stamp_of},
+    time::{Edge, HubClock, LATE, Micros, SERVERS_APART, is_watched, new_stamp, stamp_of},
 };
 
 /// A version or a deletion of one object.
@@ -161,7 +161,8 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
             let created = arrival.version?.object.metadata().creation_timestamp.as_deref()?;
             self.clock.earliest(created)
         });
-        Edge::between(stamps.max().unwrap_or(Micros::MIN), read_by)
+        let earliest = stamps.max().unwrap_or(Micros::MIN);
+        Edge::between(earliest.saturating_sub(SERVERS_APART), read_by)
     }
 
     /// By when the API server had made the last write to an object of the first list, by the newest time in its

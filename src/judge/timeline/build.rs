@@ -64,7 +64,7 @@ impl<'e, T: Tracked> Build<'e, T> {
                 end: Micros::MAX,
                 window_end: None,
                 is_watched,
-                is_cut: false,
+                cut: None,
             },
             unobserved: Vec::new(),
             present,

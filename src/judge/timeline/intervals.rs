@@ -15,14 +15,14 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {
     /// When it was so, whatever the evidence misses.
-    observed: Set,
+    pub(super) observed: Set,
     /// When it may have been so, which unobserved time always allows.
-    possible: Set,
+    pub(super) possible: Set,
     unobserved: Set,
     /// As the run saw it, for messages.
     seen: Vec<(Micros, Micros)>,
     /// From when on it counts.
-    counts_from: Micros,
+    pub(super) counts_from: Micros,
     /// When the run stopped watching, or saw it end after the window.
     end: Micros,
     is_open: bool,
@@ -118,7 +118,8 @@ impl Intervals {
                 .map_or(timeline.end, |next| next.seen_at);
             seen.push((seen_from, seen_until.min(end)));
         }
-        let is_open = !timeline.is_cut && held.count == timeline.moments.len() && held.last() != Some(false);
+        let is_open =
+            timeline.cut.is_none() && held.count == timeline.moments.len() && held.last() != Some(false);
         let unobserved = timeline.unobserved.until(end);
         if is_open && held.last().is_none() {
             possible.push((end, Micros::MAX));
@@ -238,7 +239,7 @@ fn counts_from<T: Tracked>(timeline: &Timeline<'_, T>, first: Option<(usize, boo
     match first {
         Some((place, true)) => timeline.edge(place).earliest,
         Some((place, false)) => timeline.edge(place).latest,
-        None if timeline.is_cut => timeline.end,
+        None if timeline.cut.is_some() => timeline.end,
         None => Micros::MIN,
     }
 }

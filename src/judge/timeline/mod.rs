@@ -11,7 +11,7 @@ mod arrival;
 mod build;
 mod intervals;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 mod query;
 
 use std::ops::Range;
@@ -50,8 +50,8 @@ pub(crate) struct Timeline<'e, T> {
     /// The end of the window, if the run watched longer to see what becomes of open violations.
     window_end: Option<Micros>,
     is_watched: bool,
-    /// Whether it ends with the first write of the run.
-    is_cut: bool,
+    /// If it ends with the run's first write: when the last moment before that ended.
+    cut: Option<Edge>,
 }
 
 /// The time between two changes.
@@ -134,12 +134,17 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let count = self
             .moments
             .partition_point(|moment| moment.seen_at < first_touch);
+        // A change from before the first write may have been reported after it.
+        let next = self
+            .moments
+            .get(count)
+            .map_or(first_touch, |next| next.since.earliest);
+        self.cut = Some(Edge::between(next, first_touch));
         self.moments.truncate(count);
         self.changes.retain(|change| change.place < count);
         self.unobserved = self.unobserved.until(first_touch);
         self.end = first_touch;
         self.window_end = self.window_end.filter(|window_end| *window_end < first_touch);
-        self.is_cut = true;
         self
     }
 
@@ -222,8 +227,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
 
     /// When a moment began. The one after the last begins some time after the run stopped watching.
     fn edge(&self, place: usize) -> Edge {
-        let latest = if self.is_cut { self.end } else { Micros::MAX };
-        let after = Edge::between(self.end, latest);
+        let after = self.cut.unwrap_or(Edge::between(self.end, Micros::MAX));
         self.moments.get(place).map_or(after, |moment| moment.since)
     }
 }

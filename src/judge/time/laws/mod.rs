@@ -4,13 +4,11 @@
 //! 3. Complete evidence gives an answer.
 
 mod answered;
-mod course;
 mod events;
 mod set;
 
 use std::env;
 
-use course::{BEGINS, Course, Is, courses};
 use evidence::{Evidence, ProfileHistory, api::ClusterProfile};
 use jiff::SignedDuration;
 use proptest::{
@@ -20,6 +18,7 @@ use proptest::{
 };
 
 use super::{Edge, Known, LATE, Micros, SECOND, Seen, Set, Timeline, While, Why, absent};
+use crate::timeline::laws::course::{self, BEGINS, Course, Is, courses};
 
 const GRACE: Micros = 120 * SECOND;
 

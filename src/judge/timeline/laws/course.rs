@@ -9,14 +9,14 @@ use evidence::{
 use jiff::Timestamp;
 use proptest::{collection::vec, prelude::*, sample::select};
 
-use crate::time::{LATE, Micros, SECOND, Set};
+use crate::time::{LATE, Micros, SECOND, SERVERS_APART, Set};
 
 /// The window begins at this moment.
-pub(super) const BEGINS: Micros = 1_700_000_000 * SECOND + 123_456;
+pub(crate) const BEGINS: Micros = 1_700_000_000 * SECOND + 123_456;
 
 /// What an object is from a change on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Is {
+pub(crate) enum Is {
     Absent,
     Good,
     Bad,
@@ -24,27 +24,27 @@ pub(super) enum Is {
 
 /// A change that took place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// When, by the runner's clock.
-    pub(super) at: Micros,
-    pub(super) is: Is,
+    pub(crate) at: Micros,
+    pub(crate) is: Is,
     /// How late the watch tells.
     late: Micros,
     /// Whether the hub stamps the write.
-    pub(super) is_stamped: bool,
+    pub(crate) is_stamped: bool,
     /// Whether the write went through the hub's other API server.
     by_other: bool,
 }
 
 /// What happened, and how it was watched.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(crate) struct Course {
     /// In order, no two at once. The first is before the window.
-    pub(super) changes: Vec<Change>,
+    pub(crate) changes: Vec<Change>,
     /// How long the window is.
     length: Micros,
     /// The interruptions, apart from each other.
-    pub(super) gaps: Vec<(Micros, Micros)>,
+    pub(crate) gaps: Vec<(Micros, Micros)>,
     /// How far the hub's clock is ahead, and what the runner measured.
     ahead: Micros,
     measured: Option<i64>,
@@ -70,7 +70,7 @@ fn change() -> impl Strategy<Value = (Micros, Is, Micros, bool, bool)> {
 }
 
 /// A course of events with that many gaps, at most.
-pub(super) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
+pub(crate) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
     let clock = (seconds(-200..200), -900_i64..900, prop::bool::weighted(0.8));
     let set = prop::option::weighted(
         0.2,
@@ -138,17 +138,17 @@ pub(super) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
 
 impl Course {
     /// When the window ends.
-    pub(super) fn ends(&self) -> Micros {
+    pub(crate) fn ends(&self) -> Micros {
         BEGINS + self.length
     }
 
     /// The time in which the object was bad.
-    pub(super) fn bad(&self) -> Set {
+    pub(crate) fn bad(&self) -> Set {
         self.when(Is::Bad)
     }
 
     /// The time in which the object was so.
-    pub(super) fn when(&self, is: Is) -> Set {
+    pub(crate) fn when(&self, is: Is) -> Set {
         let ends = self.changes.iter().skip(1).map(|change| change.at);
         let changes = self.changes.iter().zip(ends.chain([Micros::MAX]));
         let such = changes.filter(|(change, _)| change.is == is);
@@ -156,7 +156,7 @@ impl Course {
     }
 
     /// The same, as the watch of another course would tell it.
-    pub(super) fn watched_as(self, other: &Self) -> Self {
+    pub(crate) fn watched_as(self, other: &Self) -> Self {
         let watched = Self {
             changes: self.changes,
             ..other.clone()
@@ -165,13 +165,13 @@ impl Course {
     }
 
     /// The same, watched without interruptions.
-    pub(super) fn watched_without_gaps(mut self) -> Self {
+    pub(crate) fn watched_without_gaps(mut self) -> Self {
         self.gaps.clear();
         self
     }
 
     /// The same, watched without interruptions, on a hub that stamps all and whose clock is known.
-    pub(super) fn complete(mut self) -> Self {
+    pub(crate) fn complete(mut self) -> Self {
         self.gaps.clear();
         self.set = None;
         self.other = 0;
@@ -208,13 +208,50 @@ impl Course {
         self
     }
 
+    /// The object in the first list: the place of the change that made it.
+    pub(crate) fn listed(&self) -> Option<usize> {
+        let count = self.changes.partition_point(|change| change.at <= BEGINS);
+        let last = count.checked_sub(1)?;
+        (self.changes[last].is != Is::Absent).then_some(last)
+    }
+
+    /// When the object of a change was created.
+    pub(crate) fn created(&self, place: usize) -> Micros {
+        let gone = self.changes[..place]
+            .iter()
+            .rposition(|change| change.is == Is::Absent);
+        self.changes[gone.map_or(0, |gone| gone + 1)].at
+    }
+
+    /// The same course with an unknown clock, if the timestamps of the object in the first list are wrong: the newest one is
+    /// not that of the last write, or the clock was set.
+    pub(crate) fn rightly_dated(mut self) -> Self {
+        let Some((listed, measured)) = self.listed().zip(self.measured) else {
+            return self;
+        };
+        let written = self.changes[listed];
+        let created = self
+            .changes
+            .iter()
+            .find(|change| change.at == self.created(listed));
+        let ahead = |change: &Change| self.hub_clock(change) - measured * 1000 - change.at;
+        let most = SECOND + SERVERS_APART;
+        if !written.is_stamped
+            || ahead(&written) < -most
+            || created.is_some_and(|created| ahead(created) > most)
+        {
+            self.measured = None;
+        }
+        self
+    }
+
     /// Whether the hub's clock may have been set while nobody watched, by more than a watch may be late.
-    pub(super) fn may_set_its_clock_unseen(&self) -> bool {
+    pub(crate) fn may_set_its_clock_unseen(&self) -> bool {
         !self.gaps.is_empty() && self.set.is_some_and(|(_, by)| by.abs() >= LATE)
     }
 
     /// Whether all that there was of some life of the object lies within a gap, so that nobody can know of it.
-    pub(super) fn has_a_hidden_life(&self) -> bool {
+    pub(crate) fn has_a_hidden_life(&self) -> bool {
         let is_absent = |change: &&Change| change.is == Is::Absent;
         let mut lives = self.changes.split_inclusive(|change| is_absent(&change));
         lives.any(|life| {
@@ -227,13 +264,13 @@ impl Course {
     }
 
     /// The evidence of it. None if the object was never there while somebody looked.
-    pub(super) fn evidence(&self) -> Option<Evidence> {
+    pub(crate) fn evidence(&self) -> Option<Evidence> {
         evidence_of(std::slice::from_ref(self))
     }
 }
 
 /// The evidence of several objects that one watch tells of: that of the first.
-pub(super) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
+pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     let watched = &courses[0];
     let mut watches: Vec<Watch> = courses
         .iter()
@@ -281,6 +318,12 @@ pub(super) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     for (object, watch) in watches.into_iter().enumerate() {
         let mut histories = watch.histories;
         if courses.len() > 1 {
+            for deleted in histories
+                .iter_mut()
+                .filter_map(|history| history.deleted_version.as_mut())
+            {
+                *deleted = numbered(object, deleted.parse().expect("a place")).into();
+            }
             for version in histories.iter_mut().flat_map(|history| &mut history.versions) {
                 let metadata = &mut version.object.metadata;
                 metadata.name = format!("p{object}").into();
@@ -380,6 +423,9 @@ impl Watch<'_> {
             && let Some(gone) = self.histories.last_mut()
         {
             gone.deleted.get_or_insert(timestamp(arrival));
+            // A list shows no deletion.
+            let is_reported = change.is == Is::Absent && origin != Origin::Relisted;
+            gone.deleted_version = is_reported.then(|| place.to_string().into());
         }
         if change.is == Is::Absent {
             return;

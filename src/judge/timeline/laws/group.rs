@@ -1,0 +1,132 @@
+//! Objects that share a key.
+
+use std::cell::Cell;
+
+use evidence::{Evidence, ProfileHistory};
+use proptest::{collection::vec, prelude::*};
+
+use super::{
+    GRACE, assert_law, bad_intervals,
+    course::{Course, Is, courses, evidence_of},
+    histories, is_bad, timeline,
+};
+use crate::{
+    time::{Micros, Set},
+    timeline::{Certainty, Intervals, Timeline},
+};
+
+/// The group is wrong while so many of its objects are bad: neither fewer nor more.
+const BAD: usize = 2;
+
+/// Three objects in one watch.
+fn groups(gaps: usize) -> impl Strategy<Value = Vec<Course>> {
+    (histories(gaps), vec(courses(0), 2)).prop_map(|(first, others)| {
+        let others = others.into_iter().map(|other| other.watched_as(&first));
+        let others: Vec<Course> = others.collect();
+        [first].into_iter().chain(others).collect()
+    })
+}
+
+/// When so many of the objects were bad.
+fn wrong(courses: &[Course]) -> Set {
+    let all = courses.iter().enumerate();
+    let changes = all.flat_map(|(object, course)| course.changes.iter().map(move |change| (object, change)));
+    let mut changes: Vec<(Micros, usize, Is)> = changes
+        .map(|(object, change)| (change.at, object, change.is))
+        .collect();
+    changes.sort_unstable_by_key(|(at, object, _)| (*at, *object));
+    let ends = changes.iter().skip(1).map(|(at, ..)| *at).chain([Micros::MAX]);
+    let mut states = vec![Is::Absent; courses.len()];
+    let spans = changes.iter().zip(ends).filter_map(|((at, object, is), end)| {
+        states[*object] = *is;
+        let count = states.iter().filter(|is| **is == Is::Bad).count();
+        (count == BAD).then_some((*at, end))
+    });
+    Set::of(spans)
+}
+
+fn wrong_intervals(evidence: &Evidence) -> Intervals {
+    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+    let timeline = Timeline::of_group(evidence, &lives);
+    timeline.intervals(|place| {
+        let objects = timeline.objects(place).expect("an observed moment");
+        objects.iter().filter(|version| is_bad(&version.object)).count() == BAD
+    })
+}
+
+#[test]
+fn yes_and_no_hold_for_every_group() {
+    let holds = |courses: Vec<Course>| {
+        // An object that came and went within one gap leaves no trace.
+        if courses.iter().any(Course::has_a_hidden_life) {
+            return Ok(());
+        }
+        let Some(evidence) = evidence_of(&courses) else {
+            return Ok(());
+        };
+        let (truth, intervals) = (wrong(&courses), wrong_intervals(&evidence));
+        prop_assert!(intervals.observed.and(&truth.not()).is_empty(), "{intervals:?}");
+        let missed = truth.and(&intervals.possible.not()).until(courses[0].ends());
+        prop_assert!(missed.is_empty(), "{missed:?}");
+        if intervals.longer_than(GRACE) == Certainty::Yes {
+            prop_assert!(truth.lasts(GRACE));
+        }
+        if intervals.longer_than(GRACE) == Certainty::No {
+            let judged = Set::of([(intervals.counts_from, courses[0].ends())]);
+            prop_assert!(!truth.and(&judged).lasts(GRACE));
+        }
+        Ok(())
+    };
+    assert_law(groups(2), holds);
+}
+
+#[test]
+fn complete_evidence_decides_a_group() {
+    let (asked, undecided) = (Cell::new(0), Cell::new(0));
+    let holds = |courses: Vec<Course>| {
+        let complete: Vec<Course> = courses.into_iter().map(Course::complete).collect();
+        let Some(evidence) = evidence_of(&complete) else {
+            return Ok(());
+        };
+        let intervals = wrong_intervals(&evidence);
+        // How long a violation in the first list had lasted, no watch shows.
+        if intervals.is_open() || intervals.counts_from < super::BEGINS {
+            return Ok(());
+        }
+        asked.set(asked.get() + 1);
+        let answer = intervals.longer_than(GRACE);
+        undecided.set(undecided.get() + usize::from(matches!(answer, Certainty::Unknown(_))));
+        Ok(())
+    };
+    assert_law(groups(0), holds);
+    let (asked, undecided) = (asked.get(), undecided.get());
+    assert!(undecided * 20 < asked, "{undecided} of {asked}");
+}
+
+/// But for the date of the first list: an object that was deleted before it may have belonged to the group.
+#[test]
+fn a_group_of_one_is_like_a_name() {
+    let holds = |course: Course| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+        let (group, name) = (Timeline::of_group(&evidence, &lives), timeline(&evidence));
+        prop_assert_eq!(group.moments().len(), name.moments().len());
+        for (place, (one, other)) in group.moments().iter().zip(name.moments()).enumerate() {
+            let (mut one, other) = (one.clone(), other.clone());
+            if place <= 1 {
+                one.since.latest = other.since.latest;
+            }
+            prop_assert_eq!(one, other);
+        }
+        let mut without_clock = evidence.clone();
+        without_clock.header.clock_skew_ms = None;
+        let lives: Vec<&ProfileHistory> = without_clock.profiles.iter().collect();
+        let group = Timeline::of_group(&without_clock, &lives);
+        let (one, other) = (bad_intervals(&group), bad_intervals(&timeline(&without_clock)));
+        prop_assert_eq!(format!("{one:?}"), format!("{other:?}"));
+        Ok(())
+    };
+    assert_law(histories(2), holds);
+}
