@@ -1,7 +1,10 @@
 //! Less of some evidence: what a run has that looks for a shorter time, is interrupted, hears late, is off its clock, or lacks a
 //! kind of evidence.
 
-use evidence::{Asked, Evidence, Gap, History, Kind, Later, Log, Origin, PluginAnswer};
+use evidence::{
+    Asked, Evidence, Gap, History, Kind, Later, Log, Origin, PluginAnswer, Version,
+    api::{Metadata, Writer},
+};
 use jiff::{SignedDuration, Timestamp};
 
 /// The longest delay that leaves no gap.
@@ -13,8 +16,8 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     if let Some(window) = &mut late.header.window {
         window.from = began;
     }
-    forget(&mut late.profiles, began);
-    forget(&mut late.slices, began);
+    forget(&mut late.profiles, began, |profile| &mut profile.metadata);
+    forget(&mut late.slices, began, |slice| &mut slice.metadata.common);
     for log in [&mut late.requests, &mut late.slice_requests] {
         cut_log(log, began, Timestamp::MAX, |request| request.at);
     }
@@ -44,7 +47,7 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
     late
 }
 
-fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
+fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp, metadata: fn(&mut T) -> &mut Metadata) {
     histories.retain(|history| history.deleted.is_none_or(|deleted| deleted > began));
     for history in histories {
         let Some(last) = history
@@ -55,8 +58,29 @@ fn forget<T>(histories: &mut Vec<History<T>>, began: Timestamp) {
             continue;
         };
         history.versions.drain(..last);
+        date_writes(&mut history.versions, metadata);
         history.versions[0].at = Some(began);
         history.origin = Origin::Listed;
+    }
+}
+
+/// Dates the writes of a first version at its arrival. Examples change an object without a new time in its managedFields,
+/// which would prove that the first list shows an old state.
+fn date_writes<T>(versions: &mut [Version<T>], metadata: fn(&mut T) -> &mut Metadata) {
+    let written = versions[0].received();
+    let is_older = |time: &str| time.parse().is_ok_and(|time: Timestamp| time < written);
+    for writers in versions
+        .iter_mut()
+        .filter_map(|version| metadata(&mut version.object).writers.as_mut())
+    {
+        let mut dated: Vec<Writer> = writers.to_vec();
+        for writer in dated
+            .iter_mut()
+            .filter(|writer| writer.time.as_deref().is_some_and(is_older))
+        {
+            writer.time = Some(written.to_string().into());
+        }
+        *writers = dated.into();
     }
 }
 
