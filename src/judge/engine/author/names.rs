@@ -197,6 +197,7 @@ fn configured(evidence: &Evidence, role: Role) -> Identity {
             let users = claim.consumer_users.iter().chain(testbed_user);
             Identity {
                 users: users.filter(|user| !user.is_empty()).cloned().collect(),
+                agents: claim.consumer_agents.clone(),
                 ..Identity::default()
             }
         }
