@@ -22,7 +22,7 @@ mod who;
 
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
-    Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, prospects,
-    unsettled, web_page,
+    Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch,
+    prospects, unsettled, web_page,
 };
 pub use who::Authors;

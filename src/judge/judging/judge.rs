@@ -50,6 +50,13 @@ fn verdicts(
     verdicts.collect()
 }
 
+/// The verdict on one rule; none if the claimed edition does not have it.
+#[cfg(test)]
+pub(crate) fn judge_rule(rule: &'static Rule, evidence: &Evidence) -> Option<RuleVerdict> {
+    let applies = rule.facts.in_claim(&evidence.header.claim)?;
+    verdicts(&[(rule, applies)], evidence, &Selection::default()).pop()
+}
+
 /// The rules of the editions that a claim names, in the ledger's order.
 pub(super) fn rules_of(claim: &Claim) -> Vec<(&'static Rule, &'static Applies)> {
     let rules = rules::all().iter();

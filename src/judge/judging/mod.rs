@@ -5,6 +5,7 @@ mod decision;
 mod excuse;
 mod judge;
 mod judgement;
+mod mismatch;
 mod missing;
 mod prospect;
 mod selection;
@@ -18,7 +19,10 @@ mod web_page;
 
 pub use decision::{Decision, Extent};
 pub use judge::judge;
+#[cfg(test)]
+pub(crate) use judge::judge_rule;
 pub use judgement::{Judgement, Part, RuleVerdict};
+pub use mismatch::mismatch;
 pub use prospect::{Prospect, gained, locked, prospects};
 pub use selection::Selection;
 pub use tally::{Count, Outcome, Tally};

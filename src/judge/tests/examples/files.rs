@@ -15,6 +15,8 @@ fn every_rule_file_is_registered_once() {
         entries.map(|entry| entry.expect("it can be listed").path())
     };
     let roles = within(root.join("suites"));
+    // Next to the roles is the file of the engine's examples.
+    let roles = roles.filter(|path| path.is_dir());
     let files = roles.flat_map(within).flat_map(within).map(|path| {
         let path = path.strip_prefix(root).expect("it is below");
         path.to_string_lossy().replace('\\', "/")

@@ -12,9 +12,8 @@ use std::{
     sync::LazyLock,
 };
 
-use evidence::ReasonId;
 use judge::{
-    RuleVerdict, Selection, Verdict, judge, rules,
+    RuleVerdict, Selection, Verdict, judge, mismatch, rules,
     rules::{
         Level, Rule,
         example::{Example, Expectation},
@@ -44,50 +43,6 @@ fn examples() -> impl Iterator<Item = (&'static Rule, &'static Example)> {
     EXAMPLES
         .iter()
         .flat_map(|(rule, examples)| examples.iter().map(move |example| (*rule, example)))
-}
-
-/// What is wrong with the verdict of an example's own rule.
-fn disappointment(example: &Example, verdict: Option<&RuleVerdict>) -> Option<String> {
-    let Some(verdict) = verdict else {
-        return Some(format!("edition {} does not have the rule", example.edition));
-    };
-    let nothing_happened = verdict.reason_id() == Some(ReasonId::NothingHappened);
-    let (finding, count) = match (&example.expectation, verdict.verdict) {
-        (Expectation::Passes, Verdict::Pass)
-        | (Expectation::Inconclusive, Verdict::Inconclusive)
-        | (Expectation::Skipped, Verdict::Skipped) => return other_reason(example, verdict),
-        (Expectation::Inapplicable, Verdict::NotApplicable) if !nothing_happened => {
-            return other_reason(example, verdict);
-        }
-        (Expectation::NothingHappened, Verdict::NotApplicable) if nothing_happened => {
-            return other_reason(example, verdict);
-        }
-        (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => (finding, count),
-        (expected, got) => {
-            let (reason, findings) = (verdict.reason(), &verdict.findings);
-            return Some(format!(
-                "expected {expected:?}, got {got:?} ({reason:?}) with {findings:#?}"
-            ));
-        }
-    };
-    let findings = &verdict.findings;
-    if let Some(expected) = finding
-        && !findings.iter().any(|finding| expected.describes(finding))
-    {
-        return Some(format!("no finding is {expected:#?} among {findings:#?}"));
-    }
-    match count {
-        Some(count) if *count != findings.len() => {
-            Some(format!("expected {count} findings, got {findings:#?}"))
-        }
-        _ => None,
-    }
-}
-
-/// What is wrong with the reason that a verdict gives.
-fn other_reason(example: &Example, verdict: &RuleVerdict) -> Option<String> {
-    let (expected, given) = (&example.reason, verdict.reason());
-    (expected.is_some() && *expected != given).then(|| format!("expected {expected:?}, got {given:?}"))
 }
 
 /// The MUST rules, other than the example's own, that an example breaks.
@@ -125,9 +80,7 @@ fn every_example_is_taken_as_it_says() {
         verdicts,
     } in JUDGED.iter()
     {
-        let mut found: Vec<String> = disappointment(example, verdicts.get(rule.id))
-            .into_iter()
-            .collect();
+        let mut found: Vec<String> = mismatch(example, verdicts.get(rule.id)).into_iter().collect();
         // Where its rule has nothing to judge, an example may lack what other rules ask for.
         if matches!(
             example.expectation,

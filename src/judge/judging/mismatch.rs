@@ -1,0 +1,51 @@
+//! Compares the verdict on an example with the expected one.
+
+use evidence::ReasonId;
+
+use super::{RuleVerdict, Verdict};
+use crate::rules::example::{Example, Expectation, ExpectedFinding};
+
+/// The difference between the verdict on an example and the expected one; none if they agree. `verdict` is none if the
+/// example's edition does not have the rule.
+pub fn mismatch(example: &Example, verdict: Option<&RuleVerdict>) -> Option<String> {
+    let Some(verdict) = verdict else {
+        return Some(format!("edition {} does not have the rule", example.edition));
+    };
+    let nothing_happened = verdict.reason_id() == Some(ReasonId::NothingHappened);
+    let is_expected = match (&example.expectation, verdict.verdict) {
+        (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => {
+            return other_findings(finding.as_ref(), *count, verdict);
+        }
+        (Expectation::Passes, Verdict::Pass)
+        | (Expectation::Inconclusive, Verdict::Inconclusive)
+        | (Expectation::Skipped, Verdict::Skipped) => true,
+        (Expectation::Inapplicable, Verdict::NotApplicable) => !nothing_happened,
+        (Expectation::NothingHappened, Verdict::NotApplicable) => nothing_happened,
+        _ => false,
+    };
+    let (reason, findings) = (verdict.reason(), &verdict.findings);
+    if !is_expected {
+        let (expected, observed) = (&example.expectation, verdict.verdict);
+        return Some(format!(
+            "expected {expected:?}, got {observed:?} ({reason:?}) with {findings:#?}"
+        ));
+    }
+    let expected = &example.reason;
+    (expected.is_some() && *expected != reason).then(|| format!("expected {expected:?}, got {reason:?}"))
+}
+
+/// The difference between the findings and the expected ones.
+fn other_findings(
+    expected: Option<&ExpectedFinding>,
+    count: Option<usize>,
+    verdict: &RuleVerdict,
+) -> Option<String> {
+    let findings = &verdict.findings;
+    if let Some(expected) = expected
+        && !findings.iter().any(|finding| expected.describes(finding))
+    {
+        return Some(format!("no finding is {expected:#?} among {findings:#?}"));
+    }
+    let count = count.filter(|count| *count != findings.len())?;
+    Some(format!("expected {count} findings, got {findings:#?}"))
+}
