@@ -18,6 +18,8 @@ mod snapshot;
 mod stable;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 mod violation;
 
 pub(crate) use answer::Answer;
