@@ -3,13 +3,14 @@
 use std::sync::OnceLock;
 
 use evidence::{
-    Claim, Evidence, Namespace,
+    Claim, DriverStep, Evidence, Namespace,
     api::{ClusterProfile, Edition, PlacementDecision, Role},
 };
 
 use super::{
     author::Authors,
     judged::{JudgedObject, judged_profiles, judged_slices},
+    step::observed_until,
 };
 use crate::subjects::sets::ClusterSets;
 
@@ -71,6 +72,17 @@ impl<'e> Hub<'e> {
     /// The slices that are judged, in the order of their first appearance.
     pub(crate) fn slices(&self) -> &[JudgedObject<'e, PlacementDecision>] {
         self.slices.get_or_init(|| judged_slices(self.evidence))
+    }
+
+    /// The judged profiles that existed before a driver's action, and that the run does not touch while it watches.
+    pub(crate) fn profiles_before<'h>(
+        &'h self,
+        taken: &'h DriverStep,
+    ) -> impl Iterator<Item = &'h JudgedObject<'e, ClusterProfile>> {
+        let until = observed_until(self.evidence, taken).as_microsecond();
+        self.profiles().iter().filter(move |object| {
+            object.last_before(taken.from).is_some() && object.first_touch.is_none_or(|touch| touch >= until)
+        })
     }
 
     /// Who wrote profiles.

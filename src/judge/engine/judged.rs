@@ -6,6 +6,7 @@ use evidence::{
     DriverStep, Evidence, History, ObjectKey, Tracked,
     api::{ClusterProfile, PlacementDecision},
 };
+use jiff::Timestamp;
 
 use super::{Hub, author::Authors};
 use crate::{hash::HashMap, subjects::Findings, time::Micros};
@@ -29,6 +30,9 @@ pub(crate) trait Judged: Tracked {
 
     /// Who changed objects of this kind.
     fn authors<'h, 'e>(hub: &'h Hub<'e>) -> &'h Authors<'e>;
+
+    /// Whether an audit log shows requests on such objects.
+    fn has_log(evidence: &Evidence) -> bool;
 
     /// Records that an object has a violation that was open at the end.
     fn wait_for(&self, findings: &mut Findings);
@@ -61,6 +65,10 @@ impl Judged for ClusterProfile {
         hub.profile_authors()
     }
 
+    fn has_log(evidence: &Evidence) -> bool {
+        evidence.requests.is_some()
+    }
+
     fn wait_for(&self, findings: &mut Findings) {
         findings.wait_for_profile(&self.metadata.namespace, &self.metadata.name);
     }
@@ -82,14 +90,31 @@ impl Judged for PlacementDecision {
         hub.slice_authors()
     }
 
+    fn has_log(evidence: &Evidence) -> bool {
+        evidence.slice_requests.is_some()
+    }
+
     fn wait_for(&self, findings: &mut Findings) {
         findings.wait_for_slice(&self.object_ref());
     }
 }
 
-impl<T: Judged> JudgedObject<'_, T> {
+impl<'e, T: Judged> JudgedObject<'e, T> {
+    /// The object as last seen before a moment; none if it was absent.
+    pub(crate) fn last_before(&self, at: Timestamp) -> Option<&'e T> {
+        let seen = |life: &&'e History<T>| {
+            let versions = life.versions.iter().take_while(|version| version.received() < at);
+            let is_gone = life.deleted.is_some_and(|deleted| deleted < at);
+            versions
+                .last()
+                .filter(|_| !is_gone)
+                .map(|version| &version.object)
+        };
+        self.lives.iter().find_map(|life| seen(&life))
+    }
+
     /// Whether a version that arrived then is judged.
-    pub(super) fn judges(&self, received: jiff::Timestamp) -> bool {
+    pub(super) fn judges(&self, received: Timestamp) -> bool {
         self.first_touch
             .is_none_or(|touch| received.as_microsecond() < touch)
     }

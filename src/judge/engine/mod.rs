@@ -20,6 +20,7 @@ mod state;
 mod step;
 #[cfg(test)]
 mod tests;
+mod untouched;
 mod violation;
 
 pub(crate) use answer::Answer;
@@ -36,4 +37,7 @@ pub(crate) use same::{
 pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};
 pub(crate) use state::{State, slice, state, state_seen};
-pub(crate) use step::{Shortfall, Step, StepRule, action, describe, step};
+pub(crate) use step::{
+    Shortfall, Step, action, describe, in_the_end, next_action_on, nothing_appeared, step, within,
+};
+pub(crate) use untouched::{Guarded, Untouched};

@@ -16,11 +16,12 @@ use super::{
     attribution::author_of_moment,
     author::{Attribution, Author, NOTHING_RECORDED},
     state::GRACE,
+    violation::describe as lasting,
 };
 use crate::{
-    subjects::{Finding, Findings, Length},
-    text::redacted,
-    time::{Micros, timestamp},
+    subjects::{Finding, Findings},
+    text::{by, redacted},
+    time::{Micros, missed, timestamp, told_by},
     timeline::{Certainty, Timeline},
 };
 
@@ -28,9 +29,9 @@ use crate::{
 pub(crate) struct Step<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
     /// The action.
-    pub(crate) taken: &'e DriverStep,
+    pub(crate) taken: &'s DriverStep,
     /// The profile that it concerns.
-    pub(crate) profile: &'e ObjectRef,
+    pub(crate) profile: &'s ObjectRef,
     /// The profile over time.
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
     lives: Vec<&'e History<ClusterProfile>>,
@@ -56,6 +57,8 @@ pub(crate) struct StepRule {
     scenario: Scenario,
     action: DriverAction,
     check: Check,
+    /// Without a version for which this holds, the rule does not apply to the run.
+    applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
 
 /// A rule's function on an action.
@@ -72,6 +75,7 @@ pub(crate) fn step(scenario: Scenario, action: DriverAction, check: fn(&Step) ->
         scenario,
         action,
         check: Check::OfProfile(check),
+        applies_if_any: None,
     }
 }
 
@@ -85,14 +89,18 @@ pub(crate) fn action(
         scenario,
         action,
         check: Check::OfAction(check),
+        applies_if_any: None,
     }
 }
 
 impl<'s, 'e> Step<'s, 'e> {
     /// The action with the profile that it concerns.
-    pub(crate) fn of(hub: &'s Hub<'e>, taken: &'e DriverStep) -> Result<Self, Reason> {
+    pub(crate) fn of(hub: &'s Hub<'e>, taken: &'s DriverStep) -> Result<Self, Reason> {
         let unknown = || Reason::from(format!("the profile of {} is unknown", redacted(&taken.member)));
-        let profile = taken.profile.as_ref().ok_or_else(unknown)?;
+        Self::on(hub, taken, taken.profile.as_ref().ok_or_else(unknown)?)
+    }
+
+    fn on(hub: &'s Hub<'e>, taken: &'s DriverStep, profile: &'s ObjectRef) -> Result<Self, Reason> {
         let named = hub.evidence.histories_named(&profile.namespace, &profile.name);
         let lives: Vec<&History<ClusterProfile>> = named.collect();
         if lives.is_empty() {
@@ -112,9 +120,27 @@ impl<'s, 'e> Step<'s, 'e> {
         self.last_seen_before(self.taken.from.as_microsecond())
     }
 
+    /// The same, if it was watched at that time.
+    ///
+    /// # Errors
+    /// The reason why it is not known.
+    pub(crate) fn before_surely(&self) -> Result<Option<&'e ClusterProfile>, Reason> {
+        let began = self.taken.from.as_microsecond();
+        let moments = self.timeline.moments();
+        let seen = moments.partition_point(|moment| moment.seen_at < began);
+        let is_observed = seen > 0 && moments[seen - 1].is_observed();
+        let unobserved =
+            || format!("{} was not watched before {}", self.profile, describe(self.taken)).into();
+        if is_observed {
+            Ok(self.before())
+        } else {
+            Err(unobserved())
+        }
+    }
+
     /// The profile as last seen by the deadline; none if there was none.
     pub(crate) fn at_deadline(&self) -> Option<&'e ClusterProfile> {
-        self.last_seen_before(last_observation(self.hub.evidence, self.taken).saturating_add(1))
+        self.last_seen_before(self.last_observation().saturating_add(1))
     }
 
     /// Kept if the profile was as expected when it was last seen before the deadline.
@@ -123,11 +149,11 @@ impl<'s, 'e> Step<'s, 'e> {
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
         shortfall: impl FnOnce(Option<&'e ClusterProfile>) -> Shortfall,
     ) -> Answer {
-        let evidence = self.hub.evidence;
-        match self.timeline.by(last_observation(evidence, self.taken), expected) {
+        let ended_early = cut_short(self.hub.evidence, self.taken).or_else(|| self.interrupted());
+        match self.timeline.by(self.last_observation(), expected) {
             Certainty::Yes => Answer::Kept,
-            Certainty::Unknown(reason) => Answer::Unknown(cut_short(evidence, self.taken).unwrap_or(reason)),
-            Certainty::No => match cut_short(evidence, self.taken) {
+            Certainty::Unknown(reason) => Answer::Unknown(ended_early.unwrap_or(reason)),
+            Certainty::No => match ended_early {
                 Some(reason) => Answer::Unknown(reason),
                 None => Answer::broken(self.finding(shortfall(self.at_deadline()))),
             },
@@ -161,9 +187,9 @@ impl<'s, 'e> Step<'s, 'e> {
             Some(status) => Err(Answer::Unknown(
                 format!("{kind} of {profile} was {} before {action}", redacted(status)).into(),
             )),
-            None if is_reported(self.hub.evidence, kind) => Err(Answer::Unknown(
-                format!("{profile} did not report {kind} before {action}").into(),
-            )),
+            None if is_any(self.hub.evidence, |profile| profile.condition(kind).is_some()) => Err(
+                Answer::Unknown(format!("{profile} did not report {kind} before {action}").into()),
+            ),
             None => Err(Answer::NotApplicable),
         }
     }
@@ -181,10 +207,11 @@ impl<'s, 'e> Step<'s, 'e> {
                 .is_some_and(|version| again(&version.object))
         };
         let deadline = self.taken.deadline().as_microsecond();
-        let until = self
-            .next_action()
-            .map_or(Micros::MAX, |next| next.from.as_microsecond());
-        let intervals = self.timeline.intervals(holds).within(deadline, until);
+        let all = self.timeline.intervals(holds);
+        let intervals = match self.next_action() {
+            Some(next) => all.within(deadline, next.from.as_microsecond()),
+            None => all.since(deadline),
+        };
         match intervals.longer_than(GRACE) {
             Certainty::No => return Answer::Kept,
             Certainty::Unknown(reason) => return Answer::Unknown(reason),
@@ -195,11 +222,12 @@ impl<'s, 'e> Step<'s, 'e> {
         let Some(place) = (0..moments.len()).find(is_again) else {
             return Answer::Kept;
         };
-        let stretch = intervals.stretches(GRACE).last().copied();
-        let lasted = stretch.map_or(String::new(), |stretch| {
-            format!("for {} from {}", Length(stretch.total), timestamp(stretch.from))
-        });
-        let shortfall = shortfall(&lasted);
+        let ending = if intervals.is_open() {
+            self.timeline.end_in_words()
+        } else {
+            ""
+        };
+        let shortfall = shortfall(&lasting(&intervals.stretches(GRACE), false, GRACE, ending));
         match author_of_moment(self.hub, &self.timeline, &self.lives, place, &shortfall.path) {
             Some(Attribution {
                 author: Author::Unknown(reason),
@@ -208,6 +236,103 @@ impl<'s, 'e> Step<'s, 'e> {
             Some(by) if by.is_of_others() => Answer::Unknown(BY_OTHERS.into()),
             _ => Answer::broken(self.finding_of(shortfall)),
         }
+    }
+
+    /// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
+    fn last_observation(&self) -> Micros {
+        let last = last_observation(self.hub.evidence, self.taken);
+        let next = self
+            .next_action()
+            .map_or(Micros::MAX, |next| next.from.as_microsecond());
+        last.min(next.saturating_sub(1))
+    }
+
+    /// Explains that the driver acted on the member again before the deadline, if so.
+    fn interrupted(&self) -> Option<Reason> {
+        let next = self
+            .next_action()
+            .filter(|next| next.from <= self.taken.deadline())?;
+        Some(
+            format!(
+                "{} came before the deadline of {}",
+                describe(next),
+                describe(self.taken)
+            )
+            .into(),
+        )
+    }
+
+    /// The driver's last action of a kind on the same member before this one.
+    pub(crate) fn earlier(&self, action: DriverAction) -> Option<Step<'s, 'e>> {
+        let driver = self.hub.evidence.driver.as_ref()?;
+        let same = driver
+            .steps_of(action)
+            .filter(|step| step.member == self.taken.member);
+        let earlier = same
+            .filter(|step| step.from < self.taken.from)
+            .max_by_key(|step| step.from)?;
+        Step::of(self.hub, earlier).ok()
+    }
+
+    /// Kept if no change by the implementation ends something that holds since the run's own write.
+    pub(crate) fn expect_kept(
+        &self,
+        holds: impl Fn(&ClusterProfile) -> bool,
+        field: &str,
+        finding: impl FnOnce(&'e ClusterProfile) -> Finding,
+    ) -> Answer {
+        let Some(written) = self.written_at(&holds) else {
+            return Answer::Unknown(
+                format!("the watch did not show what {} wrote", describe(self.taken)).into(),
+            );
+        };
+        let until = observed_until(self.hub.evidence, self.taken).as_microsecond();
+        let moments = self.timeline.moments();
+        let is_lost = |place: &usize| {
+            let seen_at = moments[*place].seen_at;
+            let version = self.timeline.object(*place);
+            (written..until).contains(&seen_at) && version.is_some_and(|version| !holds(&version.object))
+        };
+        if let Some(place) = (0..moments.len()).find(is_lost) {
+            let version = self.timeline.object(place).map(|version| &version.object);
+            let attribution = author_of_moment(self.hub, &self.timeline, &self.lives, place, field);
+            let seen_at = to_the_second(timestamp(moments[place].seen_at));
+            return of_author(attribution, version.map(finding), seen_at);
+        }
+        let is_gone = self.last_seen_before(until).is_none();
+        let action = describe(self.taken);
+        let gone = || is_gone.then(|| format!("{} was deleted after {action}", self.profile).into());
+        match gone()
+            .or_else(|| cut_short(self.hub.evidence, self.taken))
+            .or_else(|| self.missed(until))
+        {
+            Some(reason) => Answer::Unknown(reason),
+            None => Answer::Kept,
+        }
+    }
+
+    /// Explains that the watch missed part of the time until a moment, if so.
+    fn missed(&self, until: Micros) -> Option<Reason> {
+        let moments = self.timeline.moments().iter();
+        let began = self.taken.from.as_microsecond();
+        let mut within = moments.filter(|moment| (began..until).contains(&moment.seen_at));
+        let is_missed = within.any(|moment| !moment.is_observed());
+        is_missed.then(|| format!("the watch missed part of the time after {}", describe(self.taken)).into())
+    }
+
+    /// The member's profile as the driver recognized it afterwards, if it has another name.
+    pub(crate) fn renamed(&self) -> Option<Step<'s, 'e>> {
+        let after = self.taken.profile_after.as_ref()?;
+        let is_renamed = (&after.namespace, &after.name) != (&self.profile.namespace, &self.profile.name);
+        is_renamed
+            .then(|| Self::on(self.hub, self.taken, after).ok())
+            .flatten()
+    }
+
+    /// Whether the driver recorded which profile a member had after an action.
+    pub(crate) fn records_profiles(&self) -> bool {
+        let steps = self.hub.evidence.driver.iter().flat_map(|driver| &driver.steps);
+        steps.into_iter().any(|step| step.profile_after.is_some())
     }
 
     /// The driver's next action on the same member or profile.
@@ -268,10 +393,21 @@ impl<'s, 'e> Step<'s, 'e> {
 }
 
 impl StepRule {
+    /// Applies only if any version of the run has this.
+    pub(crate) fn applies_if_any(self, has: fn(&ClusterProfile) -> bool) -> Self {
+        Self {
+            applies_if_any: Some(has),
+            ..self
+        }
+    }
+
     fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
         let Some(driver) = &hub.evidence.driver else {
             return;
         };
+        if self.applies_if_any.is_some_and(|has| !is_any(hub.evidence, has)) {
+            return;
+        }
         let watched = if self.action.is_on_placements() {
             Kind::PlacementTimeline
         } else {
@@ -297,7 +433,7 @@ impl StepRule {
         }
     }
 
-    fn judge<'e>(&self, hub: &Hub<'e>, taken: &'e DriverStep, findings: &mut Findings) {
+    fn judge(&self, hub: &Hub, taken: &DriverStep, findings: &mut Findings) {
         let answer = match &self.check {
             Check::OfAction(check) => check(taken, hub),
             Check::OfProfile(check) => match Step::of(hub, taken) {
@@ -374,6 +510,72 @@ pub(crate) fn cut_short(evidence: &Evidence, taken: &DriverStep) -> Option<Reaso
     })
 }
 
+/// A violation if the implementation is the author of a change, or if nothing records authors.
+fn of_author(attribution: Option<Attribution>, finding: Option<Finding>, seen_at: Timestamp) -> Answer {
+    let Some(finding) = finding else {
+        return Answer::Kept;
+    };
+    match attribution {
+        Some(by) if by.is_of_others() => Answer::Unknown(BY_OTHERS.into()),
+        Some(Attribution {
+            author: Author::Unknown(reason),
+            ..
+        }) if reason != NOTHING_RECORDED => Answer::Unknown(reason),
+        attribution => {
+            let by_whom = attribution.map_or(String::new(), |attribution| by(&attribution.names));
+            let observed = format!("{} from {seen_at} on{by_whom}", finding.observed);
+            Answer::broken(finding.observed(observed))
+        }
+    }
+}
+
+/// When the driver next acts on the member of a profile.
+pub(crate) fn next_action_on(
+    evidence: &Evidence,
+    profile: &ClusterProfile,
+    after: &DriverStep,
+) -> Option<Micros> {
+    let steps = evidence.driver.iter().flat_map(|driver| &driver.steps);
+    let is_about = |step: &&DriverStep| {
+        let object = step.profile.as_ref();
+        step.from > after.from
+            && object.is_some_and(|object| {
+                *object.namespace == *profile.metadata.namespace && *object.name == *profile.metadata.name
+            })
+    };
+    steps
+        .filter(is_about)
+        .map(|step| step.from.as_microsecond())
+        .min()
+}
+
+/// Ok if the run would have seen a profile that appeared after an action.
+///
+/// # Errors
+/// The reason why it might not have seen one.
+pub(crate) fn nothing_appeared(hub: &Hub, taken: &DriverStep) -> Result<(), Reason> {
+    // A manager chooses the namespace, and those outside of the scope were not watched.
+    if !hub.evidence.header.scope.namespaces.is_empty() {
+        return Err(ELSEWHERE.into());
+    }
+    if let Some(reason) = cut_short(hub.evidence, taken) {
+        return Err(reason);
+    }
+    let until = told_by(taken.deadline()).max(observed_until(hub.evidence, taken));
+    match missed::<ClusterProfile>(hub.evidence, None, taken.from, until) {
+        Some(from) => Err(format!(
+            "the watch missed part of the time after {}, from {} on",
+            describe(taken),
+            to_the_second(from)
+        )
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// The reason for no verdict on a profile that was not seen.
+const ELSEWHERE: &str = "only some namespaces were watched, and the member's profile may be in another";
+
 /// Names an action, such as `leave` of member-1.
 pub(crate) fn describe(taken: &DriverStep) -> String {
     let placement = taken.placement.as_ref().map(|placement| placement.name.as_str());
@@ -403,10 +605,10 @@ pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
     format!("{observed} at {}", to_the_second(taken.deadline()))
 }
 
-/// Whether any version of any profile has a condition.
-fn is_reported(evidence: &Evidence, kind: &str) -> bool {
+/// Whether this holds of any version of any profile.
+fn is_any(evidence: &Evidence, has: impl Fn(&ClusterProfile) -> bool) -> bool {
     let mut versions = evidence.profiles.iter().flat_map(|life| &life.versions);
-    versions.any(|version| version.object.condition(kind).is_some())
+    versions.any(|version| has(&version.object))
 }
 
 fn failed(taken: &DriverStep, reason: &str) -> String {

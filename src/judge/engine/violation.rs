@@ -152,7 +152,9 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     /// From when until when a violation lasted, in words; none if it was there all the time, or is judged by one version.
     fn span(&self, first: usize, last: usize, stretches: &[Stretch]) -> Option<String> {
-        let stretch = stretches.last()?;
+        if stretches.is_empty() {
+            return None;
+        }
         let is_all_along = first == self.first_seen() && self.ending(last) == Ending::Window;
         if self.grace == 0 || !self.timeline.is_watched() || is_all_along {
             return None;
@@ -160,26 +162,13 @@ impl<T: Judged> Violations<'_, '_, T> {
         let is_at_least = first
             .checked_sub(1)
             .is_none_or(|before| self.timeline.objects(before).is_none());
-        let least = if is_at_least { "at least " } else { "" };
-        let again = match stretch.times {
-            1 => String::new(),
-            times => format!(" in all, {times} times"),
-        };
-        let last_of = match stretches.len() {
-            1 => String::new(),
-            times => format!(", the last of {times} times"),
-        };
         let ending = match self.ending(last) {
             Ending::Fixed => ", then fixed",
             Ending::Deleted => ", when the profile was deleted",
             Ending::Gap => ", when the watch was interrupted",
             Ending::Window => self.timeline.end_in_words(),
         };
-        let (length, grace) = (Length(stretch.total), Length(self.grace));
-        let (from, until) = (timestamp(stretch.from), timestamp(stretch.until));
-        Some(format!(
-            "wrong for {least}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last_of}"
-        ))
+        Some(describe(stretches, is_at_least, self.grace, ending))
     }
 
     fn first_seen(&self) -> usize {
@@ -227,4 +216,23 @@ fn unknown(answer: &Answer) -> Option<&Reason> {
         Answer::Unknown(reason) => Some(reason),
         _ => None,
     }
+}
+
+/// From when until when something lasted for longer than a grace period: the last of its stretches.
+pub(super) fn describe(stretches: &[Stretch], is_at_least: bool, grace: Micros, ending: &str) -> String {
+    let Some(stretch) = stretches.last() else {
+        return String::new();
+    };
+    let least = if is_at_least { "at least " } else { "" };
+    let again = match stretch.times {
+        1 => String::new(),
+        times => format!(" in all, {times} times"),
+    };
+    let last = match stretches.len() {
+        1 => String::new(),
+        times => format!(", the last of {times} times"),
+    };
+    let (length, grace) = (Length(stretch.total), Length(grace));
+    let (from, until) = (timestamp(stretch.from), timestamp(stretch.until));
+    format!("wrong for {least}{length}{again} (grace: {grace}), from {from} until {until}{ending}{last}")
 }

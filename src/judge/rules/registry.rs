@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     engine::{
-        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, change, same_access, same_outside_access,
+        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, same_access, same_outside_access,
         same_properties, stable, state, state_seen, step,
     },
     subjects::Findings,
@@ -66,7 +66,7 @@ fn manager() -> Vec<Binding> {
     "identity/name-unique" => [Fleet(identity::name_unique)],
     "identity/one-profile-per-cluster" => [Fleet(identity::one_profile_per_cluster)],
     "identity/name-follows-guidance" => [EachProfile(identity::name_follows_guidance)],
-    "identity/display-name-kept" => [Fleet(identity::display_name_kept)],
+    "identity/display-name-kept" => [step(Scenario::Tampering, DriverAction::SetDisplayName, identity::display_name_kept)],
     "identity/member-id-non-empty" => [EachProfile(identity::member_id_non_empty)],
     "identity/member-id-set" => [EachProfile(identity::member_id_set)],
     "identity/member-id-from-creation" => [EachProfile(identity::member_id_from_creation)],
@@ -109,8 +109,10 @@ fn manager() -> Vec<Binding> {
     "conditions/status-follows-joined" => [EachProfile(conditions::status_follows_joined)],
     "conditions/healthy-agrees-with-member" => [Fleet(conditions::healthy_agrees_with_member)],
     "conditions/healthy-follows-outage" => [
-            step(Scenario::Outage, DriverAction::Break, conditions::unhealthy_after_break),
+            step(Scenario::Outage, DriverAction::Break, conditions::unhealthy_after_break)
+                .applies_if_any(conditions::reports_health),
             step(Scenario::Outage, DriverAction::Heal, conditions::healthy_after_heal)
+                .applies_if_any(conditions::reports_health)
         ],
     "conditions/joined-follows-leave" => [step(Scenario::JoinAndLeave, DriverAction::Leave, conditions::joined_follows_leave)],
     "conditions/not-flapping" => [EachProfile(conditions::not_flapping)],
@@ -153,14 +155,14 @@ fn manager() -> Vec<Binding> {
     "updates/no-dynamic-data" => [EachProfile(updates::no_dynamic_data)],
     "updates/restart-within-burst" => [Fleet(updates::restart_within_burst)],
     "updates/scale-within-budget" => [Fleet(updates::scale_within_budget)],
-    "lifecycle/join-creates-profile" => [Fleet(lifecycle::join_creates_profile)],
-    "lifecycle/join-fills-status" => [Fleet(lifecycle::join_fills_status)],
-    "lifecycle/deleted-profile-restored" => [Fleet(lifecycle::deleted_profile_restored)],
-    "lifecycle/status-restored" => [Fleet(lifecycle::status_restored)],
-    "lifecycle/label-restored" => [Fleet(lifecycle::label_restored)],
-    "lifecycle/foreign-profiles-untouched" => [Fleet(lifecycle::foreign_profiles_untouched)],
-    "lifecycle/restart-keeps-profiles" => [Fleet(lifecycle::restart_keeps_profiles)],
-    "lifecycle/heal-restores-status" => [Fleet(lifecycle::heal_restores_status)],
+    "lifecycle/join-creates-profile" => [action(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_creates_profile)],
+    "lifecycle/join-fills-status" => [step(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_fills_status)],
+    "lifecycle/deleted-profile-restored" => [step(Scenario::Tampering, DriverAction::DeleteProfile, lifecycle::deleted_profile_restored)],
+    "lifecycle/status-restored" => [step(Scenario::Tampering, DriverAction::TamperStatus, lifecycle::status_restored)],
+    "lifecycle/label-restored" => [step(Scenario::Tampering, DriverAction::RemoveLabel, lifecycle::label_restored)],
+    "lifecycle/foreign-profiles-untouched" => [action(Scenario::ForeignProfile, DriverAction::PutForeignProfile, lifecycle::foreign_profiles_untouched)],
+    "lifecycle/restart-keeps-profiles" => [action(Scenario::Restart, DriverAction::Restart, lifecycle::restart_keeps_profiles)],
+    "lifecycle/heal-restores-status" => [step(Scenario::Outage, DriverAction::Heal, lifecycle::heal_restores_status)],
     }
 }
 

@@ -195,6 +195,21 @@ impl Intervals {
         }
     }
 
+    /// The part from a moment on.
+    pub(crate) fn since(&self, from: Micros) -> Self {
+        let time = Set::of([(from, Micros::MAX)]);
+        let seen = self.seen.iter().map(|span| (span.0.max(from), span.1));
+        Self {
+            observed: self.observed.and(&time),
+            possible: self.possible.and(&time),
+            unobserved: self.unobserved.and(&time),
+            seen: seen.filter(|(from, until)| from < until).collect(),
+            counts_from: self.counts_from.max(from),
+            end: self.end,
+            is_open: self.is_open,
+        }
+    }
+
     /// When both were so. Changes of one and of the other have no common order.
     pub(crate) fn and(&self, other: &Self) -> Self {
         let seen = |intervals: &Self| Set::of(intervals.seen.iter().copied());

@@ -44,6 +44,8 @@ struct StepText {
     member: Option<String>,
     /// A profile's name, or namespace and name. By default `a`; none for a member without a profile.
     profile: Option<String>,
+    /// The profile that the driver recognized afterwards, if it has another name.
+    profile_after: Option<String>,
     at: SignedDuration,
     took: Option<SignedDuration>,
     /// By default, two minutes.
@@ -106,7 +108,7 @@ impl StepText {
                     (_, None) => "a".to_owned(),
                 }),
             profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
-            profile_after: None,
+            profile_after: self.profile_after.as_deref().map(|name| profile_reference("default", name)),
             from: moment(self.at),
             until: moment(done),
             outcome: match &self.failed {

@@ -1,8 +1,11 @@
 //! Conditions after a driver's action.
 
-use evidence::api::{
-    ClusterProfile,
-    names::{CONDITION_HEALTHY, CONDITION_JOINED},
+use evidence::{
+    DriverAction,
+    api::{
+        ClusterProfile,
+        names::{CONDITION_HEALTHY, CONDITION_JOINED},
+    },
 };
 
 use crate::{
@@ -29,6 +32,11 @@ pub(in crate::rules) fn unhealthy_after_break(step: &Step) -> Answer {
     )
 }
 
+/// Whether a profile has the condition.
+pub(in crate::rules) fn reports_health(profile: &ClusterProfile) -> bool {
+    profile.condition(CONDITION_HEALTHY).is_some()
+}
+
 /// `conditions/healthy-follows-outage`
 ///
 /// After the control plane was healed, ControlPlaneHealthy is True again, if it was not True before.
@@ -36,7 +44,9 @@ pub(in crate::rules) fn healthy_after_heal(step: &Step) -> Answer {
     let Some(before) = step.before() else {
         return Answer::Unknown(format!("{} was gone before its member was healed", step.profile).into());
     };
-    if is_healthy(before) || before.condition(CONDITION_HEALTHY).is_none() {
+    let broken = step.earlier(DriverAction::Break);
+    let was_healthy = broken.is_some_and(|broken| broken.before().is_some_and(is_healthy));
+    if !was_healthy || is_healthy(before) {
         return Answer::NotApplicable;
     }
     step.expect(
@@ -72,7 +82,12 @@ pub(in crate::rules) fn joined_follows_leave(step: &Step) -> Answer {
         },
     );
     match answer {
-        Answer::Kept => {}
+        Answer::Kept if step.at_deadline().is_none_or(is_terminating) => {}
+        Answer::Kept => {
+            if let Err(answer) = step.was_true(CONDITION_JOINED) {
+                return answer;
+            }
+        }
         Answer::Broken(_) => return step.was_true(CONDITION_JOINED).err().unwrap_or(answer),
         other => return other,
     }
@@ -80,7 +95,7 @@ pub(in crate::rules) fn joined_follows_leave(step: &Step) -> Answer {
         shortfall(
             "a member that left is reported as joined, though it did not join again",
             "no profile, or False or Unknown until the driver joins the member again",
-            format!("True {lasted}"),
+            format!("True; {lasted}"),
         )
     });
     again.and(still_healthy(step))

@@ -9,7 +9,9 @@ mod pairs;
 mod reported;
 mod transitions;
 
-pub(in crate::rules) use driven::{healthy_after_heal, joined_follows_leave, unhealthy_after_break};
+pub(in crate::rules) use driven::{
+    healthy_after_heal, joined_follows_leave, reports_health, unhealthy_after_break,
+};
 pub(in crate::rules) use flapping::not_flapping;
 pub(in crate::rules) use form::{observed_generation_not_ahead, well_formed};
 pub(in crate::rules) use joined::{healthy_needs_joined, status_follows_joined};

@@ -1,30 +1,34 @@
 //! Profiles of other managers.
 
-use evidence::{DriverAction, Evidence, api::ClusterProfile};
+use evidence::{DriverStep, api::ClusterProfile};
 
-use crate::{
-    shared::answer::{Foreigners, untouched},
-    subjects::Findings,
-};
+use crate::engine::{Answer, Guarded, Hub, Untouched};
 
 /// `lifecycle/foreign-profiles-untouched`
 ///
-/// The manager does not change or delete profiles of other managers.
-///
-/// It is known by the users and field managers that the user named. A change by anyone else, or by an unknown author, is
-/// only a warning: some tools label or annotate all profiles.
-pub(in crate::rules) fn foreign_profiles_untouched(evidence: &Evidence, findings: &mut Findings) {
-    untouched(
-        evidence,
-        findings,
-        &Foreigners {
-            action: DriverAction::PutForeignProfile,
-            object: |step| step.profile.as_ref(),
-            changed,
-            message_changed: "a profile of another manager was changed",
-            message_deleted: "a profile of another manager was deleted",
-        },
-    );
+/// The implementation neither changes nor deletes the run's profile of another manager.
+pub(in crate::rules) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
+    let Some(object) = &taken.profile else {
+        return Answer::Unknown("the object that the run created is unknown".into());
+    };
+    let lives: Vec<_> = hub
+        .evidence
+        .histories_named(&object.namespace, &object.name)
+        .collect();
+    if lives.is_empty() {
+        return Answer::Unknown(format!("the watch never showed {object}").into());
+    }
+    let untouched = Untouched {
+        changed,
+        message_changed: "a profile of another manager was changed",
+        message_deleted: "a profile of another manager was deleted",
+    };
+    let guarded = Guarded {
+        lives: &lives,
+        from: taken.until.as_microsecond(),
+        until: None,
+    };
+    untouched.judge(hub, taken, &[guarded])
 }
 
 fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static str> {
@@ -34,6 +38,8 @@ fn changed(before: &ClusterProfile, after: &ClusterProfile) -> Option<&'static s
         Some("metadata.labels")
     } else if before.status != after.status {
         Some("status")
+    } else if before.metadata.writers != after.metadata.writers {
+        Some("metadata")
     } else {
         None
     }

@@ -1,68 +1,51 @@
-//! What the profile of a member tells once the member is back.
+//! What the profile of a member reports once the member is back.
 
-use std::collections::HashMap;
-
-use evidence::{
-    DriverAction, Evidence, Scenario,
-    api::{ClusterProfile, no_longer_told},
-};
+use evidence::{DriverAction, api::no_longer_told};
 
 use crate::{
-    shared::answer::{Shortfall, Span, executed},
-    subjects::Findings,
+    engine::{Answer, Shortfall, Step},
     text::redacted,
 };
 
-/// At most so many of the lost fields are told.
-const TOLD: usize = 5;
+/// The most fields that a finding lists.
+const LISTED: usize = 5;
 
 /// `lifecycle/heal-restores-status`
 ///
-/// After an outage, the profile tells again what it told before.
-///
-/// Whether the member is healthy is the matter of `conditions/healthy-follows-outage`.
-pub(in crate::rules) fn heal_restores_status(evidence: &Evidence, findings: &mut Findings) {
-    let mut before: HashMap<&str, &ClusterProfile> = HashMap::new();
-    for broken in executed(evidence, findings, Scenario::Outage, DriverAction::Break) {
-        let span = Span::of(evidence, broken.step);
-        if let Some(doubt) = span.missed_before(Some(broken.profile), span.from) {
-            findings.cannot_tell(doubt);
-            continue;
+/// Once the member is back, the profile reports again all that it reported before the outage.
+pub(in crate::rules) fn heal_restores_status(step: &Step) -> Answer {
+    let Some(broken) = step.earlier(DriverAction::Break) else {
+        return Answer::NotApplicable;
+    };
+    let before = match broken.before_surely() {
+        Ok(Some(before)) => before,
+        Ok(None) => {
+            return Answer::Unknown(format!("{} was not there before the outage", broken.profile).into());
         }
-        match broken.before() {
-            Some(profile) => _ = before.insert(&broken.step.member, profile),
-            None => findings.cannot_tell(format!("{} was not there before the outage", broken.profile)),
-        }
-    }
-    for healed in executed(evidence, findings, Scenario::Outage, DriverAction::Heal) {
-        let Some(before) = before.get(healed.step.member.as_str()) else {
-            continue;
-        };
-        healed.judge(
-            evidence,
-            findings,
-            |profile| profile.is_some_and(|profile| no_longer_told(before, profile).is_empty()),
-            |profile| {
-                let lost = profile.map_or_else(Vec::new, |profile| no_longer_told(before, profile));
-                Shortfall {
-                    message: "a member is back, but its profile lacks what it reported before",
-                    path: redacted(lost.first().map_or("status", String::as_str)),
-                    expected: "what the profile reported before the outage".to_owned(),
-                    observed: describe(&lost),
-                }
-            },
-        );
-    }
+        Err(reason) => return Answer::Unknown(reason),
+    };
+    step.expect(
+        |profile| profile.is_some_and(|profile| no_longer_told(before, profile).is_empty()),
+        |profile| {
+            let lost = profile.map_or_else(Vec::new, |profile| no_longer_told(before, profile));
+            Shortfall {
+                message: "a member is back, but its profile lacks what it reported before",
+                path: redacted(lost.first().map_or("status", String::as_str)),
+                expected: "what the profile reported before the outage".to_owned(),
+                observed: describe(&lost),
+            }
+        },
+    )
 }
 
 fn describe(lost: &[String]) -> String {
     if lost.is_empty() {
         return "no profile".to_owned();
     }
-    let told: Vec<&str> = lost.iter().take(TOLD).map(String::as_str).collect();
-    let more = match lost.len() - told.len() {
+    let listed: Vec<&str> = lost.iter().take(LISTED).map(String::as_str).collect();
+    let more = match lost.len() - listed.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    redacted(&format!("no {}{more}", told.join(", ")))
+    redacted(&format!("no {}{more}", listed.join(", ")))
 }

@@ -1,108 +1,84 @@
 //! Profiles of members that join.
 
 use evidence::{
-    DriverAction, DriverStep, Evidence, ObjectRef, Scenario,
-    api::{ClusterProfile, Edition, names},
+    DriverStep, ObjectRef,
+    api::{ClusterProfile, Edition, Role, names},
 };
 
 use crate::{
-    shared::{
-        answer::{Shortfall, Span, alive, executed, joined_profile, steps},
-        same_cluster::{Relation, by_everything},
-    },
-    subjects::{Finding, Findings, has_status, sets::ClusterSets},
+    engine::{Answer, Hub, Shortfall, Step, in_the_end, nothing_appeared, within},
+    subjects::{Finding, has_status},
     text::{ABSENT, redacted},
 };
 
 /// `lifecycle/join-creates-profile`
 ///
-/// A member that joins gets a profile in time. A second one is a warning: the documents recommend one.
-pub(in crate::rules) fn join_creates_profile(evidence: &Evidence, findings: &mut Findings) {
-    for step in steps(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
-        if let Some(profile) = joined_profile(evidence, findings, step) {
-            judge_twins(evidence, findings, step, profile);
-        }
-    }
+/// After a member joined, there is a profile that the driver recognizes as its own.
+pub(in crate::rules) fn join_creates_profile(taken: &DriverStep, hub: &Hub) -> Answer {
+    let Some(_) = &taken.profile else {
+        return no_profile(taken, hub);
+    };
+    let step = match Step::of(hub, taken) {
+        Ok(step) => step,
+        Err(reason) => return Answer::Unknown(reason),
+    };
+    step.expect(
+        |profile| profile.is_some(),
+        |_| Shortfall {
+            message: NO_PROFILE,
+            path: "metadata.name".to_owned(),
+            expected: "a profile".to_owned(),
+            observed: "none".to_owned(),
+        },
+    )
 }
 
-/// Judges whether a member got only one profile in its namespace, by the identities that profiles show. A manager may
-/// publish one member in several namespaces.
-fn judge_twins(evidence: &Evidence, findings: &mut Findings, step: &DriverStep, profile: &ObjectRef) {
-    let span = Span::of(evidence, step);
-    let mut histories = evidence.histories_named(&profile.namespace, &profile.name);
-    let Some(own) = histories.find_map(|history| alive(history, span.looked)) else {
-        return;
-    };
-    let sets = ClusterSets::of(evidence);
-    let twins = span
-        .newborns()
-        .filter_map(|history| alive(history, span.looked))
-        .filter(|other| other.metadata.name != own.metadata.name && is_twin(&sets, own, other));
-    // In what was missed, a second one may have come, or one of two may have gone.
-    if let Some(doubt) = span.missed(None) {
-        return findings.cannot_tell(doubt);
-    }
-    for twin in twins {
-        findings.report(
-            Finding::on(twin, "a member that joined has two profiles in one namespace")
-                .at("metadata.name")
-                .expected(format!("one profile of {}", redacted(&step.member)))
-                .observed(format!(
-                    "{}, beside {}",
-                    redacted(&twin.metadata.name),
-                    profile.path()
-                ))
-                .advisory(),
-        );
-    }
-}
+const NO_PROFILE: &str = "a member that joined has no profile";
 
-fn is_twin<'a>(sets: &ClusterSets<'a>, own: &'a ClusterProfile, other: &'a ClusterProfile) -> bool {
-    let name = |profile: &'a ClusterProfile| {
-        let name = profile.spec.display_name.as_deref();
-        name.filter(|name| !name.is_empty())
+/// The driver recognized no profile of the member.
+fn no_profile(taken: &DriverStep, hub: &Hub) -> Answer {
+    if let Err(reason) = nothing_appeared(hub, taken) {
+        return Answer::Unknown(reason);
+    }
+    let member = ObjectRef {
+        kind: names::KIND.to_owned(),
+        name: taken.member.clone(),
+        ..ObjectRef::default()
     };
-    own.metadata.namespace == other.metadata.namespace
-        && own.manager() == other.manager()
-        && match by_everything(sets, own, other) {
-            Relation::Same => true,
-            Relation::Different => false,
-            Relation::Unknown => name(own).is_some() && name(own) == name(other),
-        }
+    let finding = Finding::on(member, NO_PROFILE).at("metadata.name");
+    Answer::broken(
+        finding
+            .expected(within(taken, "a profile"))
+            .observed(in_the_end(taken, "none")),
+    )
 }
 
 /// `lifecycle/join-fills-status`
 ///
-/// The profile of a member that joins gets its status filled in time.
-pub(in crate::rules) fn join_fills_status(evidence: &Evidence, findings: &mut Findings) {
-    let edition = evidence.header.claim.edition;
-    for joined in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Join) {
-        joined.judge(
-            evidence,
-            findings,
-            |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
-            |profile| {
-                let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
-                let told: Vec<String> = lacks
-                    .iter()
-                    .map(|(path, seen)| format!("{path} {seen}"))
-                    .collect();
-                Shortfall {
-                    message: "the status of a member that joined is incomplete",
-                    path: lacks
-                        .into_iter()
-                        .next()
-                        .map_or("status".to_owned(), |(path, _)| path),
-                    expected: expected(edition).to_owned(),
-                    observed: if told.is_empty() {
-                        "no profile".to_owned()
-                    } else {
-                        told.join(", ")
-                    },
-                }
-            },
-        );
-    }
+/// After a member joined, its profile has a version, Joined True, ControlPlaneHealthy and, in edition standard, endpoints.
+pub(in crate::rules) fn join_fills_status(step: &Step) -> Answer {
+    let edition = step.hub.edition(Role::Manager);
+    step.expect(
+        |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
+        |profile| {
+            let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
+            let listed: Vec<String> = lacks
+                .iter()
+                .map(|(path, value)| format!("{path} {value}"))
+                .collect();
+            let first = lacks.into_iter().next();
+            Shortfall {
+                message: "the status of a member that joined is incomplete",
+                path: first.map_or("status".to_owned(), |(path, _)| path),
+                expected: expected(edition).to_owned(),
+                observed: if listed.is_empty() {
+                    "no profile".to_owned()
+                } else {
+                    listed.join(", ")
+                },
+            }
+        },
+    )
 }
 
 fn expected(edition: Edition) -> &'static str {
@@ -114,30 +90,35 @@ fn expected(edition: Edition) -> &'static str {
 
 /// The fields that a joined member's profile lacks, with the observed values.
 fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> {
-    let mut lacking = Vec::new();
-    let mut lack = |path: String, seen: &str| lacking.push((path, redacted(seen)));
-    let version = profile.status.version.kubernetes.as_deref();
-    if version.unwrap_or_default().is_empty() {
-        lack("status.version.kubernetes".to_owned(), ABSENT);
-    }
-    if !has_status(profile, names::CONDITION_JOINED, "True") {
-        let status = profile
-            .condition(names::CONDITION_JOINED)
-            .map(|condition| &*condition.status);
-        lack(
-            format!("status.conditions[{}].status", names::CONDITION_JOINED),
-            status.unwrap_or(ABSENT),
-        );
-    }
-    if profile.condition(names::CONDITION_HEALTHY).is_none() {
-        lack(format!("status.conditions[{}]", names::CONDITION_HEALTHY), ABSENT);
-    }
+    let version = profile.status.version.kubernetes.as_deref().unwrap_or_default();
+    let joined = profile
+        .condition(names::CONDITION_JOINED)
+        .map(|condition| redacted(&condition.status));
     let endpoints = profile.property(names::PROPERTY_ENDPOINTS);
-    if edition == Edition::Standard && endpoints.is_none_or(|property| property.value.is_empty()) {
-        lack(
+    let has_endpoints = endpoints.is_some_and(|property| !property.value.is_empty());
+    let absent = || ABSENT.to_owned();
+    let fields = [
+        (
+            version.is_empty(),
+            "status.version.kubernetes".to_owned(),
+            absent(),
+        ),
+        (
+            !has_status(profile, names::CONDITION_JOINED, "True"),
+            format!("status.conditions[{}].status", names::CONDITION_JOINED),
+            joined.unwrap_or_else(absent),
+        ),
+        (
+            profile.condition(names::CONDITION_HEALTHY).is_none(),
+            format!("status.conditions[{}]", names::CONDITION_HEALTHY),
+            absent(),
+        ),
+        (
+            edition == Edition::Standard && !has_endpoints,
             format!("status.properties[{}]", names::PROPERTY_ENDPOINTS),
-            ABSENT,
-        );
-    }
-    lacking
+            absent(),
+        ),
+    ];
+    let lacking = fields.into_iter().filter(|(is_lacking, _, _)| *is_lacking);
+    lacking.map(|(_, path, value)| (path, value)).collect()
 }

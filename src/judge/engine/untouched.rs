@@ -1,0 +1,182 @@
+//! What the implementation did to an object that it should leave alone for some time.
+
+use evidence::{DriverStep, History, Reason, Tracked};
+
+use super::{
+    Answer, Hub, Judged,
+    author::{Attribution, Author, AuthoredChange, Authors},
+    step::{cut_short, describe, observed_until, to_the_second},
+};
+use crate::{
+    subjects::Finding,
+    text::by,
+    time::{LATE, Micros, missed, timestamp},
+    timeline::{Change, Timeline},
+};
+
+/// An object that the implementation should leave alone after a driver's action.
+pub(crate) struct Untouched<T> {
+    /// The part in which two versions differ, if the implementation must not change it.
+    pub(crate) changed: fn(&T, &T) -> Option<&'static str>,
+    /// The message if it was changed.
+    pub(crate) message_changed: &'static str,
+    /// The message if it was deleted.
+    pub(crate) message_deleted: &'static str,
+}
+
+/// The reason for no verdict if a change may have been made before the driver's action.
+const REPORTED_LATE: &str = "perhaps before the driver's action: a watch reports a change up to 10 s late";
+
+/// The time after a driver's action.
+struct Span<'s> {
+    taken: &'s DriverStep,
+    from: Micros,
+    until: Micros,
+}
+
+/// An object with the moments between which it should be left alone.
+pub(crate) struct Guarded<'o, 'e, T> {
+    /// Its histories.
+    pub(crate) lives: &'o [&'e History<T>],
+    /// From when on.
+    pub(crate) from: Micros,
+    /// Until when, at most; the run may stop watching before.
+    pub(crate) until: Option<Micros>,
+}
+
+impl<T: Judged> Untouched<T> {
+    /// Kept if the implementation neither changed nor deleted any of the objects while the run watched; not applicable
+    /// without any object.
+    pub(crate) fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        taken: &DriverStep,
+        guarded: &[Guarded<'_, 'e, T>],
+    ) -> Answer {
+        let observed = observed_until(hub.evidence, taken).as_microsecond();
+        let mut answer = Answer::NotApplicable;
+        let mut unobserved = None;
+        for object in guarded {
+            let span = Span {
+                taken,
+                from: object.from,
+                until: object.until.unwrap_or(Micros::MAX).min(observed),
+            };
+            answer = answer.and(self.of_object(hub, object.lives, &span));
+            unobserved = unobserved.or_else(|| why_unobserved(hub, object.lives[0].last(), &span));
+        }
+        match (answer, unobserved) {
+            (Answer::Kept, Some(reason)) => Answer::Unknown(reason),
+            (answer, _) => answer,
+        }
+    }
+
+    fn of_object<'e>(&self, hub: &Hub<'e>, lives: &[&'e History<T>], span: &Span) -> Answer {
+        let timeline = Timeline::of_name(hub.evidence, lives);
+        let is_within = |change: &Change<'e, T>| span.from < change.at.latest && change.seen_at < span.until;
+        let changes = timeline
+            .changes()
+            .filter(|change| is_within(change) && !change.is_over_gap);
+        changes.fold(Answer::Kept, |answer, change| {
+            answer.and(self.of_change(hub, &change, span))
+        })
+    }
+
+    fn of_change<'e>(&self, hub: &Hub<'e>, change: &Change<'e, T>, span: &Span) -> Answer {
+        let Some(before) = change.before else {
+            return Answer::Kept;
+        };
+        let authors = T::authors(hub);
+        let is_going = change.after.is_none_or(|after| after.object.is_terminating());
+        if is_going {
+            if before.object.is_terminating() {
+                return Answer::Kept;
+            }
+            let by = authors.of_deletion(change.life, change.at);
+            return self.of_author(hub, &before.object, "metadata.name", change, by, span);
+        }
+        let Some(after) = change.after else {
+            return Answer::Kept;
+        };
+        let Some(part) = (self.changed)(&before.object, &after.object) else {
+            return Answer::Kept;
+        };
+        let by = author_of_part(authors, change, part);
+        self.of_author(hub, &after.object, part, change, by, span)
+    }
+
+    fn of_author(
+        &self,
+        hub: &Hub,
+        object: &T,
+        path: &str,
+        change: &Change<'_, T>,
+        attribution: Attribution,
+        span: &Span,
+    ) -> Answer {
+        let is_deletion = path == "metadata.name";
+        let (message, verb) = match is_deletion {
+            true => (self.message_deleted, "deleted"),
+            false => (self.message_changed, "changed"),
+        };
+        let by_whom = by(&attribution.names);
+        let seen_at = to_the_second(timestamp(change.seen_at));
+        let finding = Finding::on(object.object_ref(), message)
+            .at(path)
+            .expected(span.expected())
+            .observed(format!("{verb} at {seen_at}{by_whom}"));
+        let is_surely_later = change.at.earliest >= span.from;
+        match attribution.author {
+            Author::Run | Author::Other => Answer::Kept,
+            _ if !is_surely_later => Answer::Unknown(format!("{message}{by_whom}, {REPORTED_LATE}").into()),
+            Author::Implementation => Answer::broken(finding),
+            // Nothing but an audit log shows who deleted an object.
+            Author::Unknown(_) if is_deletion && !T::has_log(hub.evidence) => Answer::warning(finding),
+            Author::Unknown(reason) => Answer::Unknown(reason.after(format!("{message}{by_whom}"))),
+        }
+    }
+}
+
+fn author_of_part<'e, T: Tracked>(
+    authors: &Authors<'e>,
+    change: &Change<'e, T>,
+    part: &str,
+) -> Attribution<'e> {
+    let after = change.after.expect("a change that is no deletion has a version");
+    authors.of_change(&AuthoredChange {
+        before: change.before,
+        after,
+        at: change.at,
+        is_over_gap: false,
+        field: part,
+    })
+}
+
+impl Span<'_> {
+    fn expected(&self) -> String {
+        let (from, until) = (timestamp(self.from), timestamp(self.until));
+        format!(
+            "untouched from {} until {}",
+            to_the_second(from),
+            to_the_second(until)
+        )
+    }
+}
+
+/// Why the run cannot know that nothing happened to the object, if so.
+fn why_unobserved<T: Tracked>(hub: &Hub, object: &T, span: &Span) -> Option<Reason> {
+    cut_short(hub.evidence, span.taken).or_else(|| {
+        let metadata = object.metadata();
+        let name = (&*metadata.namespace, &*metadata.name);
+        let until = timestamp(span.until.saturating_add(LATE));
+        let from = missed::<T>(hub.evidence, Some(name), timestamp(span.from), until)?;
+        let action = describe(span.taken);
+        Some(
+            format!(
+                "the watch missed part of the time after {action}, from {} on",
+                to_the_second(from)
+            )
+            .into(),
+        )
+    })
+}
