@@ -663,6 +663,8 @@ fn what_only_looks_like_one_is_none() {
         "abcdef.0123456789abcdef",
         "m4gp12.m4gpp2k9x7k2p9qz.clusters.example",
         "-----BEGIN%20CERTIFICATE-----%0AMIIB",
+        "-----BEGIN PRIVATE KEY----- ThatIsHowAnyPrivateKeyInPEMBeginsAndThisIsNone",
+        "eyJraW5kIjoibm90ZSJ9.eyJ0byI6Indob20gaXQgbWF5IGNvbmNlcm4ifQ.eW91cnM",
     ] {
         assert_eq!(leaks_in_text(text), [], "{text}");
     }
