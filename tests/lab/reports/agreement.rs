@@ -14,7 +14,7 @@ fn faults_are_told_alike_in_all_formats() {
     for faults in [
         "identity/name-unique",
         "version/well-formed,access/no-secrets",
-        "conditions/not-flapping,updates/average-rate",
+        "conditions/not-flapping,updates/writes-within-burst",
         "updates/no-dynamic-data",
     ] {
         in_all_ways(faults, &of_the_lab(faults));

@@ -65,9 +65,6 @@ impl Controller {
     }
 
     fn join(&mut self, name: String, client: Client) {
-        if self.is_full() {
-            return;
-        }
         let registered = Registered {
             client,
             ca_data: new_ca_data(&name),
@@ -192,7 +189,6 @@ impl Controller {
             &there,
             self.clock.now(),
         );
-        memory.reword(&mut wanted);
         memory.forget(&self.misbehaviours, &mut wanted);
         if let Some(patch) = difference(&there, &wanted)
             && !holds_back

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{
     credentials,
     look::Health,
-    misbehaviours::{LATE, MOST, Misbehaviour, Misbehaviours, REWRITES},
+    misbehaviours::{LATE, Misbehaviour, Misbehaviours},
     publish::{display_name, is_ours, profile, profile_name, target},
     state::{Controller, Memory, Registered},
 };
@@ -19,10 +19,6 @@ use crate::{
 };
 
 impl Controller {
-    pub(super) fn is_full(&self) -> bool {
-        self.misbehaviours.has(Misbehaviour::IsFull) && self.members.len() >= MOST
-    }
-
     /// The health that the manager believes a member has.
     pub(super) fn believed(&self, name: &str, health: Health) -> Health {
         let before = self.memory.get(name).filter(|memory| memory.written.is_some());
@@ -148,12 +144,6 @@ impl Controller {
             if self.misbehaviours.has(Misbehaviour::Recreates) {
                 self.hub.delete(&target(name)).await?;
             }
-            if self.misbehaviours.has(Misbehaviour::Rewrites) {
-                // As if the status had never been written.
-                let mut memory = Memory::of_a_newcomer(name);
-                memory.rewrites = REWRITES;
-                self.memory.insert(name.clone(), memory);
-            }
         }
         Ok(())
     }
@@ -197,14 +187,6 @@ impl Memory {
             && let Some(properties) = status["properties"].as_array_mut()
         {
             properties.retain(|property| property["name"] != PROPERTY_NODE_COUNT);
-        }
-    }
-
-    /// Rewords a condition, while rewrites remain.
-    pub(super) fn reword(&mut self, status: &mut Value) {
-        if self.rewrites > 0 {
-            status["conditions"][0]["message"] = format!("checked again, {} to go", self.rewrites).into();
-            self.rewrites -= 1;
         }
     }
 }

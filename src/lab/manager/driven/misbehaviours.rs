@@ -13,8 +13,6 @@ pub(in crate::manager) enum Misbehaviour {
     CreatesTwice,
     /// The first member's status is filled too late.
     FillsLate,
-    /// Members beyond a limit are refused.
-    IsFull,
     /// A member is asked for its inventory only once.
     AsksOnce,
     /// A control plane is always reported healthy.
@@ -43,17 +41,10 @@ pub(in crate::manager) enum Misbehaviour {
     Tidies,
     /// After a restart, every profile is deleted and created anew.
     Recreates,
-    /// After a restart, every status is rewritten in each round for a while.
-    Rewrites,
 }
 
 /// The delay of what is too late: beyond every timeout of the suite.
 pub(super) const LATE: Duration = Duration::from_secs(240);
-/// The limit of [`Misbehaviour::IsFull`]: more than the other scenarios need.
-pub(super) const MOST: usize = 40;
-/// How many rounds after a restart rewrite statuses. They exceed the burst, but stay within the budget, which refills
-/// between rounds.
-pub(super) const REWRITES: u32 = 12;
 
 /// The misbehaviours of a manager.
 #[derive(Clone, Debug, Default)]

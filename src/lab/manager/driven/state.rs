@@ -62,8 +62,6 @@ pub(super) struct Memory {
     pub(super) has_credentials: bool,
     /// Whether its control plane has failed since the status was first written.
     pub(super) has_failed: bool,
-    /// How many needless rewrites of its status remain.
-    pub(super) rewrites: u32,
     /// The status last written.
     pub(super) written: Option<serde_json::Value>,
 }
@@ -98,7 +96,6 @@ impl Memory {
             display_name: display_name(name),
             has_credentials: false,
             has_failed: false,
-            rewrites: 0,
             written: None,
         }
     }

@@ -9,7 +9,6 @@ use super::fault::FaultInfo;
 use crate::{
     client::Via,
     manager::{
-        driven::Misbehaviour,
         members::{QUIET, UNASKED},
         script::minutes,
         status::observed,
@@ -35,20 +34,6 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             }
         },
     ),
-    FaultInfo::new(
-        "updates/average-rate",
-        "leaves the time in an annotation every fifteen seconds",
-        // Not in the status: so many writes would exceed its own budget.
-        |world| {
-            for turn in 1..=100 {
-                let at = minutes(4) + Duration::from_secs(15) * turn;
-                let patch = json!({"metadata": {"annotations": {"example.com/heartbeat": turn.to_string()}}});
-                world.request(at, QUIET, MANAGER, Via::Object, patch);
-            }
-        },
-    )
-    // A mean beyond the budget overdraws the bucket too.
-    .also(&["updates/writes-within-burst"]),
     FaultInfo::new(
         "updates/writes-within-burst",
         "numbers its rounds in a label, twenty times in a minute and a half",
@@ -128,16 +113,4 @@ pub(super) const FAULTS: &[FaultInfo] = &[
             }
         },
     ),
-    FaultInfo::new(
-        "updates/restart-within-burst",
-        "checks everything again and again after it has started, and says so each time",
-        |world| world.misbehaviours.add(Misbehaviour::Rewrites),
-    )
-    .driven(),
-    FaultInfo::new(
-        "updates/scale-within-budget",
-        "takes a limited number of members",
-        |world| world.misbehaviours.add(Misbehaviour::IsFull),
-    )
-    .driven(),
 ];

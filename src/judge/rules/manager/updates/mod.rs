@@ -1,10 +1,8 @@
 //! The suite `updates`: the load that a manager puts on the hub.
 
-mod average;
 mod budget;
 mod burst;
 mod data;
-mod driven;
 mod empty;
 mod log;
 mod publishers;
@@ -14,11 +12,9 @@ mod spending;
 mod subresources;
 mod writers;
 
-pub(in crate::rules) use average::average_rate;
 pub(in crate::rules) use budget::status_writes_within_budget;
 pub(in crate::rules) use burst::writes_within_burst;
 pub(in crate::rules) use data::no_dynamic_data;
-pub(in crate::rules) use driven::{restart_within_burst, scale_within_budget};
 pub(in crate::rules) use empty::no_empty_writes;
 pub use spending::{Draw, Source, Spending, Spendings};
 pub(in crate::rules) use subresources::status_by_subresource;

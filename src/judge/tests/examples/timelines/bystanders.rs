@@ -15,18 +15,13 @@ const TOOL: &str = "delivery-tool";
 const ANNOTATION: &str = "delivery.example.com/tracking";
 
 /// Examples in which it matters.
-const MATTERS: [(&str, &str); 11] = [
+const MATTERS: [(&str, &str); 10] = [
     // The log has a write then, so it has something to tell.
     ("consumer-hub/status-not-written", "the log has no write at all"),
     // Something was written, so that there is something to examine.
     (
         "conditions/transition-time-kept",
         "nothing changed while it was watched",
-    ),
-    // In a log that shows nobody who publishes profiles, the writes of all users are a hint.
-    (
-        "updates/average-rate",
-        "the log tells of as many writes as there may be",
     ),
     // The log has a body then, so it has something to tell.
     (
