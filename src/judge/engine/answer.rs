@@ -4,6 +4,9 @@ use evidence::Reason;
 
 use crate::subjects::{Finding, Findings};
 
+/// The most violations, and the most warnings, that are listed of one object: a value may have thousands of entries.
+const MOST: usize = 20;
+
 /// The answer of a rule function about one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
@@ -60,12 +63,16 @@ impl Answer {
     /// Merges two answers: the first of broken, unknown, warning, kept, and not applicable counts.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
+            (Self::Warning(mut warnings), Self::Warning(more)) => {
+                warnings.extend(more);
+                Self::Warning(warnings)
+            }
             (
                 Self::Broken(mut findings) | Self::Warning(mut findings),
                 Self::Broken(more) | Self::Warning(more),
             ) => {
                 findings.extend(more);
-                Self::all(findings)
+                Self::Broken(findings)
             }
             (broken @ Self::Broken(_), _) | (_, broken @ Self::Broken(_)) => broken,
             (unknown @ Self::Unknown(_), _) | (_, unknown @ Self::Unknown(_)) => unknown,
@@ -93,6 +100,24 @@ impl Answer {
         }
     }
 
+    /// The first violations and the first warnings alone.
+    pub(super) fn shortened(self) -> Self {
+        match self {
+            Self::Warning(mut warnings) => {
+                warnings.truncate(MOST);
+                Self::Warning(warnings)
+            }
+            Self::Broken(findings) => {
+                let is_warning = |finding: &Finding| finding.advisory;
+                let (warnings, mut listed): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_warning);
+                listed.truncate(MOST);
+                listed.extend(warnings.into_iter().take(MOST));
+                Self::Broken(listed)
+            }
+            other => other,
+        }
+    }
+
     /// The findings; none unless something is wrong.
     pub(crate) fn findings(&self) -> &[Finding] {
         match self {
@@ -114,5 +139,22 @@ impl Findings {
                 found.into_iter().for_each(|finding| self.report(finding));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_answer_keeps_violations_behind_many_warnings() {
+        let finding = |place: usize| Finding::at_path(format!("list[{place}]"), "not a string");
+        let answers = Answer::each(0..100_000, |place| match place {
+            99_999 => Answer::broken(finding(place)),
+            _ => Answer::warning(finding(place)),
+        });
+        let shortened = answers.shortened();
+        assert_eq!(shortened.findings().len(), MOST + 1);
+        assert!(matches!(&shortened, Answer::Broken(findings) if !findings[0].advisory));
     }
 }

@@ -225,10 +225,11 @@ impl<'s, 'h, 'e, T: Judged> Answers<'s, 'h, 'e, T> {
         {
             return Rc::clone(answer);
         }
-        let answer = Rc::new(match &self.state.check {
+        let answer = match &self.state.check {
             Check::OfVersion(check) => check(object, self.hub),
             Check::OfSeen(check) => check(object, Seen::at(self.hub.evidence, version.at), self.hub),
-        });
+        };
+        let answer = Rc::new(answer.shortened());
         self.last = Some((object, Rc::clone(&answer)));
         answer
     }
