@@ -20,6 +20,7 @@ mod time;
 mod timeline;
 mod who;
 
+pub use engine::{WriterList, writers};
 pub use judging::{
     Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
     Waiver, WaiverFlaw, WaiverOutcome, Waivers, WaiversError, decide_with, gained, judge, locked, mismatch,

@@ -117,6 +117,8 @@ async fn a_sound_hub_is_told_in_80_columns_and_is_left_alone() {
         "the hub knows the runner as conformance",
         "the clocks of hub and runner agree",
         "of 1 manager: reference-manager",
+        "field manager reference-manager: labels 18, spec 18, status 18",
+        "to recognize all other clients, pass --cluster-manager-field-manager reference-manager",
         "ready: a run can judge",
     ] {
         assert!(words.contains(part), "{part:?} is not in: {}", done.out);

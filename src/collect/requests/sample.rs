@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use evidence::api::ObjectKind;
+use evidence::{Request, api::ObjectKind};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::{
     error::RequestsError,
     event::{Event, is_foreign},
+    events::Events,
     files::{LogFile, find},
     lines::{Line, Lines},
 };
@@ -19,7 +20,7 @@ const LEAD: usize = 100;
 const LINES: usize = 1000;
 
 /// What a part of an audit log shows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AuditSample {
     /// How many files belong to the log.
     pub files: usize,
@@ -29,6 +30,10 @@ pub struct AuditSample {
     pub knows_profiles: bool,
     /// The writes on ClusterProfiles, by the level that the audit policy gives them, such as `Metadata`.
     pub writes: BTreeMap<String, usize>,
+    /// The writes on ClusterProfiles.
+    pub requests: Vec<Request>,
+    /// The writes on PlacementDecisions.
+    pub slice_requests: Vec<Request>,
     /// When the last event was logged, by the hub's clock.
     pub last: Option<Timestamp>,
     /// Whether all of the log was read.
@@ -47,9 +52,11 @@ pub fn sample_audit_log(paths: &[PathBuf], limit: Duration) -> Result<AuditSampl
         is_whole: true,
         ..AuditSample::default()
     };
+    let mut writes = Events::default();
     for file in &files {
-        sample.read(file, began, limit)?;
+        sample.read(file, &mut writes, began, limit)?;
     }
+    (sample.requests, sample.slice_requests) = writes.into_requests();
     if sample.events > 0 {
         return Ok(sample);
     }
@@ -60,7 +67,13 @@ pub fn sample_audit_log(paths: &[PathBuf], limit: Duration) -> Result<AuditSampl
 }
 
 impl AuditSample {
-    fn read(&mut self, file: &LogFile, began: Instant, limit: Duration) -> Result<(), RequestsError> {
+    fn read(
+        &mut self,
+        file: &LogFile,
+        writes: &mut Events,
+        began: Instant,
+        limit: Duration,
+    ) -> Result<(), RequestsError> {
         let path = || file.path.display().to_string();
         let unread = |cause| RequestsError::Read { path: path(), cause };
         let before = self.events;
@@ -81,7 +94,7 @@ impl AuditSample {
                 Some(Line::TooLong) => continue,
                 Some(Line::Broken(_)) | None => break,
             };
-            if !self.take(line) {
+            if !self.take(line, writes) {
                 flaw.get_or_insert("its lines are no audit events in JSON");
                 if self.events == before && number >= LEAD {
                     break;
@@ -98,12 +111,15 @@ impl AuditSample {
     }
 
     /// Takes a line; `false` if it is no event.
-    fn take(&mut self, line: &[u8]) -> bool {
+    fn take(&mut self, line: &[u8], writes: &mut Events) -> bool {
         let Ok(event) = serde_json::from_slice::<Event<'_>>(line) else {
             return false;
         };
         if event.is_audit() {
             self.note(&event);
+            if event.is_write() && event.kind().is_some() {
+                writes.take(line);
+            }
             return true;
         }
         if !event.is_list() {

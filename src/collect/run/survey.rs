@@ -39,6 +39,8 @@ use crate::{
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 /// At most so many managers are told apart.
 const MANAGERS: usize = 100;
+/// At most so many profiles are kept.
+const KEPT: usize = 1000;
 /// At most so many Namespaces with profiles are counted.
 const NAMESPACES: usize = 10_000;
 
@@ -51,6 +53,8 @@ pub struct Survey {
     pub evidence: Evidence,
     /// The profiles.
     pub inventory: Result<Inventory, CollectError>,
+    /// Some of the profiles that a run would judge, for example to list their field managers.
+    pub profiles: Vec<ClusterProfile>,
 }
 
 /// The profiles of a hub, counted.
@@ -116,6 +120,9 @@ pub async fn survey(
         inventory = Err(CollectError::forbidden(message, namespaces));
     }
     let writers = inventory.as_ref().is_ok_and(|listed| listed.writers);
+    let profiles = inventory
+        .as_mut()
+        .map_or_else(|_| Vec::new(), |listed| std::mem::take(&mut listed.profiles));
     if let Ok(Listed {
         inventory: found,
         places,
@@ -148,6 +155,7 @@ pub async fn survey(
         user,
         evidence,
         inventory: inventory.map(|listed| listed.inventory),
+        profiles,
     })
 }
 
@@ -197,6 +205,7 @@ struct Listed {
     places: BTreeSet<String>,
     /// Whether any of them shows managedFields, or there is none.
     writers: bool,
+    profiles: Vec<ClusterProfile>,
 }
 
 /// Lists the profiles.
@@ -213,7 +222,7 @@ async fn inventory(
         let (into, scope) = (Arc::clone(&counting), plan.scope.clone());
         let each = move |json: &[u8]| match serde_json::from_slice::<ClusterProfile>(json) {
             Ok(profile) if !scope.holds(&profile) => into.lock().inventory.left_out += 1,
-            Ok(profile) => into.lock().count(&profile),
+            Ok(profile) => into.lock().count(profile),
             Err(_) => into.lock().inventory.unreadable += 1,
         };
         match within(deadline, list(&hub.timed(), &path, each)).await {
@@ -229,6 +238,7 @@ async fn inventory(
         mut inventory,
         places,
         writers,
+        profiles,
     } = std::mem::take(&mut *counting.lock());
     inventory.namespaces = places.len();
     inventory.is_whole = is_whole;
@@ -236,6 +246,7 @@ async fn inventory(
         writers: writers || inventory.profiles == 0,
         inventory,
         places,
+        profiles,
     })
 }
 
@@ -245,14 +256,15 @@ struct Counting {
     inventory: Inventory,
     places: BTreeSet<String>,
     writers: bool,
+    profiles: Vec<ClusterProfile>,
 }
 
 impl Counting {
-    fn count(&mut self, profile: &ClusterProfile) {
+    fn count(&mut self, profile: ClusterProfile) {
         self.writers |= profile.metadata.writers.is_some();
         let manager = without_credentials(profile.manager()).into_owned();
         let namespace = profile.metadata.namespace.to_string();
-        if is_of_a_run(profile) {
+        if is_of_a_run(&profile) {
             self.inventory.left_out += 1;
             return;
         }
@@ -263,6 +275,9 @@ impl Counting {
         let managers = &mut self.inventory.managers;
         if managers.len() < MANAGERS || managers.contains_key(&manager) {
             *managers.entry(manager).or_default() += 1;
+        }
+        if self.profiles.len() < KEPT {
+            self.profiles.push(profile);
         }
     }
 }

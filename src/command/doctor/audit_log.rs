@@ -143,8 +143,8 @@ mod tests {
             events: 1,
             knows_profiles,
             writes: levels.iter().map(|level| ((*level).to_owned(), 1)).collect(),
-            last: None,
             is_whole: true,
+            ..AuditSample::default()
         }
     }
 

@@ -7,7 +7,9 @@ use evidence::{
 };
 use judge::Selection;
 
-use super::{audit_log, check::Check, document::Diagnosis, driver, examine::Examined, gain, kinds, members};
+use super::{
+    audit_log, check::Check, document::Diagnosis, driver, examine::Examined, gain, kinds, members, writers,
+};
 use crate::command::flags::driver::Driving;
 
 /// What a run sees of a consumer.
@@ -33,6 +35,7 @@ pub fn conclude(
         mut hub,
         mut checks,
         evidence,
+        profiles,
         reached,
         sample,
         own_log,
@@ -64,6 +67,7 @@ pub fn conclude(
     if evidence.is_some() {
         checks.extend(kinds::of_hub(&mut gains, &plan));
     }
+    checks.extend(writers::of_writers(&plan, profiles, &sample));
     let of_files = [
         (
             "evidence/members",

@@ -11,7 +11,7 @@ use collect::{
     requests::{AuditSample, RequestsError},
     survey,
 };
-use evidence::Evidence;
+use evidence::{Evidence, api::ClusterProfile};
 use tokio::time::timeout;
 
 use super::{check::Check, document::Hub, hub, outputs::of_consumer};
@@ -34,6 +34,8 @@ pub struct Examined {
     pub checks: Vec<Check>,
     /// What a run would ask for; none if the hub could not be asked.
     pub evidence: Option<Evidence>,
+    /// Some of the profiles that a run would judge.
+    pub profiles: Vec<ClusterProfile>,
     pub reached: Vec<Reached>,
     pub sample: Option<Result<AuditSample, RequestsError>>,
     /// Whether the hub's own audit log is read, without being named.
@@ -47,6 +49,7 @@ impl Examined {
             checks,
             hub: Hub::default(),
             evidence: None,
+            profiles: Vec::new(),
             reached: Vec::new(),
             sample: None,
             own_log: false,
@@ -126,12 +129,16 @@ async fn ask(
     let members = reach_members(&plan.members, &plan.scope, clock, limit);
     let (surveyed, reached) = futures::join!(survey(connection, &plan, writes, clock, limit), members);
     let manager = plan.scope.cluster_manager.clone();
+    let mut profiles = Vec::new();
     let (hub, evidence, mut checks) = match surveyed {
-        Ok(found) => (
-            hub::describe(connection, &found),
-            Some(found.evidence.clone()),
-            hub::checks(connection, found, manager.as_deref()),
-        ),
+        Ok(mut found) => {
+            profiles = std::mem::take(&mut found.profiles);
+            (
+                hub::describe(connection, &found),
+                Some(found.evidence.clone()),
+                hub::checks(connection, found, manager.as_deref()),
+            )
+        }
         Err(error) => {
             let known = Hub {
                 server: hub::address(connection),
@@ -147,6 +154,7 @@ async fn ask(
         hub,
         checks,
         evidence,
+        profiles,
         reached,
         ..Examined::nothing(plan, Vec::new())
     }

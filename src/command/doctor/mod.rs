@@ -15,5 +15,6 @@ mod hub;
 mod kinds;
 mod members;
 mod outputs;
+mod writers;
 
 pub use command::Doctor;

@@ -24,6 +24,7 @@ mod untouched;
 mod violation;
 
 pub(crate) use answer::Answer;
+pub use author::{WriterList, writers};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};

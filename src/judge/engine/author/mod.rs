@@ -3,6 +3,7 @@
 //! Authors are attributed by name. The user configures the names of the implementation, or the only writer of its objects
 //! is inferred to be the implementation. No source other than the audit log and managedFields counts.
 
+mod listing;
 mod names;
 mod sources;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use evidence::{
     parse_time,
 };
 
+pub use self::listing::{WriterList, writers};
 pub(crate) use self::writers::{WriterName, Written};
 use self::{
     names::ImplementationNames,
@@ -100,7 +102,7 @@ pub(crate) struct Candidate<'e> {
     /// Its name.
     pub(crate) name: WriterName<'e>,
     /// Its author.
-    pub(crate) author: Author,
+    pub(crate) attribution: Attribution<'e>,
     /// What it wrote.
     pub(crate) written: Written<'e>,
     /// The flags that name it.
@@ -216,7 +218,7 @@ impl<'e> Authors<'e> {
         let writers = self.writers.iter();
         let candidates = writers.map(|(name, written)| Candidate {
             name: *name,
-            author: self.names.of_writer(*name).author,
+            attribution: self.names.of_writer(*name),
             written: written.clone(),
             flags: self.names.flags(*name, &self.writers),
         });

@@ -108,7 +108,10 @@ impl StepText {
                     (_, None) => "a".to_owned(),
                 }),
             profile: profile.map(|key| profile_reference(&key.namespace, &key.name)),
-            profile_after: self.profile_after.as_deref().map(|name| profile_reference("default", name)),
+            profile_after: self
+                .profile_after
+                .as_deref()
+                .map(|name| profile_reference("default", name)),
             from: moment(self.at),
             until: moment(done),
             outcome: match &self.failed {
