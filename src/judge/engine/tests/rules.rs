@@ -1,15 +1,19 @@
 //! The rules that exist only for tests.
 //!
-//! Their functions read two labels. The label `answer` of a profile says what the function answers about it, and the label
+//! Their functions read two labels. The label `answer` of an object says what the function answers about it, and the label
 //! `group` is its key.
 
 use std::sync::{Arc, LazyLock};
 
-use evidence::{DriverAction, Scenario, api::ClusterProfile};
+use evidence::{
+    DriverAction, Scenario,
+    api::{ClusterProfile, PlacementDecision},
+};
 
 use crate::{
     engine::{
-        Answer, Change, Evaluate, Hub, Shortfall, Step, Value, change, creation, group, stable, state, step,
+        Answer, Change, DecisionKey, Evaluate, Hub, Shortfall, Step, Value, change, creation, decision,
+        group, once, slice, stable, state, step,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -18,63 +22,80 @@ use crate::{
 /// The path of the label that says what a function answers.
 const ANSWER_PATH: &str = "metadata.labels[answer]";
 
+/// The first edition that has the rules on profiles, and the one that has those on slices.
+const PROFILES: &str = "standard";
+const SLICES: &str = "placement-2025-09";
+
 /// All test rules.
-pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+pub(super) static RULES: LazyLock<Vec<Rule>> =
+    LazyLock::new(|| profile_rules().into_iter().chain(slice_rules()).collect());
+
+fn profile_rules() -> Vec<Rule> {
+    let of = |id, needs, evaluator| rule(id, PROFILES, needs, evaluator);
     vec![
-        rule("test/state", "inventory", state(labelled_answer)),
-        rule(
+        of("test/state", "inventory", Arc::new(state(labelled_answer))),
+        of(
             "test/state-without-grace",
             "inventory",
-            state(labelled_answer).grace(0),
+            Arc::new(state(labelled_answer).grace(0)),
         ),
-        rule(
+        of(
             "test/state-filled-later",
             "inventory",
-            state(labelled_answer).filled_later(),
+            Arc::new(state(labelled_answer).filled_later()),
         ),
-        rule(
+        of(
             "test/state-of-others",
             "inventory",
-            state(labelled_answer).of_others(),
+            Arc::new(state(labelled_answer).of_others()),
         ),
-        rule(
+        of(
             "test/state-if-any",
             "inventory",
-            state(labelled_answer).applies_if_any(has_answer),
+            Arc::new(state(labelled_answer).applies_if_any(has_answer)),
         ),
-        rule("test/group", "inventory", group(group_key, group_of_one)),
-        rule(
+        of("test/group", "inventory", Arc::new(group(group_key, one_profile))),
+        of(
             "test/stable",
             "inventory",
-            stable(answer_value, "the label changed"),
+            Arc::new(stable(answer_value, "the label changed")),
         ),
-        rule(
+        of(
             "test/change",
             "timeline",
-            change(change_of_answer, "no label changed"),
+            Arc::new(change(changed_answer, "no label changed")),
         ),
-        rule(
+        of(
             "test/creation",
             "timeline",
-            creation(answer_of_creation, "no profile was created"),
+            Arc::new(creation(answer_of_creation, "no profile was created")),
         ),
-        rule(
+        of(
             "test/step",
             "driver",
-            step(Scenario::Outage, DriverAction::Break, answered_after_break),
+            Arc::new(step(Scenario::Outage, DriverAction::Break, answered_after_break)),
         ),
+        of("test/once", "inventory", Arc::new(once(all_answers))),
     ]
-});
+}
 
-fn rule(id: &'static str, needs: &str, evaluator: impl Evaluate + 'static) -> Rule {
+fn slice_rules() -> Vec<Rule> {
+    let of = |id, evaluator| rule(id, SLICES, "placement-decisions", evaluator);
+    vec![
+        of("test/slice", Arc::new(slice(labelled_answer_of_slice))),
+        of("test/decision", Arc::new(decision(one_slice))),
+    ]
+}
+
+fn rule(id: &'static str, edition: &str, needs: &str, evaluator: Arc<dyn Evaluate>) -> Rule {
     let facts = format!(
-        "{{title: A test, level: MUST, basis: explicit, since: standard, source: Test › Test, needs: [{needs}], \
-         appliesTo: profiles with the label, remedy: None., examples: []}}"
+        "{{title: A test, level: MUST, basis: explicit, since: {edition}, source: Test › Test, needs: [{needs}], \
+         appliesTo: objects with the label, remedy: None., examples: []}}"
     );
     Rule {
         id,
         facts: Facts::parse(id, &facts).expect("the facts of a test rule"),
-        evaluators: vec![Arc::new(evaluator)],
+        evaluators: vec![evaluator],
     }
 }
 
@@ -82,9 +103,18 @@ fn has_answer(profile: &ClusterProfile) -> bool {
     profile.label("answer").is_some()
 }
 
-/// The answer that the label names: kept without the label, and broken for a text that names none.
+/// The answer that the label names.
 fn labelled_answer(profile: &ClusterProfile, _: &Hub) -> Answer {
-    match profile.label("answer") {
+    answer(profile.label("answer"))
+}
+
+fn labelled_answer_of_slice(slice: &PlacementDecision, _: &Hub) -> Answer {
+    answer(slice.label("answer"))
+}
+
+/// Kept without the label, and broken for a text that names no answer.
+fn answer(label: Option<&str>) -> Answer {
+    match label {
         None => Answer::Kept,
         Some("not-applicable") => Answer::NotApplicable,
         Some("unknown") => Answer::Unknown("the label is unknown".into()),
@@ -103,7 +133,7 @@ fn group_key(profile: &ClusterProfile, _: &Hub) -> Vec<String> {
     profile.label("group").map(str::to_owned).into_iter().collect()
 }
 
-fn group_of_one(key: &String, profiles: &[&ClusterProfile], _: &Hub) -> Answer {
+fn one_profile(key: &String, profiles: &[&ClusterProfile], _: &Hub) -> Answer {
     let [_, .., last] = profiles else {
         return Answer::Kept;
     };
@@ -122,7 +152,7 @@ fn answer_value(profile: &ClusterProfile) -> Option<Value> {
     })
 }
 
-fn change_of_answer(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer {
+fn changed_answer(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer {
     match change.both() {
         Some((before, after)) if before.label("answer") != after.label("answer") => {
             labelled_answer(after, hub)
@@ -148,4 +178,23 @@ fn answered_after_break(step: &Step) -> Answer {
             observed: "(absent)".to_owned(),
         },
     )
+}
+
+/// A decision has one slice.
+fn one_slice(_: &DecisionKey, slices: &[&PlacementDecision], _: &Hub) -> Answer {
+    let [_, .., last] = slices else {
+        return Answer::Kept;
+    };
+    Answer::broken(
+        Finding::on(*last, "the decision has several slices")
+            .at("decisions")
+            .expected("one slice")
+            .observed(format!("{} slices", slices.len())),
+    )
+}
+
+/// The answer about the last version of each profile.
+fn all_answers(hub: &Hub) -> Vec<Answer> {
+    let profiles = hub.evidence.inventory();
+    profiles.map(|profile| labelled_answer(profile, hub)).collect()
 }
