@@ -30,7 +30,7 @@ pub(super) fn author_of_moment<'e, T: Judged>(
 ) -> Option<Attribution<'e>> {
     let authors = T::authors(hub);
     let known = place.checked_sub(1).and_then(|before| timeline.objects(before));
-    let after = changed_version(known.unwrap_or_default(), timeline.objects(place)?)?;
+    let after = changed_version(known.as_deref().unwrap_or_default(), &timeline.objects(place)?)?;
     let Some(known) = known else {
         return Some(authors.of_listed(&after.object, field));
     };

@@ -14,7 +14,7 @@ use super::{
     violation::Violations,
 };
 use crate::{
-    hash::HashSet,
+    hash::{HashMap, HashSet},
     subjects::Findings,
     time::{Micros, SECOND},
     timeline::Timeline,
@@ -157,9 +157,15 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
         let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
         let mut known: Vec<&T> = Vec::new();
+        let mut objects = timeline.walk();
+        let places: HashMap<&str, usize> = lives
+            .iter()
+            .enumerate()
+            .map(|(place, life)| (&*life.last().metadata().uid, place))
+            .collect();
         for place in 0..timeline.moments().len() {
-            let objects = timeline.objects(place).unwrap_or_default();
-            let members = self.members(key, objects, lives, hub);
+            let objects = objects.at(place).unwrap_or_default();
+            let members = self.members(key, objects, &places, hub);
             let is_known = members.len() == known.len()
                 && members
                     .iter()
@@ -199,19 +205,15 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         &self,
         key: &K,
         objects: &[&'e Version<T>],
-        lives: &[&History<T>],
+        places: &HashMap<&str, usize>,
         hub: &Hub,
     ) -> Vec<&'e T> {
-        let place = |object: &T| {
-            let uid = &object.metadata().uid;
-            lives.iter().position(|life| life.last().metadata().uid == *uid)
-        };
         let mut members: Vec<&T> = objects
             .iter()
             .map(|version| &version.object)
             .filter(|object| !object.is_terminating() && (self.keys)(object, hub).contains(key))
             .collect();
-        members.sort_by_key(|object| place(object));
+        members.sort_by_key(|object| places.get(&*object.metadata().uid));
         members
     }
 

@@ -161,7 +161,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
         let is_at_least = first
             .checked_sub(1)
-            .is_none_or(|before| self.timeline.objects(before).is_none());
+            .is_none_or(|before| !self.timeline.moments()[before].is_observed());
         let ending = match self.ending(last) {
             Ending::Fixed => ", then fixed",
             Ending::Deleted => ", when the profile was deleted",
@@ -182,7 +182,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         }
         match self.timeline.objects(place + 1) {
             None => Ending::Gap,
-            Some([]) => Ending::Deleted,
+            Some(objects) if objects.is_empty() => Ending::Deleted,
             Some(objects) if objects.iter().any(|version| version.object.is_terminating()) => Ending::Deleted,
             Some(_) => Ending::Fixed,
         }

@@ -1,11 +1,11 @@
 //! Builds a timeline from the arrivals and the gaps in the evidence.
 
-use std::{ops::Range, vec};
+use std::vec;
 
 use evidence::{Evidence, History, Origin, Tracked, Version};
 
 use super::{
-    Moment, Timeline,
+    Moment, Step, Timeline,
     arrival::{Arrival, Arrivals, put_in_hub_order},
 };
 use crate::time::{Edge, Gaps, LATE, Micros, Set, is_watched, put_in_order};
@@ -28,14 +28,10 @@ pub(super) struct Build<'e, T> {
     gaps: Gaps<'e>,
     timeline: Timeline<'e, T>,
     unobserved: Vec<(Micros, Micros)>,
-    /// The present version of each name.
-    present: Vec<Option<&'e Version<T>>>,
-    /// The names that are present, in the order of their creation.
-    order: Vec<usize>,
-    /// The versions of the last observed moment.
-    last: Range<usize>,
-    /// Whether all that came since then is new objects.
-    is_unchanged: bool,
+    /// The uid of the present object of each name.
+    present: Vec<Option<&'e str>>,
+    /// How many objects are present.
+    count: usize,
 }
 
 impl<'e, T: Tracked> Build<'e, T> {
@@ -50,15 +46,17 @@ impl<'e, T: Tracked> Build<'e, T> {
         } else {
             Gaps::default()
         };
-        let present = vec![None; arrivals.names.len()];
+        let names = arrivals.names.len();
         Self {
+            present: vec![None; names],
             evidence,
             arrivals,
             is_same,
             gaps,
             timeline: Timeline {
                 moments: Vec::new(),
-                versions: Vec::new(),
+                steps: Vec::new(),
+                names,
                 changes: Vec::new(),
                 unobserved: Set::default(),
                 end: Micros::MAX,
@@ -67,10 +65,7 @@ impl<'e, T: Tracked> Build<'e, T> {
                 cut: None,
             },
             unobserved: Vec::new(),
-            present,
-            order: Vec::new(),
-            last: 0..0,
-            is_unchanged: true,
+            count: 0,
         }
     }
 
@@ -218,7 +213,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         let Some(last) = self.timeline.moments.last().filter(|last| last.is_observed()) else {
             return;
         };
-        if !self.order.is_empty() {
+        if self.count > 0 {
             return;
         }
         let gaps = self
@@ -244,26 +239,19 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     fn push_unobserved(&mut self, since: Edge, seen_at: Micros) {
-        self.timeline.moments.push(Moment {
-            since,
-            seen_at,
-            objects: None,
-        });
+        self.push(since, seen_at, false);
     }
 
-    /// Adds a moment with the present objects. It shares the versions of the last moment if none changed or went.
     fn push_objects(&mut self, since: Edge, seen_at: Micros) {
-        let versions = &mut self.timeline.versions;
-        if !std::mem::replace(&mut self.is_unchanged, true) {
-            self.last = versions.len()..versions.len();
-        }
-        let present = self.order.iter().filter_map(|slot| self.present[*slot]);
-        versions.extend(present.skip(self.last.len()));
-        self.last.end = versions.len();
+        self.push(since, seen_at, true);
+    }
+
+    fn push(&mut self, since: Edge, seen_at: Micros, is_observed: bool) {
         self.timeline.moments.push(Moment {
             since,
             seen_at,
-            objects: Some(self.last.clone()),
+            is_observed,
+            steps: self.timeline.steps.len(),
         });
     }
 
@@ -275,18 +263,18 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// Makes an arrival present. A new object of a name replaces the one before it.
     fn apply(&mut self, arrival: Arrival<'e, T>) {
-        let uid = |version: &Version<T>| version.object.metadata().uid.clone();
-        let is_replaced = self.present[arrival.slot].map(uid) != arrival.before.map(uid);
-        if arrival.version.is_none() && is_replaced {
+        let uid: fn(&'e Version<T>) -> &'e str = |version| &version.object.metadata().uid;
+        let present = &mut self.present[arrival.slot];
+        if arrival.version.is_none() && *present != arrival.before.map(uid) {
             return;
         }
-        let before = std::mem::replace(&mut self.present[arrival.slot], arrival.version);
-        match (before, arrival.version) {
-            (None, Some(_)) => self.order.push(arrival.slot),
-            (Some(_), None) => self.order.retain(|slot| *slot != arrival.slot),
-            _ => {}
-        }
-        self.is_unchanged &= before.is_none();
+        self.count -= usize::from(present.is_some());
+        *present = arrival.version.map(uid);
+        self.count += usize::from(present.is_some());
+        self.timeline.steps.push(Step {
+            slot: arrival.slot,
+            version: arrival.version,
+        });
     }
 
     /// Records the change that an arrival is, which begins the next moment.

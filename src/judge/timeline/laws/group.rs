@@ -1,6 +1,6 @@
 //! Objects that share a key.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use evidence::{Evidence, ProfileHistory};
 use proptest::{collection::vec, prelude::*};
@@ -48,8 +48,10 @@ fn wrong(courses: &[Course]) -> Set {
 fn wrong_intervals(evidence: &Evidence) -> Intervals {
     let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
     let timeline = Timeline::of_group(evidence, &lives);
+    let objects = RefCell::new(timeline.walk());
     timeline.intervals(|place| {
-        let objects = timeline.objects(place).expect("an observed moment");
+        let mut objects = objects.borrow_mut();
+        let objects = objects.at(place).expect("an observed moment");
         objects.iter().filter(|version| is_bad(&version.object)).count() == BAD
     })
 }
