@@ -1,13 +1,14 @@
 //! What the evidence shows of the hub as a whole.
 
-use std::sync::OnceLock;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 use evidence::{
-    Claim, DriverStep, Evidence, Namespace,
-    api::{ClusterProfile, Edition, PlacementDecision, Role},
+    Claim, Credential, DriverStep, Evidence, Kind, Namespace,
+    api::{ClusterProfile, Edition, PlacementDecision, Role, names},
 };
 
 use super::{
+    at_end::{ConsumerSecret, by_credential, consumer_secrets},
     author::Authors,
     judged::{JudgedObject, judged_profiles, judged_slices},
     step::observed_until,
@@ -21,6 +22,8 @@ pub(crate) struct Hub<'e> {
     profiles: OnceLock<Vec<JudgedObject<'e, ClusterProfile>>>,
     slices: OnceLock<Vec<JudgedObject<'e, PlacementDecision>>>,
     clustersets: OnceLock<ClusterSets<'e>>,
+    consumer_secrets: OnceLock<Vec<ConsumerSecret<'e>>>,
+    credentials: OnceLock<BTreeMap<&'e Credential, Vec<usize>>>,
     profile_authors: OnceLock<Authors<'e>>,
     slice_authors: OnceLock<Authors<'e>>,
 }
@@ -33,6 +36,8 @@ impl<'e> Hub<'e> {
             profiles: OnceLock::new(),
             slices: OnceLock::new(),
             clustersets: OnceLock::new(),
+            consumer_secrets: OnceLock::new(),
+            credentials: OnceLock::new(),
             profile_authors: OnceLock::new(),
             slice_authors: OnceLock::new(),
         }
@@ -83,6 +88,28 @@ impl<'e> Hub<'e> {
         self.profiles().iter().filter(move |object| {
             object.last_before(taken.from).is_some() && object.first_touch.is_none_or(|touch| touch >= until)
         })
+    }
+
+    /// The judged Secrets of consumers.
+    pub(crate) fn consumer_secrets(&self) -> &[ConsumerSecret<'e>] {
+        self.consumer_secrets
+            .get_or_init(|| consumer_secrets(self.evidence))
+    }
+
+    /// The places of the consumers' Secrets with each credential.
+    pub(super) fn credentials(&self) -> &BTreeMap<&'e Credential, Vec<usize>> {
+        self.credentials
+            .get_or_init(|| by_credential(self.consumer_secrets()))
+    }
+
+    /// Whether a profile of that name may exist that could not be read.
+    pub(crate) fn may_have_unread_profile(&self, name: &str) -> bool {
+        !self.evidence.is_whole(Kind::Inventory) || self.evidence.may_be_unread(names::KIND, name)
+    }
+
+    /// Whether profiles of a namespace were read.
+    pub(crate) fn holds_namespace(&self, namespace: &str) -> bool {
+        self.evidence.header.scope.holds_namespace(namespace)
     }
 
     /// Who wrote profiles.

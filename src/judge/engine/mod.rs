@@ -4,6 +4,7 @@
 //! violation lasted, and what the evidence does not show.
 
 mod answer;
+mod at_end;
 mod attribution;
 mod author;
 mod change;
@@ -25,6 +26,9 @@ mod violation;
 
 pub(crate) use answer::Answer;
 pub use author::{WriterList, writers};
+pub(crate) use at_end::{
+    AtEnd, ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
+};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};
@@ -39,6 +43,6 @@ pub(crate) use seen::{Ahead, CLOCKS_APART, Seen};
 pub(crate) use stable::{Stable, Value, stable};
 pub(crate) use state::{State, slice, state, state_seen};
 pub(crate) use step::{
-    Shortfall, Step, action, describe, in_the_end, next_action_on, nothing_appeared, step, within,
+    Shortfall, Step, action, cut_short, describe, in_the_end, next_action_on, nothing_appeared, step, within,
 };
 pub(crate) use untouched::{Guarded, Untouched};

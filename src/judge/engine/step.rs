@@ -329,6 +329,15 @@ impl<'s, 'e> Step<'s, 'e> {
             .flatten()
     }
 
+    /// The driver's next attempt to join the member again.
+    pub(crate) fn joins_again(&self) -> Option<&'s DriverStep>
+    where
+        'e: 's,
+    {
+        self.next_action()
+            .filter(|next| next.action == DriverAction::Join)
+    }
+
     /// Whether the driver recorded which profile a member had after an action.
     pub(crate) fn records_profiles(&self) -> bool {
         let steps = self.hub.evidence.driver.iter().flat_map(|driver| &driver.steps);

@@ -1,196 +1,147 @@
 //! The owners of the credentials in a Secret (KEP-4322 › Secret format).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use evidence::{Credential, Kubeconfig, KubeconfigUser};
 
-use evidence::{Credential, Evidence, Kubeconfig, KubeconfigUser, Secret};
-
-use super::subject::{NO_SECRET, consumer, namespaces, nothing_found, subjects};
 use crate::{
-    subjects::{Finding, Findings},
+    engine::{Answer, ConsumerSecret, Hub},
+    subjects::Finding,
     text::redacted,
 };
 
 /// `consumers/secret-single-consumer`
 ///
-/// Each consumer Secret contains the credentials of its consumer alone.
+/// No Secret has, for one server, beside its own user another one that is the only user of another consumer's Secret.
 ///
-/// Two users of one server are one consumer's or two, and a credential of two consumers is only one in each Secret: both
-/// are warnings. It is a violation if the second user is the one by which another consumer's Secret gives access.
-pub(in crate::rules) fn secret_single_consumer(evidence: &Evidence, findings: &mut Findings) {
-    let subjects = subjects(evidence);
-    if subjects.is_empty() {
-        nothing_found(evidence, findings, NO_SECRET)
-    } else {
-        findings.not_applicable("no Secret contains a kubeconfig")
-    }
-    let namespaces = namespaces(evidence);
-    let secrets = subjects.iter().filter_map(|subject| {
-        let secret = subject.secret;
-        // Another rule reports a namespace without a consumer's name.
-        let namespace = namespaces.get(secret.namespace.as_str());
-        let consumer = namespace.and_then(|namespace| consumer(namespace));
-        Some((secret, secret.kubeconfig.as_ref()?, consumer))
+/// Two users without a common credential at one server are a warning, and so is a credential of two consumers.
+pub(in crate::rules) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answer {
+    let Some(kubeconfig) = &secret.secret.kubeconfig else {
+        return Answer::NotApplicable;
+    };
+    let consumer = hub.consumer_of(&secret.secret.namespace);
+    let pairs = users_of_one_server(kubeconfig);
+    let guest = consumer.and_then(|consumer| {
+        pairs
+            .iter()
+            .find_map(|(own, guest)| Some((own, guest, owner_of_guest(hub, consumer, own, guest)?)))
     });
-    let secrets: Vec<(&Secret, &Kubeconfig, Option<&str>)> = secrets.collect();
-    let owners = Owners::of(&secrets);
-    // Whose credential was found beside another user's is known; that both have it is no second fault.
-    let mut misplaced: BTreeSet<&Credential> = BTreeSet::new();
-    let mut mixed: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for (secret, kubeconfig, consumer) in &secrets {
-        if let Some(two) = consumer.and_then(|consumer| owners.two_consumers(kubeconfig, consumer)) {
-            misplaced.extend(credentials(two.foreign));
-            mixed.insert((&secret.namespace, &secret.name));
-            findings.report(
-                Finding::on(*secret, "the Secret contains the credentials of two consumers")
-                    .at(USERS)
-                    .expected("one consumer's credentials")
-                    .observed(redacted(&format!(
-                        "those of {}, and of {}, by which {}/{} gives access to consumer {}",
-                        two.own.name, two.foreign.name, two.owner.1.namespace, two.owner.1.name, two.owner.0
-                    ))),
-            );
-        }
+    let finding = |message: &str, expected: &str, observed: String| {
+        let finding = Finding::on(secret.secret, message).at(USERS).expected(expected);
+        finding.observed(redacted(&observed))
+    };
+    if let Some((own, guest, (owner, other))) = guest {
+        let place = format!("{}/{}", other.secret.namespace, other.secret.name);
+        return Answer::broken(finding(
+            "the Secret contains the credentials of two consumers",
+            "one consumer's credentials",
+            format!(
+                "those of {}, and of {}, by which {place} gives access to consumer {owner}",
+                own.name, guest.name
+            ),
+        ));
     }
-    // Each credential, with the consumer and the Secret that first had it.
-    let mut first: BTreeMap<&Credential, Owner> = BTreeMap::new();
-    for (secret, kubeconfig, consumer) in secrets {
-        findings.examine();
-        let is_mixed = mixed.contains(&(&*secret.namespace, &*secret.name));
-        if let Some((one, other)) = two_users(kubeconfig).filter(|_| !is_mixed) {
-            findings.report(
-                Finding::on(
-                    secret,
-                    "the Secret contains the credentials of more than one user",
-                )
-                .at(USERS)
-                .expected("one user's credentials")
-                .observed(redacted(&format!("those of {} and of {}", one.name, other.name)))
-                .advisory(),
-            );
-        }
-        let Some(consumer) = consumer else {
-            continue;
-        };
-        let credentials = kubeconfig.users.iter().flat_map(credentials);
-        let shared: Vec<Owner> = credentials
-            .filter(|credential| !misplaced.contains(credential))
-            .map(|credential| *first.entry(credential).or_insert((consumer, secret)))
-            .filter(|(owner, _)| *owner != consumer)
-            .collect();
-        if let Some((owner, other)) = shared.first() {
-            findings.report(
-                Finding::on(secret, "two consumers share a credential")
-                    .at(USERS)
-                    .expected(format!("a credential of consumer {consumer} alone"))
-                    .observed(format!(
-                        "that of consumer {owner} in {}/{}",
-                        other.namespace, other.name
-                    ))
-                    .advisory(),
-            );
-        }
-    }
+    let two = pairs.first().map(|(one, other)| {
+        let message = "the Secret contains the credentials of more than one user";
+        finding(
+            message,
+            "one user's credentials",
+            format!("those of {} and of {}", one.name, other.name),
+        )
+    });
+    let shared = consumer.and_then(|consumer| {
+        let (owner, other) = shared_with(hub, secret, kubeconfig, consumer)?;
+        let place = format!(
+            "that of consumer {owner} in {}/{}",
+            other.secret.namespace, other.secret.name
+        );
+        let expected = format!("a credential of consumer {consumer} alone");
+        Some(finding("two consumers share a credential", &expected, place))
+    });
+    Answer::all(two.into_iter().chain(shared).map(Finding::advisory))
 }
 
 const USERS: &str = "data.Config.users";
 
-/// A consumer, and one of its Secrets.
-type Owner<'a> = (&'a str, &'a Secret);
+/// A consumer, with one of its Secrets.
+type Owner<'h, 'e> = (&'e str, &'h ConsumerSecret<'e>);
 
-/// Which consumers have each credential. Two of them are enough to find one that is another's.
-#[derive(Default)]
-struct Owners<'a> {
-    any: BTreeMap<&'a Credential, Vec<Owner<'a>>>,
-    /// By Secrets that hold one user only: this user is the consumer's access.
-    alone: BTreeMap<&'a Credential, Vec<Owner<'a>>>,
-}
-
-/// Two users of one server in one Secret, of two consumers.
-struct TwoConsumers<'a> {
-    own: &'a KubeconfigUser,
-    foreign: &'a KubeconfigUser,
-    /// The other consumer, with its own Secret.
-    owner: Owner<'a>,
-}
-
-impl<'a> Owners<'a> {
-    fn of(secrets: &[(&'a Secret, &'a Kubeconfig, Option<&'a str>)]) -> Self {
-        let mut owners = Self::default();
-        for &(secret, kubeconfig, consumer) in secrets {
-            let Some(consumer) = consumer else {
-                continue;
-            };
-            let users = by_user(kubeconfig);
-            let is_alone = users.iter().all(|(_, user)| *user == 0);
-            for credential in users.iter().flat_map(|(entry, _)| credentials(entry)) {
-                add(&mut owners.any, credential, (consumer, secret));
-                if is_alone {
-                    add(&mut owners.alone, credential, (consumer, secret));
-                }
-            }
-        }
-        owners
-    }
-
-    /// Finds two users of one server: one that no other consumer has, and one that is the only user of another consumer's
-    /// Secret.
-    fn two_consumers(&self, kubeconfig: &'a Kubeconfig, consumer: &str) -> Option<TwoConsumers<'a>> {
-        let entries = by_user(kubeconfig);
-        let mut of_users: HashMap<usize, (bool, Option<Owner<'a>>)> = HashMap::new();
-        for (entry, user) in &entries {
-            let (is_own, owner) = of_users.entry(*user).or_insert((true, None));
-            for credential in credentials(entry) {
-                *is_own &= other_than(&self.any, credential, consumer).is_none();
-                *owner = owner.or_else(|| other_than(&self.alone, credential, consumer));
-            }
-        }
-        let servers = servers(kubeconfig);
-        // The first of both kinds for each server, and the first that may be for any server.
-        let mut own: BTreeMap<Option<&str>, &'a KubeconfigUser> = BTreeMap::new();
-        let mut foreign: BTreeMap<Option<&str>, (&'a KubeconfigUser, Owner<'a>)> = BTreeMap::new();
-        for (entry, user) in entries {
-            let places: Vec<Option<&str>> = match servers.get(entry.name.as_str()) {
-                None => vec![None],
-                Some(servers) => servers.iter().copied().map(Some).collect(),
-            };
-            for place in places {
-                match of_users[&user] {
-                    (true, _) => _ = own.entry(place).or_insert(entry),
-                    (false, Some(owner)) => _ = foreign.entry(place).or_insert((entry, owner)),
-                    (false, None) => {}
-                }
-            }
-        }
-        let mut pairs = own.iter().filter_map(|(place, own)| {
-            let rival = match place {
-                Some(_) => foreign.get(place).or_else(|| foreign.get(&None)),
-                None => foreign.values().next(),
-            };
-            Some((*own, *rival?))
-        });
-        let (own, (foreign, owner)) = pairs.next()?;
-        Some(TwoConsumers { own, foreign, owner })
-    }
-}
-
-fn add<'a>(
-    owners: &mut BTreeMap<&'a Credential, Vec<Owner<'a>>>,
-    credential: &'a Credential,
-    owner: Owner<'a>,
-) {
-    let owners = owners.entry(credential).or_default();
-    if owners.len() < 2 && owners.iter().all(|(consumer, _)| *consumer != owner.0) {
-        owners.push(owner);
-    }
-}
-
-fn other_than<'a>(
-    owners: &BTreeMap<&'a Credential, Vec<Owner<'a>>>,
-    credential: &Credential,
+/// The other consumer that `guest` gives access to, if `own` is the Secret's own user.
+fn owner_of_guest<'h, 'e>(
+    hub: &'h Hub<'e>,
     consumer: &str,
-) -> Option<Owner<'a>> {
-    let mut owners = owners.get(credential).into_iter().flatten();
-    owners.find(|(other, _)| *other != consumer).copied()
+    own: &KubeconfigUser,
+    guest: &KubeconfigUser,
+) -> Option<Owner<'h, 'e>> {
+    let is_own = credentials(own).all(|credential| others_with(hub, credential, consumer).is_empty());
+    let owners = credentials(guest).flat_map(|credential| others_with(hub, credential, consumer));
+    let mut alone = owners.filter(|(_, other)| other.secret.kubeconfig.as_ref().is_some_and(has_one_user));
+    alone.next().filter(|_| is_own)
+}
+
+/// Another consumer whose earlier Secret has a credential of this one, unless it is a guest there.
+fn shared_with<'h, 'e>(
+    hub: &'h Hub<'e>,
+    secret: &ConsumerSecret,
+    kubeconfig: &Kubeconfig,
+    consumer: &str,
+) -> Option<Owner<'h, 'e>> {
+    let name = (&secret.secret.namespace, &secret.secret.name);
+    let own = kubeconfig.users.iter().flat_map(credentials);
+    let mut others = own.flat_map(|credential| others_with(hub, credential, consumer));
+    others.find(|(_, other)| {
+        let is_mixed = |kubeconfig| !users_of_one_server(kubeconfig).is_empty();
+        let is_guest = has_one_user(kubeconfig) && other.secret.kubeconfig.as_ref().is_some_and(is_mixed);
+        (&other.secret.namespace, &other.secret.name) < name && !is_guest
+    })
+}
+
+/// The Secrets of other consumers that have a credential.
+fn others_with<'h, 'e>(hub: &'h Hub<'e>, credential: &Credential, consumer: &str) -> Vec<Owner<'h, 'e>> {
+    let secrets = hub.secrets_with(credential);
+    let owners = secrets.filter_map(|secret| Some((hub.consumer_of(&secret.secret.namespace)?, secret)));
+    owners.filter(|(owner, _)| *owner != consumer).collect()
+}
+
+fn has_one_user(kubeconfig: &Kubeconfig) -> bool {
+    kubeconfig
+        .users
+        .iter()
+        .filter(|user| credentials(user).next().is_some())
+        .count()
+        == 1
+}
+
+/// Pairs of users that share no credential and are for one server, in both orders. A user in no context may be for any.
+fn users_of_one_server(kubeconfig: &Kubeconfig) -> Vec<(&KubeconfigUser, &KubeconfigUser)> {
+    let users: Vec<&KubeconfigUser> = kubeconfig
+        .users
+        .iter()
+        .filter(|user| credentials(user).next().is_some())
+        .collect();
+    let servers: Vec<Vec<&str>> = users.iter().map(|user| servers(kubeconfig, &user.name)).collect();
+    let is_at_one = |one: usize, other: usize| {
+        let (one, other) = (&servers[one], &servers[other]);
+        one.is_empty() || other.is_empty() || one.iter().any(|server| other.contains(server))
+    };
+    let shares = |one: &KubeconfigUser, other: &KubeconfigUser| {
+        credentials(one).any(|credential| other.credentials.contains(credential))
+    };
+    let places = (0..users.len()).flat_map(|one| (0..users.len()).map(move |other| (one, other)));
+    let pairs = places.filter(|(one, other)| {
+        one != other && is_at_one(*one, *other) && !shares(users[*one], users[*other])
+    });
+    pairs.map(|(one, other)| (users[one], users[other])).collect()
+}
+
+/// The servers for which the contexts use a user.
+fn servers<'k>(kubeconfig: &'k Kubeconfig, user: &str) -> Vec<&'k str> {
+    let contexts = kubeconfig.contexts.iter().filter(|context| context.user == user);
+    let clusters = contexts.filter_map(|context| {
+        kubeconfig
+            .clusters
+            .iter()
+            .find(|cluster| cluster.name == context.cluster)
+    });
+    clusters.map(|cluster| cluster.server.as_str()).collect()
 }
 
 /// The credentials that can be compared.
@@ -198,87 +149,4 @@ fn credentials(user: &KubeconfigUser) -> impl Iterator<Item = &Credential> {
     user.credentials
         .iter()
         .filter(|credential| !credential.digest.is_empty())
-}
-
-/// Finds two entries that cannot belong to one user. Entries that share a credential, directly or through others,
-/// belong to one. So do entries for different servers: one consumer may have several names on several clusters.
-fn two_users(kubeconfig: &Kubeconfig) -> Option<(&KubeconfigUser, &KubeconfigUser)> {
-    let servers = servers(kubeconfig);
-    // The first entry for each server, the first that may be for any server, and the first of each of two users.
-    let mut at_server: HashMap<&str, Entry> = HashMap::new();
-    let mut anywhere: Option<Entry> = None;
-    let mut of_users: Vec<Entry> = Vec::new();
-    for entry in by_user(kubeconfig) {
-        let own = servers.get(entry.0.name.as_str());
-        let rivals: Vec<Entry> = match own {
-            None => of_users.clone(),
-            Some(own) => {
-                let there = own.iter().filter_map(|server| at_server.get(server));
-                there.copied().chain(anywhere).collect()
-            }
-        };
-        if let Some((rival, _)) = rivals.iter().find(|(_, user)| *user != entry.1) {
-            return Some((*rival, entry.0));
-        }
-        if of_users.len() < 2 && of_users.iter().all(|(_, user)| *user != entry.1) {
-            of_users.push(entry);
-        }
-        match own {
-            None => _ = anywhere.get_or_insert(entry),
-            Some(own) => own
-                .iter()
-                .for_each(|server| _ = at_server.entry(server).or_insert(entry)),
-        }
-    }
-    None
-}
-
-/// An entry with a credential, and the number of its user.
-type Entry<'a> = (&'a KubeconfigUser, usize);
-
-/// The entries with a credential. Those that share one are of one user.
-fn by_user(kubeconfig: &Kubeconfig) -> Vec<Entry<'_>> {
-    let entries: Vec<&KubeconfigUser> = kubeconfig
-        .users
-        .iter()
-        .filter(|user| credentials(user).next().is_some())
-        .collect();
-    let mut of_credential: BTreeMap<&Credential, Vec<usize>> = BTreeMap::new();
-    for (place, entry) in entries.iter().enumerate() {
-        for credential in credentials(entry) {
-            of_credential.entry(credential).or_default().push(place);
-        }
-    }
-    let mut users: Vec<Option<usize>> = vec![None; entries.len()];
-    for user in 0..entries.len() {
-        let mut waiting = vec![user];
-        while let Some(place) = waiting.pop() {
-            if users[place].is_some() {
-                continue;
-            }
-            users[place] = Some(user);
-            for credential in credentials(entries[place]) {
-                waiting.extend(of_credential.remove(credential).unwrap_or_default());
-            }
-        }
-    }
-    let users = users.into_iter().flatten();
-    entries.into_iter().zip(users).collect()
-}
-
-/// The servers for which the contexts use each entry, by its name.
-fn servers(kubeconfig: &Kubeconfig) -> HashMap<&str, Vec<&str>> {
-    let clusters: HashMap<&str, &str> = kubeconfig
-        .clusters
-        .iter()
-        .rev()
-        .map(|cluster| (cluster.name.as_str(), cluster.server.as_str()))
-        .collect();
-    let mut servers: HashMap<&str, Vec<&str>> = HashMap::new();
-    for context in &kubeconfig.contexts {
-        if let Some(server) = clusters.get(context.cluster.as_str()) {
-            servers.entry(context.user.as_str()).or_default().push(server);
-        }
-    }
-    servers
 }

@@ -1,84 +1,65 @@
-//! Secrets for a member that leaves (KEP-4322 › Push Model via Credentials in Secret).
+//! The Secrets of a member that left.
 
-use evidence::{DriverAction, Evidence, ObjectRef, Scenario, Secret, api::names};
-use jiff::Timestamp;
+use evidence::{ObjectRef, Secret, StepOutcome, api::names};
 
 use crate::{
-    shared::answer::{Span, did, executed, has_left},
-    subjects::{Finding, Findings},
+    engine::{Answer, Hub, Step, cut_short, describe, within},
+    subjects::Finding,
     text::redacted,
-    time::Known,
 };
 
 /// `consumers/secrets-retired`
 ///
-/// After a member left, its consumer Secrets are deleted.
-pub(in crate::rules) fn secrets_retired(evidence: &Evidence, findings: &mut Findings) {
-    for left in executed(evidence, findings, Scenario::JoinAndLeave, DriverAction::Leave) {
-        match left.step.secrets_before {
-            None => {
-                findings.cannot_tell(format!(
-                    "the number of Secrets before {} could not be read",
-                    did(left.step)
-                ));
-                continue;
-            }
-            Some(0) => {
-                findings.not_applicable("there were no Secrets for a member that left");
-                continue;
-            }
-            Some(_) => {}
-        }
-        let profile = left.profile;
-        let has_left = has_left(evidence, &profile.namespace, &profile.name, Timestamp::MAX);
-        if has_left == Known::No {
-            findings.not_applicable("the members that left have joined again");
-            continue;
-        }
-        let span = Span::of(evidence, left.step);
-        let lingering: Vec<&Secret> = evidence
-            .secrets
-            .iter()
-            .filter(|secret| is_for(evidence, secret, left.profile))
-            .collect();
-        // Secrets are listed once, at the end.
-        let failed_join = || {
-            (has_left != Known::Yes).then(|| {
-                format!(
-                    "a consumer Secret of {} is there after a `join` that failed, which may have had its effect",
-                    profile.path()
-                )
-            })
-        };
-        if let Some(reason) = span
-            .cut_short()
-            .or_else(failed_join)
-            .filter(|_| !lingering.is_empty())
-        {
-            findings.cannot_tell(reason);
-            continue;
-        }
-        findings.examine();
-        for secret in lingering {
-            findings.report(
-                Finding::on(secret, "a consumer Secret of a member that left still exists")
-                    .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
-                    .expected(span.within("no such Secret"))
-                    .observed(redacted(&left.profile.name)),
+/// After a member left and did not join again, no Secret names its profile. Secrets are read once, at the end of the run.
+pub(in crate::rules) fn secrets_retired(step: &Step) -> Answer {
+    match step.taken.secrets_before {
+        Some(0) => return Answer::NotApplicable,
+        Some(_) => {}
+        None => {
+            let reason = format!(
+                "the number of Secrets before {} could not be read",
+                describe(step.taken)
             );
+            return Answer::Unknown(reason.into());
         }
     }
+    let secrets = step.hub.evidence.secrets.iter();
+    let left: Vec<&Secret> = secrets
+        .filter(|secret| is_for(step.hub, secret, step.profile))
+        .collect();
+    if left.is_empty() {
+        return Answer::Kept;
+    }
+    if let Some(reason) = cut_short(step.hub.evidence, step.taken) {
+        return Answer::Unknown(reason);
+    }
+    match step.joins_again().map(|join| &join.outcome) {
+        None => {}
+        Some(StepOutcome::Done) => return Answer::NotApplicable,
+        Some(StepOutcome::Failed { .. }) => {
+            let profile = step.profile.path();
+            let reason = format!("a consumer Secret of {profile} is there after a `join` that failed");
+            return Answer::Unknown(reason.into());
+        }
+    }
+    Answer::all(left.into_iter().map(|secret| {
+        Finding::on(secret, "a consumer Secret of a member that left still exists")
+            .at(format!("metadata.labels[{}]", names::LABEL_SECRET_PROFILE))
+            .expected(within(step.taken, "no such Secret"))
+            .observed(redacted(&step.profile.name))
+    }))
 }
 
-/// Whether a Secret is for a profile. Without a namespace in its labels, it may mean another profile of that name.
-fn is_for(evidence: &Evidence, secret: &Secret, profile: &ObjectRef) -> bool {
+/// Whether a Secret is for a profile. Without a namespace in its labels, it may be for another profile of that name.
+fn is_for(hub: &Hub, secret: &Secret, profile: &ObjectRef) -> bool {
     let label = |key: &str| secret.labels.get(key).map(String::as_str);
-    let named = label(names::LABEL_SECRET_PROFILE) == Some(&profile.name);
-    named
+    let is_another = |namespace: &str, name: &str| name == profile.name && namespace != profile.namespace;
+    label(names::LABEL_SECRET_PROFILE) == Some(&profile.name)
         && match label(names::LABEL_SECRET_PROFILE_NAMESPACE) {
             Some(namespace) => namespace == profile.namespace,
-            None => !evidence.everyone().any(|other| {
-                *other.metadata.name == *profile.name && *other.metadata.namespace != *profile.namespace
-            }),
+            None => !hub
+                .evidence
+                .everyone()
+                .any(|other| is_another(&other.metadata.namespace, &other.metadata.name)),
         }
 }

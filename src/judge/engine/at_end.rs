@@ -1,0 +1,411 @@
+//! Evaluates a function on data that the run read once, at its end: Secrets.
+//!
+//! Profiles are compared with such data only by what they reported throughout the last 2 min of the watch.
+
+use std::{collections::BTreeMap, fmt};
+
+use evidence::{
+    Asked, Credential, Evidence, Kind, Login, LoginOutcome, LoginWith, Namespace, ProfileHistory, Reason,
+    Secret, UnlabelledSecret,
+    api::{ClusterProfile, Feature, names},
+};
+use jiff::Timestamp;
+
+use super::{Answer, Evaluate, Hub, state::GRACE};
+use crate::{
+    hash::HashMap,
+    reasons::NO_SECRET_TRIED,
+    subjects::Findings,
+    time::{Edge, end, stamped},
+    timeline::{Certainty, Timeline},
+};
+
+/// A judged Secret of a consumer, and the profiles that it may be for.
+pub(crate) struct ConsumerSecret<'e> {
+    /// The Secret.
+    pub(crate) secret: &'e Secret,
+    /// The profiles that its labels name, deleted ones included. Without a namespace in the labels there may be several.
+    pub(crate) profiles: Vec<&'e ProfileHistory>,
+}
+
+/// What a rule on data of the end is called on.
+enum Check {
+    Secret(fn(&ConsumerSecret, &Hub) -> Answer),
+    Login(fn(&ConsumerSecret, &LoginOutcome) -> Answer),
+    Unlabelled(fn(&UnlabelledSecret, &Hub) -> Answer),
+    Profile {
+        /// What must have held throughout the last 2 min.
+        settled: fn(&ClusterProfile) -> bool,
+        check: fn(&ClusterProfile, &Hub) -> Answer,
+    },
+}
+
+/// A rule on data that was read once.
+pub(crate) struct AtEnd(Check);
+
+/// A rule on each labelled Secret of a consumer.
+pub(crate) fn secret(check: fn(&ConsumerSecret, &Hub) -> Answer) -> AtEnd {
+    AtEnd(Check::Secret(check))
+}
+
+/// A rule on what a joined member answered to the credential of a consumer's Secret.
+pub(crate) fn login(check: fn(&ConsumerSecret, &LoginOutcome) -> Answer) -> AtEnd {
+    AtEnd(Check::Login(check))
+}
+
+/// A rule on each Secret in a consumer's namespace that has a kubeconfig, but no label.
+pub(crate) fn unlabelled_secret(check: fn(&UnlabelledSecret, &Hub) -> Answer) -> AtEnd {
+    AtEnd(Check::Unlabelled(check))
+}
+
+/// A rule on each profile of which something held throughout the last 2 min.
+pub(crate) fn settled_profile(
+    settled: fn(&ClusterProfile) -> bool,
+    check: fn(&ClusterProfile, &Hub) -> Answer,
+) -> AtEnd {
+    AtEnd(Check::Profile { settled, check })
+}
+
+impl<'e> ConsumerSecret<'e> {
+    /// The name in the Secret's label.
+    pub(crate) fn name(&self) -> &'e str {
+        label(self.secret, names::LABEL_SECRET_PROFILE).unwrap_or_default()
+    }
+
+    /// The namespace in the Secret's label, if any.
+    pub(crate) fn namespace(&self) -> Option<&'e str> {
+        label(self.secret, names::LABEL_SECRET_PROFILE_NAMESPACE)
+    }
+
+    /// Whether the Secret was created, or a profile that it names was deleted, in the last 2 min: Secrets and profiles are
+    /// read one after the other.
+    pub(crate) fn changed_lately(&self, hub: &Hub) -> bool {
+        let Some(lately) = end(hub.evidence).map(|end| end - GRACE) else {
+            return false;
+        };
+        let deleted = self.profiles.iter().filter_map(|history| history.deleted);
+        let mut deleted = deleted.map(|deleted| deleted.as_microsecond());
+        let created = self.created(hub.evidence).map(|created| created.latest);
+        deleted.any(|deleted| deleted >= lately) || created.is_some_and(|created| created >= lately)
+    }
+
+    /// Whether the Secret was created during a watch that missed nothing.
+    pub(crate) fn is_newer_than_watch(&self, hub: &Hub) -> bool {
+        let evidence = hub.evidence;
+        let began = evidence.header.window.map(|window| window.from.as_microsecond());
+        let created = self.created(evidence).map(|created| created.earliest);
+        let was_watched = *evidence.asked(Kind::Timeline) == Asked::Yes && evidence.is_whole(Kind::Timeline);
+        was_watched
+            && created
+                .zip(began)
+                .is_some_and(|(created, began)| created >= began)
+    }
+
+    fn created(&self, evidence: &Evidence) -> Option<Edge> {
+        stamped(evidence, self.secret.creation_timestamp.as_deref()?)
+    }
+
+    /// A reason about the Secret.
+    pub(crate) fn in_words(&self, reason: &str) -> Reason {
+        format!("Secret {}/{}: {reason}", self.secret.namespace, self.secret.name).into()
+    }
+
+    /// Whether any of the profiles exists.
+    pub(crate) fn has_profile(&self) -> bool {
+        self.profiles.iter().any(|history| history.deleted.is_none())
+    }
+}
+
+impl<'e> Hub<'e> {
+    /// The consumer that a namespace belongs to, by its label.
+    pub(crate) fn consumer_of(&self, namespace: &str) -> Option<&'e str> {
+        self.namespace(namespace).and_then(Namespace::consumer)
+    }
+
+    /// Whether a profile of the hub may be outside the scope.
+    pub(crate) fn judges_everything(&self) -> bool {
+        let scope = &self.evidence.header.scope;
+        scope.cluster_manager.is_none() && scope.namespaces.is_empty()
+    }
+
+    /// Why consumers' Secrets were to be found although there are none, if the user claims them.
+    pub(crate) fn why_consumers_expected(&self, what: &str) -> Option<Reason> {
+        let claim = self.claim();
+        if claim.features.contains(&Feature::ConsumerSecrets) {
+            Some(format!("{what}, though consumer-secrets is claimed").into())
+        } else if !claim.consumers.is_empty() {
+            Some(format!("{what}, though consumers are declared").into())
+        } else {
+            None
+        }
+    }
+
+    /// Whether something held of all these profiles at a moment.
+    pub(crate) fn held_at(
+        &self,
+        histories: &[&ProfileHistory],
+        at: Timestamp,
+        holds: fn(&ClusterProfile) -> bool,
+    ) -> Certainty {
+        let mut is_any = false;
+        let mut missed = None;
+        for history in histories {
+            match Timeline::of_name(self.evidence, &[*history])
+                .during(at.as_microsecond(), at.as_microsecond())
+            {
+                Err(reason) => missed = Some(reason),
+                Ok(versions) => {
+                    let versions: Vec<&ClusterProfile> = versions
+                        .into_iter()
+                        .flatten()
+                        .map(|version| &version.object)
+                        .collect();
+                    if versions.iter().any(|profile| !holds(profile)) {
+                        return Certainty::No;
+                    }
+                    is_any |= !versions.is_empty();
+                }
+            }
+        }
+        match missed {
+            Some(reason) => Certainty::Unknown(reason),
+            None if is_any => Certainty::Yes,
+            None => Certainty::No,
+        }
+    }
+
+    /// The consumers' Secrets that have a credential.
+    pub(crate) fn secrets_with(&self, credential: &Credential) -> impl Iterator<Item = &ConsumerSecret<'e>> {
+        let places = self.credentials().get(credential).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|place| &self.consumer_secrets()[*place])
+    }
+
+    /// The versions that a profile had at some time in the last 2 min of the window.
+    pub(crate) fn recent<'h>(&self, history: &'h ProfileHistory) -> impl Iterator<Item = &'h ClusterProfile> {
+        let lately = end(self.evidence).map(|end| end - GRACE);
+        let versions = history.versions.iter().enumerate();
+        versions.filter_map(move |(place, version)| {
+            let is_recent = match (history.versions.get(place + 1), lately) {
+                (Some(next), Some(lately)) => next.received().as_microsecond() > lately,
+                (next, _) => next.is_none(),
+            };
+            is_recent.then_some(&version.object)
+        })
+    }
+}
+
+impl Evaluate for AtEnd {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        match &self.0 {
+            Check::Secret(check) => {
+                let secrets = hub.consumer_secrets();
+                if secrets.is_empty() {
+                    nothing_found(hub, findings, NO_SECRET);
+                }
+                secrets
+                    .iter()
+                    .for_each(|secret| findings.count(check(secret, hub)));
+            }
+            Check::Login(check) => judge_logins(hub, *check, findings),
+            Check::Unlabelled(check) => judge_unlabelled(hub, *check, findings),
+            Check::Profile { settled, check } => {
+                for object in hub.profiles() {
+                    if let Some(profile) = object.lives.iter().find_map(|life| life.current()) {
+                        let is_settled = || {
+                            let timeline = Timeline::of_name(hub.evidence, &object.lives);
+                            let holds = |place| {
+                                timeline
+                                    .object(place)
+                                    .is_some_and(|version| settled(&version.object))
+                            };
+                            timeline.intervals(holds).throughout_the_last(GRACE + 1)
+                        };
+                        findings.count(answer_if_settled(
+                            check(profile, hub),
+                            settled(profile),
+                            is_settled,
+                        ));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The reason for no verdict without a Secret.
+const NO_SECRET: &str = "no Secret with label x-k8s.io/cluster-profile was found";
+
+/// Judges the answers of members to the credentials in Secrets.
+fn judge_logins(hub: &Hub, check: fn(&ConsumerSecret, &LoginOutcome) -> Answer, findings: &mut Findings) {
+    let logins = hub.evidence.logins.iter();
+    let tried: HashMap<(&str, &str), &Login> = logins
+        .filter_map(|login| match &login.with {
+            LoginWith::Secret(secret) => Some(((&*secret.namespace, &*secret.name), login)),
+            _ => None,
+        })
+        .collect();
+    let secrets = hub.consumer_secrets();
+    if secrets.is_empty() {
+        nothing_found(hub, findings, NO_SECRET);
+    } else if tried.is_empty() {
+        findings.not_asked(NO_SECRET_TRIED);
+    }
+    for secret in secrets {
+        let name = (&*secret.secret.namespace, &*secret.secret.name);
+        if let Some(login) = tried.get(&name) {
+            findings.count(answer_of_login(hub, secret, login, check));
+        }
+    }
+}
+
+/// A refusal counts if the member was joined; that it did not answer matters if it was healthy, too.
+fn answer_of_login(
+    hub: &Hub,
+    secret: &ConsumerSecret,
+    login: &Login,
+    check: fn(&ConsumerSecret, &LoginOutcome) -> Answer,
+) -> Answer {
+    let (answer, wanted): (Answer, fn(&ClusterProfile) -> bool) = match &login.outcome {
+        LoginOutcome::Unanswered { reason } => (Answer::Unknown(secret.in_words(reason)), is_reachable),
+        outcome => (check(secret, outcome), is_joined),
+    };
+    match (hub.held_at(&secret.profiles, login.at, wanted), answer) {
+        (Certainty::No, _) => Answer::NotApplicable,
+        (Certainty::Unknown(_), Answer::Broken(_) | Answer::Warning(_)) => {
+            Answer::Unknown(secret.in_words(MISSED))
+        }
+        (_, answer) => answer,
+    }
+}
+
+/// The reason for no verdict if the profile was not watched when its member was called.
+const MISSED: &str = "the watch was interrupted when its member was called";
+
+/// Whether the manager maintains the profile: it reports the member as joined, or does not report that.
+pub(crate) fn is_joined(profile: &ClusterProfile) -> bool {
+    let joined = profile.condition(names::CONDITION_JOINED);
+    profile.metadata.deletion_timestamp.is_none() && joined.is_none_or(|joined| &*joined.status == "True")
+}
+
+/// Whether it also reports the member as healthy, or does not report that.
+pub(crate) fn is_reachable(profile: &ClusterProfile) -> bool {
+    let healthy = profile.condition(names::CONDITION_HEALTHY);
+    is_joined(profile) && healthy.is_none_or(|healthy| &*healthy.status == "True")
+}
+
+/// An answer counts if the condition holds now, and a violation only if it held all the time.
+fn answer_if_settled(answer: Answer, holds_now: bool, is_settled: impl Fn() -> Certainty) -> Answer {
+    match answer {
+        _ if !holds_now => Answer::NotApplicable,
+        Answer::Broken(_) | Answer::Warning(_) => match is_settled() {
+            Certainty::Yes => answer,
+            Certainty::No => Answer::NotApplicable,
+            Certainty::Unknown(reason) => Answer::Unknown(reason),
+        },
+        other => other,
+    }
+}
+
+/// Judges Secrets in the namespaces of consumers. Without any such Secret, the rule is kept in each namespace.
+fn judge_unlabelled(hub: &Hub, check: fn(&UnlabelledSecret, &Hub) -> Answer, findings: &mut Findings) {
+    let namespaces = hub.evidence.namespaces.iter();
+    let consumers = namespaces
+        .filter(|namespace| namespace.consumer().is_some())
+        .count();
+    if consumers == 0 {
+        let what = "no namespace with label x-k8s.io/cluster-inventory-consumer was found";
+        nothing_found(hub, findings, what);
+    }
+    findings.examined += consumers;
+    let secrets = hub.evidence.unlabelled_secrets.iter();
+    for secret in secrets.filter(|secret| hub.consumer_of(&secret.namespace).is_some()) {
+        if let Answer::Broken(found) | Answer::Warning(found) = check(secret, hub) {
+            found.into_iter().for_each(|finding| findings.report(finding));
+        }
+    }
+}
+
+/// Says what an empty result means: the feature is absent, unless the user claims it.
+fn nothing_found(hub: &Hub, findings: &mut Findings, what: &'static str) {
+    match hub.why_consumers_expected(what) {
+        Some(reason) => findings.cannot_tell(reason),
+        None => findings.not_applicable(what),
+    }
+}
+
+/// The places of the Secrets with each credential that can be compared.
+pub(super) fn by_credential<'e>(secrets: &[ConsumerSecret<'e>]) -> BTreeMap<&'e Credential, Vec<usize>> {
+    let mut places: BTreeMap<&Credential, Vec<usize>> = BTreeMap::new();
+    for (place, secret) in secrets.iter().enumerate() {
+        let users = secret
+            .secret
+            .kubeconfig
+            .iter()
+            .flat_map(|kubeconfig| &kubeconfig.users);
+        for credential in users.flat_map(|user| &user.credentials) {
+            let known = places.entry(credential).or_default();
+            if known.last() != Some(&place) {
+                known.push(place);
+            }
+        }
+    }
+    places
+}
+
+/// The judged Secrets, without those that are, or may be, for profiles that are not judged.
+pub(super) fn consumer_secrets(evidence: &Evidence) -> Vec<ConsumerSecret<'_>> {
+    if evidence.secrets.is_empty() {
+        return Vec::new();
+    }
+    let mut by_name: HashMap<&str, Vec<&ProfileHistory>> = HashMap::default();
+    for history in &evidence.profiles {
+        by_name
+            .entry(&history.last().metadata.name)
+            .or_default()
+            .push(history);
+    }
+    let secrets = evidence.secrets.iter().map(|secret| {
+        let mut secret = ConsumerSecret {
+            secret,
+            profiles: Vec::new(),
+        };
+        let mut profiles = by_name.get(secret.name()).cloned().unwrap_or_default();
+        if let Some(namespace) = secret.namespace() {
+            profiles.retain(|history| &*history.last().metadata.namespace == namespace);
+        }
+        secret.profiles = profiles;
+        secret
+    });
+    secrets.filter(|secret| is_judged(evidence, secret)).collect()
+}
+
+fn is_judged(evidence: &Evidence, secret: &ConsumerSecret) -> bool {
+    let scope = &evidence.header.scope;
+    if secret.profiles.is_empty() {
+        // The profile is unknown, so the Secret is judged only if every profile is.
+        let is_in_scope = |namespace: &str| scope.namespaces.iter().any(|name| name == namespace);
+        return scope.cluster_manager.is_none()
+            && (scope.namespaces.is_empty() || secret.namespace().is_some_and(is_in_scope));
+    }
+    secret.profiles.iter().all(|history| {
+        let metadata = &history.last().metadata;
+        let mut versions = history.versions.iter();
+        versions.any(|version| scope.holds(&version.object))
+            && !evidence.is_touched(&metadata.namespace, &metadata.name)
+    })
+}
+
+fn label<'e>(secret: &'e Secret, key: &str) -> Option<&'e str> {
+    secret.labels.get(key).map(String::as_str)
+}
+
+impl fmt::Debug for AtEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Check::Secret(_) => "AtEnd(Secret)",
+            Check::Login(_) => "AtEnd(Login)",
+            Check::Unlabelled(_) => "AtEnd(UnlabelledSecret)",
+            Check::Profile { .. } => "AtEnd(ClusterProfile)",
+        })
+    }
+}
