@@ -25,10 +25,10 @@ mod untouched;
 mod violation;
 
 pub(crate) use answer::Answer;
-pub use author::{WriterList, writers};
 pub(crate) use at_end::{
     AtEnd, ConsumerSecret, is_joined, is_reachable, login, secret, settled_profile, unlabelled_secret,
 };
+pub use author::{WriterList, writers};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};
