@@ -7,6 +7,7 @@ use evidence::{History, Reason};
 use super::{Answer, Hub, Judged, attribution::began_with_others};
 use crate::{
     subjects::{Finding, Findings, Length},
+    text::ABSENT,
     time::{Micros, Stretch, timestamp},
     timeline::{Certainty, Intervals, Moment, Timeline},
 };
@@ -58,7 +59,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         let is_broken =
             |place: usize| counted[place] && self.at(place, path).any(|finding| !finding.advisory);
         let is_wrong = |place: usize| counted[place] && self.at(place, path).next().is_some();
-        let broken = self.timeline.intervals(is_broken);
+        let broken = self.intervals(path, is_broken);
         match self.lasted(&broken) {
             Certainty::Yes => return self.report(path, &broken, &is_broken, findings),
             Certainty::Unknown(reason) => {
@@ -70,10 +71,25 @@ impl<T: Judged> Violations<'_, '_, T> {
             }
             Certainty::No => {}
         }
-        let wrong = self.timeline.intervals(is_wrong);
+        let wrong = self.intervals(path, is_wrong);
         match self.lasted(&wrong) {
             Certainty::Yes => self.report(path, &wrong, &is_wrong, findings),
             Certainty::Unknown(_) | Certainty::No => self.note_short(path, &wrong, findings),
+        }
+    }
+
+    /// When a field was wrong. The server timestamps of the first list date a wrong value, but not a missing one: the removal
+    /// of a field leaves no timestamp.
+    fn intervals(&self, path: &str, holds: impl Fn(usize) -> bool) -> Intervals {
+        let intervals = self.timeline.intervals(holds);
+        let first = self.first_seen();
+        let is_absent = self
+            .at(first, path)
+            .any(|finding| finding.observed.starts_with(ABSENT));
+        if is_absent && self.timeline.is_watched() {
+            intervals.unknown_before(self.timeline.moments()[first].seen_at)
+        } else {
+            intervals
         }
     }
 

@@ -195,6 +195,21 @@ impl Intervals {
         }
     }
 
+    /// The same if nothing is known of the time before a moment, such as the arrival of the first list.
+    pub(crate) fn unknown_before(mut self, moment: Micros) -> Self {
+        let before = Set::of([(Micros::MIN, moment)]);
+        self.observed = self.observed.and(&before.not());
+        self.unobserved = self.unobserved.or(&before);
+        self.possible = self.possible.or(&before);
+        self.seen = self
+            .seen
+            .iter()
+            .map(|span| (span.0.max(moment), span.1))
+            .collect();
+        self.seen.retain(|(from, until)| from < until);
+        self
+    }
+
     /// The part from a moment on.
     pub(crate) fn since(&self, from: Micros) -> Self {
         let time = Set::of([(from, Micros::MAX)]);
