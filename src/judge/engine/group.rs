@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     hash::{HashMap, HashSet},
-    subjects::Findings,
+    subjects::{Finding, Findings},
     time::{Micros, SECOND},
     timeline::Timeline,
 };
@@ -125,7 +125,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             let mut keys = self.keys_of(life, hub);
             keys.sort_unstable();
             keys.dedup();
-            if !keys.is_empty() && is_judged(life) {
+            if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
                 findings.examine();
             }
             for key in keys {
@@ -135,7 +135,8 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         for (key, mut lives) in groups {
             if lives.len() >= self.fewest && lives.iter().any(|life| is_judged(life)) {
                 lives.sort_by_key(|life| is_judged(life));
-                self.judge(hub, &key, &lives, findings);
+                let others = lives.iter().take_while(|life| !is_judged(life)).count();
+                self.judge(hub, &key, lives.split_at(others), findings);
             }
         }
     }
@@ -153,31 +154,26 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         keys
     }
 
-    fn judge<'e>(&self, hub: &Hub<'e>, key: &K, lives: &[&'e History<T>], findings: &mut Findings) {
+    /// Judges the objects that have a key: those of `others`, and those of the judged implementation.
+    fn judge<'e>(
+        &self,
+        hub: &Hub<'e>,
+        key: &K,
+        (others, own): (&[&'e History<T>], &[&'e History<T>]),
+        findings: &mut Findings,
+    ) {
+        let lives = &[others, own].concat()[..];
         let timeline = Timeline::of_group_by(hub.evidence, lives, self.same);
-        let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
-        let mut known: Vec<&T> = Vec::new();
-        let mut objects = timeline.walk();
-        let places: HashMap<&str, usize> = lives
+        let mut answers = self.answers(hub, key, &timeline, (lives, others));
+        // Groups of several objects were examined where no other object had the key, too.
+        if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
+            own.iter().for_each(|_| findings.examine());
+        }
+        let is_kept = answers
             .iter()
-            .enumerate()
-            .map(|(place, life)| (&*life.last().metadata().uid, place))
-            .collect();
-        for place in 0..timeline.moments().len() {
-            let objects = objects.at(place).unwrap_or_default();
-            let members = self.members(key, objects, &places, hub);
-            let is_known = members.len() == known.len()
-                && members
-                    .iter()
-                    .zip(&known)
-                    .all(|(one, other)| (self.same)(one, other));
-            let answer = match answers.last().filter(|_| is_known) {
-                Some(answer) => Rc::clone(answer),
-                None if members.len() < self.fewest => Rc::new(Answer::NotApplicable),
-                None => Rc::new((self.check)(key, &members, hub)),
-            };
-            known = members;
-            answers.push(answer);
+            .all(|answer| matches!(**answer, Answer::NotApplicable | Answer::Kept));
+        if is_kept {
+            return;
         }
         if !timeline.is_watched() && self.is_too_early(hub, lives) {
             findings.cannot_tell_unless_found(snapshot::TOO_EARLY);
@@ -200,6 +196,41 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         violations.judge(findings);
     }
 
+    /// The answer about each moment of the timeline.
+    fn answers<'e>(
+        &self,
+        hub: &Hub<'e>,
+        key: &K,
+        timeline: &Timeline<'e, T>,
+        (lives, others): (&[&'e History<T>], &[&'e History<T>]),
+    ) -> Vec<Rc<Answer>> {
+        let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
+        let mut known: Vec<&T> = Vec::new();
+        let mut objects = timeline.walk();
+        let places: HashMap<&str, usize> = lives
+            .iter()
+            .enumerate()
+            .map(|(place, life)| (&*life.last().metadata().uid, place))
+            .collect();
+        for place in 0..timeline.moments().len() {
+            let objects = objects.at(place).unwrap_or_default();
+            let members = self.members(key, objects, &places, hub);
+            let is_known = members.len() == known.len()
+                && members
+                    .iter()
+                    .zip(&known)
+                    .all(|(one, other)| (self.same)(one, other));
+            let answer = match answers.last().filter(|_| is_known) {
+                Some(answer) => Rc::clone(answer),
+                None if members.len() < self.fewest => Rc::new(Answer::NotApplicable),
+                None => Rc::new(without_findings_on((self.check)(key, &members, hub), others)),
+            };
+            known = members;
+            answers.push(answer);
+        }
+        answers
+    }
+
     /// The objects that have the key and are not terminating, those of the judged implementation last.
     fn members<'e>(
         &self,
@@ -220,6 +251,21 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
     fn is_too_early(&self, hub: &Hub, lives: &[&History<T>]) -> bool {
         let objects = lives.iter().map(|life| life.last());
         snapshot::settled(hub.evidence, objects, self.grace) == Settled::No
+    }
+}
+
+/// The answer without findings on objects of other implementations.
+fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Answer {
+    let is_of_others = |finding: &Finding| {
+        others
+            .iter()
+            .any(|life| *life.last().metadata().uid == *finding.object.uid)
+    };
+    match answer {
+        Answer::Warning(findings) | Answer::Broken(findings) if findings.iter().any(is_of_others) => {
+            Answer::all(findings.into_iter().filter(|finding| !is_of_others(finding)))
+        }
+        answer => answer,
     }
 }
 

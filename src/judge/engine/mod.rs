@@ -6,8 +6,9 @@
 mod answer;
 mod at_end;
 mod attribution;
-mod author;
+pub(crate) mod author;
 mod change;
+mod creators;
 mod evaluator;
 mod group;
 mod hub;
@@ -30,10 +31,11 @@ pub(crate) use at_end::{
 };
 pub use author::{WriterList, writers};
 pub(crate) use change::{Change, ChangeRule, change, creation, slice_change};
+pub(crate) use creators::{Creator, creators, profile_of};
 pub(crate) use evaluator::{EachProfile, Evaluate, EvaluatePart, Fleet};
 pub(crate) use group::{DecisionKey, Group, decision, group, slice_group};
 pub(crate) use hub::Hub;
-pub(crate) use judged::Judged;
+pub(crate) use judged::{Judged, JudgedObject};
 pub(crate) use once::{Once, once};
 pub(crate) use same::{
     same_access, same_conditions, same_labels, same_metadata, same_outside_access, same_properties,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use evidence::{
-    Claim, Kind,
+    Claim, Kind, ReasonId,
     api::{Edition, Feature},
 };
 use jiff::civil::Date;
@@ -62,6 +62,9 @@ pub struct Facts {
     /// What the rule applies to, in the plural, such as `profiles with a location`; none if it is all profiles or slices.
     #[serde(default)]
     pub applies_to: Option<String>,
+    /// The sort of the reason if there are no such things, where the user can change that.
+    #[serde(default)]
+    pub not_applicable: Option<ReasonId>,
     /// How to fix a violation.
     pub remedy: String,
     /// Examples that pass and examples that fail.

@@ -178,7 +178,11 @@ impl<'e, T: Tracked> Build<'e, T> {
     /// Adds one change that the watch reported.
     fn push_change(&mut self, arrival: Arrival<'e, T>) {
         let versions = arrival.before.zip(arrival.version);
-        if versions.is_some_and(|(before, after)| (self.is_same)(&before.object, &after.object)) {
+        let is_terminating = |version: &Version<T>| version.object.metadata().deletion_timestamp.is_some();
+        let is_same = |(before, after): (&Version<T>, &Version<T>)| {
+            is_terminating(before) == is_terminating(after) && (self.is_same)(&before.object, &after.object)
+        };
+        if versions.is_some_and(is_same) {
             return;
         }
         let (since, seen_at) = (arrival.edge(), arrival.at);

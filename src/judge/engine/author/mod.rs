@@ -5,6 +5,7 @@
 
 mod listing;
 mod names;
+mod owned;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -19,15 +20,18 @@ use evidence::{
 };
 
 pub use self::listing::{WriterList, writers};
-pub(crate) use self::writers::{WriterName, Written};
 use self::{
     names::ImplementationNames,
     sources::{
-        HubSpan, RequestIndex, creates, deletes, entries, field_managers, is_touched, moved_entries, owners,
-        updates,
+        HubSpan, RequestIndex, deletes, entries, field_managers, is_touched, moved_entries, owners, updates,
     },
     writers::Writers,
 };
+pub(crate) use self::{
+    owned::OwnedFields,
+    writers::{WriterName, Written},
+};
+pub(in crate::engine) use self::{sources::creates, writers::is_kubectl};
 use crate::time::{CLOCKS_APART, Edge, Micros, SECOND, is_log_broken, known_skew};
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
@@ -149,6 +153,17 @@ impl<'e> Authors<'e> {
     /// The sender of a request.
     pub(crate) fn of_request(&self, request: &'e Request) -> Attribution<'e> {
         self.names.of_writer(WriterName::sent(request))
+    }
+
+    /// The field managers that own a field of an object.
+    pub(crate) fn owners<'o, T: Tracked>(&self, object: &'o T, field: &str) -> BTreeSet<&'o str> {
+        owners(object, field)
+    }
+
+    /// The client with a field manager's name.
+    pub(crate) fn of_field_manager<'n>(&'n self, name: &'n str) -> Attribution<'n> {
+        let names: &ImplementationNames<'n> = &self.names;
+        names.of_writer(WriterName::FieldManager(name))
     }
 
     /// The author of a change: the first source that knows it. Over a gap, only the owner of the field counts.

@@ -142,7 +142,7 @@ fn version_key(request: &Request) -> (&str, &str, &str) {
 }
 
 /// Whether a request creates its object. An apply that creates it is answered with 201.
-pub(super) fn creates(request: &Request) -> bool {
+pub(in crate::engine) fn creates(request: &Request) -> bool {
     request.subresource.is_empty() && (&*request.verb == "create" || request.code == 201)
 }
 

@@ -102,7 +102,7 @@ impl<'e> WriterName<'e> {
 }
 
 /// Whether a program or a field manager is kubectl.
-pub(super) fn is_kubectl(program: &str) -> bool {
+pub(in crate::engine) fn is_kubectl(program: &str) -> bool {
     matches!(program, "kubectl" | "kubectl.exe")
         || program.starts_with("kubectl-")
         || program.starts_with("kubectl_")

@@ -1,0 +1,149 @@
+//! The clients that create profiles, by the manager name in the profile.
+
+use std::collections::BTreeMap;
+
+use evidence::{Evidence, ObjectRef, Request, api::names::KIND};
+
+use super::{
+    Hub,
+    author::{Attribution, Author, creates, is_kubectl},
+};
+use crate::hash::HashMap;
+
+/// A client that created profiles with one manager name.
+pub(crate) struct Creator<'e> {
+    /// Its user or, without an audit log, its field manager.
+    pub(crate) name: &'e str,
+    /// Its author.
+    pub(crate) attribution: Attribution<'e>,
+    /// The first profile that it created.
+    pub(crate) created: ObjectRef,
+    /// True if the audit log shows that it wrote the status of a profile with that manager name.
+    pub(crate) wrote_status: bool,
+}
+
+/// What a client wrote under one manager name.
+struct Client<'e> {
+    attribution: Attribution<'e>,
+    created: Option<ObjectRef>,
+    wrote_status: bool,
+}
+
+/// Clients by manager name, and by their own name. With configured agents, one user may be two clients.
+type Clients<'e> = BTreeMap<&'e str, BTreeMap<(&'e str, bool), Client<'e>>>;
+
+/// The creators of the judged profiles, by manager name: the users in the audit log or, if it has no creation, the field
+/// managers that own the manager's name.
+pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> {
+    let mut clients = clients_in_log(hub);
+    clients.retain(|_, clients| clients.values().any(|client| client.created.is_some()));
+    if clients.is_empty() {
+        clients = clients_in_managed_fields(hub);
+    }
+    let creators = |clients: BTreeMap<(&'h str, bool), Client<'h>>| {
+        let creators = clients.into_iter().filter_map(|((name, _), client)| {
+            Some(Creator {
+                name,
+                attribution: client.attribution,
+                created: client.created?,
+                wrote_status: client.wrote_status,
+            })
+        });
+        creators.collect()
+    };
+    clients
+        .into_iter()
+        .map(|(manager, clients)| (manager, creators(clients)))
+        .collect()
+}
+
+fn clients_in_log<'h>(hub: &'h Hub) -> Clients<'h> {
+    let authors = hub.profile_authors();
+    let managers = managers(hub.evidence);
+    let mut clients = Clients::new();
+    let requests = hub.evidence.requests.iter().flat_map(|requests| &requests.events);
+    for request in requests.filter(|request| request.is_write()) {
+        let Some(manager) = judged_manager(request, &managers, hub.evidence) else {
+            continue;
+        };
+        let attribution = authors.of_request(request);
+        if attribution.author == Author::Run {
+            continue;
+        }
+        let client = client(&mut clients, manager, &request.user, attribution);
+        client.wrote_status |= request.is_status_write();
+        if creates(request) && client.created.is_none() {
+            client.created = Some(profile_of(request));
+        }
+    }
+    clients
+}
+
+/// Field managers show no status write by the client that created the profile.
+fn clients_in_managed_fields<'h>(hub: &'h Hub) -> Clients<'h> {
+    let authors = hub.profile_authors();
+    let mut clients = Clients::new();
+    let profiles = hub.evidence.inventory();
+    for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
+        let owners = authors.owners(profile, "spec.clusterManager").into_iter();
+        for name in owners.filter(|name| !name.is_empty()) {
+            let attribution = authors.of_field_manager(name);
+            // It has a field manager for each of its subcommands.
+            let name = if is_kubectl(name) { "kubectl" } else { name };
+            let client = client(&mut clients, profile.manager(), name, attribution);
+            client.created.get_or_insert_with(|| ObjectRef::from(profile));
+        }
+    }
+    clients
+}
+
+fn client<'c, 'h>(
+    clients: &'c mut Clients<'h>,
+    manager: &'h str,
+    name: &'h str,
+    attribution: Attribution<'h>,
+) -> &'c mut Client<'h> {
+    let is_implementation = attribution.author == Author::Implementation;
+    let of_manager = clients.entry(manager).or_default();
+    of_manager.entry((name, is_implementation)).or_insert(Client {
+        attribution,
+        created: None,
+        wrote_status: false,
+    })
+}
+
+/// The manager names of all profiles, by namespace and name.
+fn managers(evidence: &Evidence) -> HashMap<(&str, &str), &str> {
+    let profiles = evidence.profiles.iter().map(|history| history.last());
+    let named = profiles.map(|profile| {
+        let metadata = &profile.metadata;
+        ((&*metadata.namespace, &*metadata.name), profile.manager())
+    });
+    named.collect()
+}
+
+/// The manager name of the profile in a request, if profiles with that name are judged.
+fn judged_manager<'e>(
+    request: &'e Request,
+    managers: &HashMap<(&'e str, &'e str), &'e str>,
+    evidence: &'e Evidence,
+) -> Option<&'e str> {
+    let scope = &evidence.header.scope;
+    let sent = request.body.as_ref().and_then(|body| body.manager.as_deref());
+    let manager = sent.or_else(|| managers.get(&request.namespace_and_name()).copied())?;
+    let judged = scope.cluster_manager.as_deref();
+    let is_judged =
+        judged.is_none_or(|judged| judged == manager) && scope.holds_namespace(&request.namespace);
+    (is_judged && !manager.is_empty()).then_some(manager)
+}
+
+/// The profile in a request.
+pub(crate) fn profile_of(request: &Request) -> ObjectRef {
+    let (namespace, name) = request.namespace_and_name();
+    ObjectRef {
+        kind: KIND.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        ..ObjectRef::default()
+    }
+}
