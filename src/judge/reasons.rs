@@ -28,16 +28,6 @@ pub(crate) const NO_SECRET_TRIED: Reason = Reason::known(
     ReasonId::NoSecretTried,
     "no member was asked with the kubeconfig of a consumer's Secret",
 );
-/// No namespace stands for a ClusterSet.
-pub(crate) const NO_CLUSTERSET: Reason = Reason::known(
-    ReasonId::NoClusterset,
-    "no namespace represents a ClusterSet by a profile, a label or a declaration",
-);
-/// No profile is in the namespace of a ClusterSet.
-pub(crate) const NO_PROFILE_IN_CLUSTERSET: Reason = Reason::known(
-    ReasonId::NoClusterset,
-    "no profile is in a namespace that represents a ClusterSet by its label or a declaration",
-);
 /// By which names the cluster manager is known was not said.
 pub(crate) const MANAGER_NOT_NAMED: Reason = Reason::known(
     ReasonId::ManagerNotNamed,

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use evidence::{DriverAction, Evidence, Scenario, api::Role};
+use evidence::{DriverAction, Evidence, Reason, Scenario, api::Role};
 use jiff::civil::Date;
 
 use super::{
@@ -23,10 +23,9 @@ use super::{
 };
 use crate::{
     engine::{
-        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, login, once, same_access,
-        same_outside_access, same_properties, secret, settled_profile, stable, state, state_seen, step,
-        unlabelled_secret,
+        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, creation, group, login, once, same_access, same_conditions, same_labels, same_outside_access, same_properties, secret, settled_profile, stable, state, state_seen, step, unlabelled_secret,
     },
+    shared::identity::{same_clusterset, same_identity, same_name},
     subjects::Findings,
 };
 
@@ -57,28 +56,29 @@ macro_rules! rules {
 
 fn manager() -> Vec<Binding> {
     rules! { "manager":
-    "identity/manager-label-present" => [EachProfile(identity::manager_label_present)],
-    "identity/manager-label-matches" => [EachProfile(identity::manager_label_matches)],
-    "identity/manager-label-from-creation" => [EachProfile(identity::manager_label_from_creation)],
-    "identity/manager-name-usable" => [EachProfile(identity::manager_name_usable)],
-    "identity/manager-immutable" => [EachProfile(identity::manager_immutable)],
-    "identity/manager-unique" => [Fleet(identity::manager_unique)],
-    "identity/one-manager-per-profile" => [Fleet(identity::one_manager_per_profile)],
-    "identity/name-unique" => [Fleet(identity::name_unique)],
-    "identity/one-profile-per-cluster" => [Fleet(identity::one_profile_per_cluster)],
-    "identity/name-follows-guidance" => [EachProfile(identity::name_follows_guidance)],
+    "identity/manager-label-present" => [state(identity::manager_label_present).reads(same_labels)],
+    "identity/manager-label-matches" => [state(identity::manager_label_matches).reads(same_labels)],
+    "identity/manager-label-from-creation" => [creation(identity::manager_label_from_creation, "no profile was created in the window")],
+    "identity/manager-name-usable" => [state(identity::manager_name_usable).reads(same_labels)],
+    "identity/manager-immutable" => [stable(identity::manager_name, "manager of the profile was changed").anyone(), once(identity::hub_refuses_another_manager)],
+    "identity/manager-unique" => [once(identity::manager_unique)],
+    "identity/one-manager-per-profile" => [state(identity::written_by_its_manager).of_others(), once(identity::no_request_for_others)],
+    "identity/name-unique" => [group(identity::name_in_use, identity::name_unique).reads(same_name)],
+    "identity/one-profile-per-cluster" => [group(identity::identity_in_inventory, identity::one_profile_per_cluster).reads(same_identity)],
+    "identity/name-follows-guidance" => [state(identity::name_follows_guidance).reads(same_labels)],
     "identity/display-name-kept" => [step(Scenario::Tampering, DriverAction::SetDisplayName, identity::display_name_kept)],
-    "identity/member-id-non-empty" => [EachProfile(identity::member_id_non_empty)],
-    "identity/member-id-set" => [EachProfile(identity::member_id_set)],
-    "identity/member-id-from-creation" => [EachProfile(identity::member_id_from_creation)],
-    "identity/member-id-stable" => [EachProfile(identity::member_id_stable)],
-    "identity/member-id-unique" => [Fleet(identity::member_id_unique)],
-    "identity/member-id-no-tie" => [Fleet(identity::member_id_no_tie)],
-    "clustersets/namespace-labelled" => [Fleet(clustersets::namespace_labelled)],
-    "clustersets/one-set-per-namespace" => [EachProfile(clustersets::one_set_per_namespace)],
-    "clustersets/one-set-per-cluster" => [Fleet(clustersets::one_set_per_cluster)],
-    "version/reported" => [EachProfile(version::reported)],
-    "version/well-formed" => [EachProfile(version::well_formed)],
+    "identity/member-id-non-empty" => [state(identity::member_id_non_empty).reads(same_labels)],
+    "identity/member-id-set" => [state(identity::member_id_set).filled_later().reads(same_labels)],
+    "identity/member-id-from-creation" => [creation(identity::member_id_from_creation, "no profile was created in the window")],
+    "identity/member-id-stable" => [stable(identity::member_id, "member id was changed")],
+    "identity/member-id-unique" => [group(identity::member_key, identity::member_id_unique).reads(same_labels)],
+    "identity/member-id-no-tie" => [group(identity::member_key, identity::member_id_no_tie).reads(same_labels)],
+    "identity/expected-profiles" => [once(identity::expected_profiles).unless(identity::no_expected_number)],
+    "clustersets/namespace-labelled" => [group(clustersets::namespace, clustersets::namespace_labelled).of_one().reads(same_clusterset)],
+    "clustersets/one-set-per-namespace" => [state(clustersets::one_set_per_namespace).reads(same_clusterset)],
+    "clustersets/one-set-per-cluster" => [group(clustersets::proof_in_clusterset, clustersets::one_set_per_cluster).reads(same_identity)],
+    "version/reported" => [state(version::reported).filled_later().reads(same_conditions)],
+    "version/well-formed" => [state(version::well_formed).reads(same_conditions)],
     "version/matches-member" => [Fleet(version::matches_member)],
     "version/follows-upgrade" => [step(Scenario::Upgrade, DriverAction::Upgrade, version::follows_upgrade)],
     "properties/cluster-endpoints-present" => [state(properties::cluster_endpoints_present).filled_later().reads(same_properties)],
@@ -323,7 +323,11 @@ impl Rule {
     pub(crate) fn no_findings(&self) -> Findings {
         let mut findings = Findings::default();
         if let Some(things) = &self.facts.applies_to {
-            findings.not_applicable(format!("there are no {things}"));
+            let words = format!("there are no {things}");
+            findings.not_applicable(match self.facts.not_applicable {
+                Some(id) => Reason::of(id, words),
+                None => Reason::from(words),
+            });
         }
         findings
     }

@@ -231,11 +231,6 @@ impl Judging<'_, '_, '_> {
     }
 }
 
-/// Whether two versions have the same labels and spec.
-pub(crate) fn same_labels(one: &ClusterProfile, other: &ClusterProfile) -> bool {
-    Arc::ptr_eq(&one.metadata.labels, &other.metadata.labels) && Arc::ptr_eq(&one.spec, &other.spec)
-}
-
 /// Whether two versions have the same conditions and generation.
 pub(crate) fn same_conditions(one: &ClusterProfile, other: &ClusterProfile) -> bool {
     Arc::ptr_eq(&one.status.conditions, &other.status.conditions)

@@ -66,37 +66,9 @@ impl<'e> Profiles<'e> {
         self.histories.iter().copied()
     }
 
-    /// The histories of each object: more than one of what the run touched meanwhile, as what it did there is left out.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = &[&'e ProfileHistory]> {
-        let uid = |life: &'e ProfileHistory| &*life.last().metadata.uid;
-        self.histories
-            .chunk_by(move |one, other| name(one.last()) == name(other.last()) && uid(one) == uid(other))
-    }
-
     /// The last versions of those that still exist.
     pub(crate) fn inventory(&self) -> impl Iterator<Item = &'e ClusterProfile> {
         self.histories().filter_map(ProfileHistory::current)
-    }
-}
-
-/// All profiles by name.
-pub(crate) struct ByName<'e>(HashMap<Name<'e>, Profile<'e>>);
-
-impl<'e> ByName<'e> {
-    pub(crate) fn of(evidence: &'e Evidence) -> Self {
-        let mut profiles: HashMap<Name<'e>, Profile<'e>> = HashMap::default();
-        for life in &evidence.profiles {
-            let profile = profiles
-                .entry(name(life.last()))
-                .or_insert_with(|| Profile::of(Vec::new()));
-            profile.lives.push(life);
-        }
-        Self(profiles)
-    }
-
-    /// The profile that this is a version of.
-    pub(crate) fn profile(&self, version: &'e ClusterProfile) -> Option<&Profile<'e>> {
-        self.0.get(&name(version))
     }
 }
 

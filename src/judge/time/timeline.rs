@@ -303,12 +303,6 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         }
     }
 
-    /// The last version that was seen before a moment.
-    pub(crate) fn seen_before(&self, moment: Micros) -> Option<&'e T> {
-        let mut runs = self.runs.iter().rev().filter(|run| run.seen_at < moment);
-        runs.find_map(Run::version)
-    }
-
     /// What may have been there at some moment of a closed span: each with the time of the span in which it surely was,
     /// which is empty if its first moment is not before its last. Time before the first life is left out, and so is what came
     /// and went in a gap while the object was absent on both sides.
@@ -388,28 +382,6 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             told: Set::of(found.told),
             hidden: self.hidden.clone(),
             end: self.end,
-        }
-    }
-
-    /// The timeline for somebody who sees less: successive versions that are the same to them are one run.
-    pub(crate) fn coalesced(&self, same: impl Fn(&T, &T) -> bool) -> Self {
-        let mut runs: Vec<Run<'e, T>> = Vec::new();
-        let mut before: Option<&T> = None;
-        for run in &self.runs {
-            let version = run.version();
-            if !before
-                .zip(version)
-                .is_some_and(|(before, version)| same(before, version))
-            {
-                runs.push(*run);
-            }
-            before = version;
-        }
-        Self {
-            runs,
-            hidden: self.hidden.clone(),
-            gaps: self.gaps.clone(),
-            ..*self
         }
     }
 

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use evidence::{Tracked, api::Writer};
 
-pub(crate) use super::program::{
-    is_actor, is_by_program, is_program, may_be_a_producer_s, program_of, tells_who,
-};
+pub(crate) use super::program::{is_actor, is_by_program, is_program, may_be_a_producer_s};
 
 /// The field managers of an object; empty without managedFields.
 pub(crate) fn writers<T: Tracked>(object: &T) -> BTreeSet<&str> {

@@ -3,12 +3,10 @@
 use std::collections::BTreeMap;
 
 use evidence::Request;
-use jiff::Timestamp;
 
 use super::{
     hand::{Hand, Who},
     logged::{Judged, events, is_creation},
-    succession::{Succession, WriteSpan},
 };
 
 /// The users of one producer's name, as one: a user, or all that were claimed.
@@ -17,10 +15,6 @@ pub(crate) struct Creator<'e> {
     pub(crate) by: &'e str,
     /// The first creation.
     pub(crate) created: &'e Request,
-    /// How many there are.
-    pub(crate) count: usize,
-    /// When it wrote objects of that producer.
-    pub(crate) writes: Vec<Timestamp>,
 }
 
 impl<'e, T: Judged> Who<'e, T> {
@@ -30,8 +24,7 @@ impl<'e, T: Judged> Who<'e, T> {
         &self,
         named: impl Fn(&'e Request) -> Option<&'e str>,
     ) -> BTreeMap<&'e str, Vec<Creator<'e>>> {
-        let mut writes: BTreeMap<(&str, Option<&str>), Vec<Timestamp>> = BTreeMap::new();
-        let mut created: BTreeMap<(&str, Option<&str>), (&Request, usize)> = BTreeMap::new();
+        let mut created: BTreeMap<(&str, Option<&str>), &Request> = BTreeMap::new();
         for request in events::<T>(self.evidence) {
             let is_left_out = matches!(self.hand_of(request), Hand::Run | Hand::Other);
             if is_left_out || !request.is_write() || &*request.verb == "deletecollection" {
@@ -39,34 +32,20 @@ impl<'e, T: Judged> Who<'e, T> {
             }
             let Some(producer) = named(request) else { continue };
             let user = Some(&*request.user).filter(|user| !self.is_claimed_user(user));
-            writes.entry((producer, user)).or_default().push(request.at);
             if is_creation(request) {
-                created.entry((producer, user)).or_insert((request, 0)).1 += 1;
+                created.entry((producer, user)).or_insert(request);
             }
         }
         let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
-        for (key @ (producer, _), (created, count)) in created {
+        for ((producer, _), created) in created {
             creators.entry(producer).or_default().push(Creator {
                 by: &created.user,
                 created,
-                count,
-                writes: writes.remove(&key).unwrap_or_default(),
             });
         }
         for creators in creators.values_mut() {
             creators.sort_by_key(|creator| creator.created.at);
         }
         creators
-    }
-}
-
-impl Creator<'_> {
-    /// How these writes come after those of another creator.
-    pub(crate) fn succeeds(&self, other: &Self) -> Succession {
-        let [own, earlier] = [self, other].map(|creator| WriteSpan::of(creator.writes.iter().copied()));
-        match own.zip(earlier) {
-            Some((own, earlier)) => own.succeeds(&earlier),
-            None => Succession::None,
-        }
     }
 }

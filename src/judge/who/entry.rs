@@ -18,11 +18,6 @@ pub(crate) fn entries<T: Tracked>(object: &T) -> impl Iterator<Item = Entry<'_>>
     writers.iter().map(Entry)
 }
 
-/// Whether the evidence shows managedFields of an object, be they empty.
-pub(crate) fn shows_entries<T: Tracked>(object: &T) -> bool {
-    object.metadata().writers.is_some()
-}
-
 impl<'o> Entry<'o> {
     /// The field manager.
     pub(crate) fn by(self) -> &'o str {
@@ -52,11 +47,6 @@ impl<'o> Entry<'o> {
     /// The subresource of the write; empty for the object itself.
     pub(crate) fn subresource(self) -> &'o str {
         &self.0.subresource
-    }
-
-    /// When it last changed, as the hub wrote it.
-    pub(crate) fn stamp(self) -> Option<&'o str> {
-        self.0.time.as_deref()
     }
 
     /// When it last changed, by the hub's clock.

@@ -29,7 +29,7 @@ mod tally;
 mod touched;
 
 pub(crate) use effect::{Effect, Observed};
-pub(crate) use entry::{Entry, OUTDATED, entries, is_status, shows_entries, writes_status};
+pub(crate) use entry::{Entry, OUTDATED, entries, is_status, writes_status};
 pub(crate) use hand::{Doing, Hand, Who, is_at};
 pub(crate) use matching::has_status_subresource;
 pub use named_authors::Authors;

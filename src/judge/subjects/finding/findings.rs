@@ -29,7 +29,6 @@ pub struct Findings {
     not_applicable: Option<NotApplicable>,
     notes: Vec<Note>,
     short: BTreeMap<String, Short>,
-    alike: BTreeMap<String, usize>,
     /// The objects with a fault that was open at the end and not yet older than its grace.
     open: Awaited,
 }
@@ -96,15 +95,6 @@ impl Findings {
     /// Counts one thing as examined.
     pub fn examine(&mut self) {
         self.examined += 1;
-    }
-
-    /// Says of what sort one thing is. It counts as examined if it `counts` and if all things are of one sort in the end.
-    pub(crate) fn examine_if_alike(&mut self, sort: &str, counts: bool) {
-        let counted = usize::from(counts);
-        match self.alike.get_mut(sort) {
-            Some(sum) => *sum += counted,
-            None => _ = self.alike.insert(sort.to_owned(), counted),
-        }
     }
 
     /// The first violations and hints, in their order.
@@ -207,11 +197,6 @@ impl Findings {
         self.add_note(Note::Text(When::Always, remark.into()));
     }
 
-    /// Adds a remark for the report if no violation is found in the end.
-    pub(crate) fn note_unless_found(&mut self, remark: impl Into<Reason>) {
-        self.add_note(Note::Text(When::NothingFound, remark.into()));
-    }
-
     /// Adds a remark with a number between two texts. The numbers between the same texts are added, and there is no remark
     /// if they come to 0.
     pub(crate) fn note_count(&mut self, before: impl Into<String>, count: usize, after: impl Into<String>) {
@@ -274,19 +259,13 @@ impl Findings {
         for (message, short) in other.short {
             self.add_short(message, short);
         }
-        for (sort, count) in other.alike {
-            *self.alike.entry(sort).or_default() += count;
-        }
         self.open.profiles.extend(other.open.profiles);
         self.open.slices.extend(other.open.slices);
     }
 
     /// Decides what depends on all of the evidence.
     pub fn conclude(self) -> Conclusion {
-        let examined = match self.alike.len() {
-            1 => self.examined + self.alike.values().sum::<usize>(),
-            _ => self.examined,
-        };
+        let examined = self.examined;
         let counts = |when: When| match when {
             When::Always => true,
             When::NothingExamined => examined == 0,

@@ -91,7 +91,16 @@ fn a_conforming_world_trips_no_rule() {
         "claims": ["consumer-secrets"],
     });
     let mut passed = BTreeSet::new();
-    let named = json!([{"metadata": {"name": "m-1"}}]);
+    let of_x =
+        json!({"manager": "x", "operation": "Update", "owns": ["spec.clusterManager", "status.conditions"]});
+    let named = json!({
+        "profiles": [
+            {"metadata": {"name": "m-1"}},
+            {"metadata": {"name": "x-1", "writers": [of_x]}, "spec": {"clusterManager": {"name": "x"}}},
+        ],
+        "scope": {"clusterManager": "m"},
+        "expectedProfiles": 1,
+    });
     let profiles = [named, busy, driven()].map(|world| (Role::Manager, world));
     let placements = [placed(), placed_by_driver()].map(|world| (Role::Scheduler, world));
     let staged = [staged(), staged_by_decisions()].map(|world| (Role::Consumer, world));
