@@ -23,7 +23,9 @@ use super::{
 };
 use crate::{
     engine::{
-        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, creation, group, login, once, same_access, same_conditions, same_labels, same_outside_access, same_properties, secret, settled_profile, stable, state, state_seen, step, unlabelled_secret,
+        EachProfile, Evaluate, EvaluatePart, Fleet, Hub, action, change, creation, group, login, once,
+        same_access, same_conditions, same_labels, same_outside_access, same_properties, secret,
+        settled_profile, stable, state, state_seen, step, unlabelled_secret,
     },
     shared::identity::{same_clusterset, same_identity, same_name},
     subjects::Findings,

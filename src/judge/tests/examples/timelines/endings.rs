@@ -6,16 +6,8 @@ use super::{SAMPLE, assert_exceptions, finds, less::as_of, named, sampled, timel
 use crate::examples;
 
 /// Passes that are found broken if the runner looks too soon, as it cannot know better.
-const TOO_SOON: [(&str, &str); 8] = [
+const TOO_SOON: [(&str, &str); 5] = [
     // What is wrong in the first list may have been so for long.
-    (
-        "identity/manager-label-present",
-        "it came back soon after the watch began",
-    ),
-    (
-        "identity/manager-label-present",
-        "made anew again and again, and soon without the label",
-    ),
     (
         "conditions/status-follows-joined",
         "empty when the run begins, and filled within two minutes",
@@ -38,11 +30,6 @@ const TOO_SOON: [(&str, &str); 8] = [
     (
         "identity/expected-profiles",
         "a profile was created just before the end",
-    ),
-    // The log has a request before the watch has what it made. A run reads the log when the watch is over.
-    (
-        "identity/manager-label-from-creation",
-        "what the watch saw is believed before what was sent",
     ),
 ];
 
