@@ -29,15 +29,12 @@ const KINDS: [Kind; 17] = [
 ];
 
 /// Kinds and rules that find something without them, and need not.
-const MISSED: [(Kind, &str); 18] = [
+const MISSED: [(Kind, &str); 16] = [
     // What the only look shows counts as old, though it may have begun just then.
     (Kind::Timeline, "clustersets/one-set-per-namespace"),
     (Kind::Timeline, "consumers/kubeconfig-points-at-member"),
     (Kind::Timeline, "identity/manager-label-present"),
-    (Kind::Timeline, "properties/cluster-endpoints-present"),
     (Kind::Timeline, "version/reported"),
-    // Only a dump has no time to compare with.
-    (Kind::Timeline, "properties/observed-time-sane"),
     // One id may mean two clusters in two ClusterSets. What has one id is held for one elsewhere, so that it passes.
     (Kind::Namespaces, "identity/one-profile-per-cluster"),
     // Nobody may read the one and not the other.
