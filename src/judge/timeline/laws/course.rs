@@ -422,10 +422,12 @@ impl Watch<'_> {
         if (!is_known || change.is == Is::Absent)
             && let Some(gone) = self.histories.last_mut()
         {
-            gone.deleted.get_or_insert(timestamp(arrival));
             // A list shows no deletion.
             let is_reported = change.is == Is::Absent && origin != Origin::Relisted;
-            gone.deleted_version = is_reported.then(|| place.to_string().into());
+            if gone.deleted.is_none() && is_reported {
+                gone.deleted_version = Some(place.to_string().into());
+            }
+            gone.deleted.get_or_insert(timestamp(arrival));
         }
         if change.is == Is::Absent {
             return;

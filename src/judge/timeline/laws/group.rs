@@ -6,12 +6,12 @@ use evidence::{Evidence, ProfileHistory};
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    GRACE, assert_law, bad_intervals,
+    GRACE, assert_law, bad_intervals, contradict,
     course::{Course, Is, courses, evidence_of},
-    histories, is_bad, timeline,
+    histories, is_bad, not_settled, settled, timeline, without_writers,
 };
 use crate::{
-    time::{Micros, Set},
+    time::{LATE, Micros, Set},
     timeline::{Certainty, Intervals, Timeline},
 };
 
@@ -46,7 +46,7 @@ fn wrong(courses: &[Course]) -> Set {
 }
 
 fn wrong_intervals(evidence: &Evidence) -> Intervals {
-    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().collect();
+    let lives: Vec<&ProfileHistory> = evidence.profiles.iter().chain(&evidence.later.profiles).collect();
     let timeline = Timeline::of_group(evidence, &lives);
     let objects = RefCell::new(timeline.walk());
     timeline.intervals(|place| {
@@ -103,6 +103,56 @@ fn complete_evidence_decides_a_group() {
     assert_law(groups(0), holds);
     let (asked, undecided) = (asked.get(), undecided.get());
     assert!(undecided * 20 < asked, "{undecided} of {asked}");
+}
+
+#[test]
+fn removing_evidence_never_turns_a_group_around() {
+    let cases = (groups(2), prop::option::of(1_i64..300));
+    let holds = |(courses, seconds): (Vec<Course>, Option<i64>)| {
+        if courses.iter().any(Course::has_a_hidden_life) {
+            return Ok(());
+        }
+        let cut = |evidence: Evidence| match seconds {
+            Some(seconds) => settled(&evidence, seconds).map(|(settled, _)| settled),
+            None => Some(evidence),
+        };
+        let with_gaps = evidence_of(&courses).and_then(cut);
+        let whole: Vec<Course> = courses.into_iter().map(Course::watched_without_gaps).collect();
+        let Some(whole) = evidence_of(&whole).and_then(cut) else {
+            return Ok(());
+        };
+        let known = wrong_intervals(&whole).longer_than(GRACE);
+        for evidence in with_gaps.iter().chain([&whole]) {
+            for less in [evidence, &without_writers(evidence), &not_settled(evidence)] {
+                let answer = wrong_intervals(less).longer_than(GRACE);
+                prop_assert!(!contradict(&known, &answer), "{known:?} {answer:?}");
+            }
+        }
+        Ok(())
+    };
+    assert_law(cases, holds);
+}
+
+#[test]
+fn only_an_open_violation_of_a_group_counts_after_the_window() {
+    let cases = (groups(2), 1_i64..300);
+    let holds = |(courses, seconds): (Vec<Course>, i64)| {
+        if courses.iter().any(Course::has_a_hidden_life) {
+            return Ok(());
+        }
+        let evidence = evidence_of(&courses);
+        let Some((settled, end)) = evidence.as_ref().and_then(|whole| settled(whole, seconds)) else {
+            return Ok(());
+        };
+        let (truth, intervals) = (wrong(&courses), wrong_intervals(&settled));
+        prop_assert!(intervals.observed.and(&truth.not()).is_empty(), "{intervals:?}");
+        let missed = truth.and(&intervals.possible.not()).until(end - LATE);
+        prop_assert!(missed.is_empty(), "{missed:?}");
+        let later = intervals.observed.and(&Set::of([(end, Micros::MAX)]));
+        prop_assert!(later.spans().iter().all(|(from, _)| *from == end), "{later:?}");
+        Ok(())
+    };
+    assert_law(cases, holds);
 }
 
 /// But for the date of the first list: an object that was deleted before it may have belonged to the group.

@@ -188,6 +188,33 @@ fn yes_and_no_hold_for_every_history() {
 }
 
 #[test]
+fn a_part_of_the_time_is_judged_alone() {
+    let cases = (histories(2), -100_i64..1300, 1_i64..600);
+    let holds = |(course, second, length): (Course, i64, i64)| {
+        let Some(evidence) = course.evidence() else {
+            return Ok(());
+        };
+        let from = BEGINS + second * SECOND;
+        let until = from + length * SECOND;
+        let timeline = timeline(&evidence);
+        let intervals = bad_intervals(&timeline);
+        let part = intervals.within(from, until);
+        let truth = course.bad().and(&Set::of([(from, until)]));
+        match part.longer_than(GRACE) {
+            Certainty::Yes => prop_assert!(truth.lasts(GRACE)),
+            Certainty::No => prop_assert!(!truth.lasts(GRACE), "{part:?}"),
+            Certainty::Unknown(_) => {}
+        }
+        // An object is never both there and absent.
+        let absent = timeline.intervals(|place| timeline.object(place).is_none());
+        let both = intervals.and(&absent).within(from, until);
+        prop_assert!(both.observed.is_empty() && both.longer_than(GRACE) != Certainty::Yes);
+        Ok(())
+    };
+    assert_law(cases, holds);
+}
+
+#[test]
 fn absence_is_observed_rightly() {
     let holds = |course: Course| {
         let evidence = course.evidence().unwrap_or_default();
