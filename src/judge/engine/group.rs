@@ -113,18 +113,17 @@ impl<T, K> Group<T, K> {
 }
 
 impl<T: Judged, K: Ord + Clone> Group<T, K> {
-    fn judge_all(&self, hub: &Hub, findings: &mut Findings) {
+    fn judge_all<'e>(&self, hub: &Hub<'e>, findings: &mut Findings) {
         let judged: HashSet<*const History<T>> = T::judged(hub)
             .iter()
             .flat_map(|object| &object.lives)
             .map(|life| ptr::from_ref(*life))
             .collect();
         let is_judged = |life: &History<T>| judged.contains(&ptr::from_ref(life));
-        let mut groups: BTreeMap<K, Vec<&History<T>>> = BTreeMap::new();
-        for life in T::comparable(hub) {
-            let mut keys = self.keys_of(life, hub);
-            keys.sort_unstable();
-            keys.dedup();
+        let mut groups: BTreeMap<K, Vec<&'e History<T>>> = BTreeMap::new();
+        let comparable = T::comparable(hub);
+        for life in &comparable {
+            let keys = self.keys_of(life, hub);
             if self.fewest > 1 && !keys.is_empty() && is_judged(life) {
                 findings.examine();
             }
@@ -132,6 +131,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
                 groups.entry(key).or_default().push(life);
             }
         }
+        self.add_later(hub, &comparable, &mut groups);
         for (key, mut lives) in groups {
             if lives.len() >= self.fewest && lives.iter().any(|life| is_judged(life)) {
                 lives.sort_by_key(|life| is_judged(life));
@@ -141,7 +141,33 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         }
     }
 
-    /// The keys that an object had in any version.
+    /// Adds the objects that got a group's key after the window: they may end a violation that was open then.
+    fn add_later<'e>(
+        &self,
+        hub: &Hub<'e>,
+        comparable: &[&'e History<T>],
+        groups: &mut BTreeMap<K, Vec<&'e History<T>>>,
+    ) {
+        let later = T::later(&hub.evidence.later);
+        if later.is_empty() {
+            return;
+        }
+        let in_window: HashMap<&str, &'e History<T>> = comparable
+            .iter()
+            .map(|life| (&*life.last().metadata().uid, *life))
+            .collect();
+        for life in later {
+            let known = in_window.get(&*life.first().metadata().uid).copied();
+            let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, hub));
+            for key in self.keys_of(life, hub) {
+                if let Some(lives) = groups.get_mut(&key).filter(|_| !known_keys.contains(&key)) {
+                    lives.push(known.unwrap_or(life));
+                }
+            }
+        }
+    }
+
+    /// The keys that an object had in any version, each of them once.
     fn keys_of(&self, life: &History<T>, hub: &Hub) -> Vec<K> {
         let mut keys = Vec::new();
         let mut last: Option<&T> = None;
@@ -151,6 +177,8 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             }
             last = Some(&version.object);
         }
+        keys.sort_unstable();
+        keys.dedup();
         keys
     }
 

@@ -65,7 +65,7 @@ impl<T: Judged> Violations<'_, '_, T> {
             Certainty::Unknown(reason) => {
                 findings.cannot_tell(reason);
                 if broken.is_open() {
-                    self.last_life().last().wait_for(findings);
+                    self.wait(findings);
                 }
                 return;
             }
@@ -222,8 +222,10 @@ impl<T: Judged> Violations<'_, '_, T> {
         findings.note_short(&finding, if self.timeline.is_watched() { length } else { 0 });
     }
 
-    fn last_life(&self) -> &History<T> {
-        self.lives.last().expect("an object has a history")
+    /// Asks the run to watch on for all objects that exist, since a change of any one may end the violation.
+    fn wait(&self, findings: &mut Findings) {
+        let existing = self.lives.iter().filter_map(|life| life.current());
+        existing.for_each(|object| object.wait_for(findings));
     }
 }
 
